@@ -1,0 +1,1 @@
+"""Sentences in: files, named sets and the sample become plain, frozen values with a report."""

@@ -1,0 +1,70 @@
+"""The kinds of text Strata works on: sentences, graded pairs, triplets. Frozen values, each with a digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """The SHA-256 of texts in order; no two lists of texts share it, wherever their borders fall."""
+    sha = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        sha.update(len(encoded).to_bytes(8, "little"))
+        sha.update(encoded)
+    return sha.hexdigest()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Plain sentences, in file order."""
+
+    name: str
+    texts: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the sentences are, whatever they are called."""
+        return digest_of(("sentences", *self.texts))
+
+
+@dataclass(frozen=True)
+class Triplets:
+    """An anchor, a sentence that means the same, and one that contradicts it."""
+
+    name: str
+    anchors: tuple[str, ...]
+    positives: tuple[str, ...]
+    negatives: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the triplets are, whatever they are called."""
+        return digest_of(("triplets", *self.anchors, *self.positives, *self.negatives))
+
+
+@dataclass(frozen=True)
+class GradedPairs:
+    """Two sentences a row and how alike people find them; `parts` names the sub-corpus of each row ("" if none)."""
+
+    name: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    gold: tuple[float, ...]
+    parts: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the pairs, scores and parts are, whatever they are called."""
+        return digest_of(("graded pairs", *self.first, *self.second, *map(repr, self.gold), *self.parts))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Every distinct sentence once, in order of first appearance."""
+        return tuple(dict.fromkeys((*self.first, *self.second)))
+
+    def __len__(self) -> int:
+        return len(self.gold)
