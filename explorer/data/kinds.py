@@ -1,4 +1,4 @@
-"""The kinds of text Strata works on: sentences, graded pairs, triplets. Frozen values, each with a digest."""
+"""The kinds of text Strata works on: sentences, pairs, triplets, graded pairs; frozen, each with a digest."""
 
 from __future__ import annotations
 
@@ -30,6 +30,26 @@ class Sentences:
         """What the sentences are, whatever they are called."""
         return digest_of(("sentences", *self.texts))
 
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two sentences a row that belong together, without a grade."""
+
+    name: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the pairs are, whatever they are called."""
+        return digest_of(("pairs", *self.first, *self.second))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
 
 @dataclass(frozen=True)
 class Triplets:
@@ -45,16 +65,19 @@ class Triplets:
         """What the triplets are, whatever they are called."""
         return digest_of(("triplets", *self.anchors, *self.positives, *self.negatives))
 
+    def __len__(self) -> int:
+        return len(self.anchors)
+
 
 @dataclass(frozen=True)
 class GradedPairs:
-    """Two sentences a row and how alike people find them; `parts` names the sub-corpus of each row ("" if none)."""
+    """Two sentences a row and how alike people find them."""
 
     name: str
     first: tuple[str, ...]
     second: tuple[str, ...]
     gold: tuple[float, ...]
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
 
     @cached_property
     def digest(self) -> str:

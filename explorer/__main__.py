@@ -1,0 +1,198 @@
+"""The command line: the same verbs as the pages. Results go to standard output, progress to standard error."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.errors import StrataError
+
+if TYPE_CHECKING:
+    from explorer.data.kinds import GradedPairs
+    from explorer.measuring.progress import Work
+    from explorer.measuring.scores import LayerScores
+
+VERSION = "0.1.0"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments say; 0 if it was done, 1 with the reason on standard error if not."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.verb(options)
+    except StrataError as error:
+        print(f"{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped. Nothing half-done was kept.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m explorer", description="See what every layer of an encoder knows.")
+    parser.add_argument("--version", action="version", version=f"strata {VERSION}")
+    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
+    score = verbs.add_parser(
+        "score",
+        help="score every layer under every pooling on graded pairs",
+        description="Spearman's and Pearson's correlation (× 100) of every layer under every pooling with people.",
+    )
+    score.set_defaults(verb=_score)
+    score.add_argument("model", metavar="MODEL", help="all-MiniLM-L6-v2 (comes along), a folder, or a hub id")
+    score.add_argument("--revision", help="branch, tag or commit of a hub id")
+    score.add_argument(
+        "--sts",
+        default="sample",
+        metavar="FILE|NAME",
+        help="a file of graded pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
+    )
+    score.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column of FILE is what, where the guess is wrong: first=…, second=…, score=…, part=…",
+    )
+    score.add_argument(
+        "--metric",
+        default="Spearman",
+        type=str.capitalize,
+        help="for the table: spearman (default) or pearson",
+    )
+    score.add_argument(
+        "--aggregate", default="all", help="for the table: all (default), mean or wmean over sub-corpora"
+    )
+    score.add_argument(
+        "--max-length",
+        type=int,
+        metavar="TOKENS",
+        help="cut longer sentences (default: the model's own limit)",
+    )
+    score.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
+    score.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    score.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    form = score.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="everything, as JSON")
+    form.add_argument("--csv", action="store_true", help="a row for every reading, as CSV")
+    return parser
+
+
+def _score(options: argparse.Namespace) -> None:
+    from explorer.encoding.finding import find
+    from explorer.measuring.measured import Settings, layer_scores
+    from explorer.measuring.scores import check_agreement
+
+    check_agreement(options.metric, options.aggregate)  # before minutes of work, not after
+    pairs = _graded_pairs(options)
+    found = find(options.model, options.revision, online=options.online)
+    settings = Settings(options.precision, options.device, options.max_length)
+    scores = _told(layer_scores(found, pairs, settings))
+    if options.json:
+        _print_json(found.name, pairs, scores)
+    elif options.csv:
+        _print_csv(scores)
+    else:
+        _print_table(found.name, pairs, scores, options.metric, options.aggregate)
+
+
+def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
+    from explorer.data import sample, sts, text
+
+    if options.sts == "sample":
+        return sample.pairs()
+    if Path(options.sts).is_file() or Path(options.sts).suffix:
+        columns = dict(_role_and_name(column) for column in options.column)
+        pairs, report = text.read_graded_pairs(Path(options.sts), columns)
+        print(report, file=sys.stderr)
+        return pairs
+    return sts.load(*sts.name_and_split(options.sts), online=options.online)
+
+
+def _role_and_name(column: str) -> tuple[str, str]:
+    from explorer.errors import BadChoice
+
+    role, equals, name = column.partition("=")
+    if not equals:
+        raise BadChoice(f"--column {column} lacks an equals sign. Write ROLE=NAME, for example --column score=rating.")
+    return role, name
+
+
+def _told(work: Work[LayerScores]) -> LayerScores:
+    """Do the work, with its progress on one line of a terminal."""
+    shown = 0.0
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            if shown:
+                print("\r\033[K", end="", file=sys.stderr)
+            scores: LayerScores = end.value
+            return scores
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - shown > 0.1:
+            share = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
+            print(f"\r\033[K{progress.stage}{share}", end="", file=sys.stderr, flush=True)
+            shown = now
+
+
+def _print_table(model: str, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> None:
+    from explorer.encoding.readings import GRID_POOLINGS
+
+    way = f", {aggregate}" if scores.has_parts else ""
+    print(f"{model} on {pairs.name}: {metric} × 100 of {len(pairs):,} pairs{way}\n")
+    print(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in GRID_POOLINGS))
+    for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
+        # a constant column has no correlation: an empty cell, never 0
+        cells = "".join(f"{number:8.2f}" if number == number else " " * 8 for number in numbers)
+        print(f"{row.label:>8}{cells}".rstrip())
+    own = scores.own_score(metric, aggregate)
+    if own is not None:
+        print(f"\nas published: {own:.2f} ({scores.own_title})")
+    best = scores.best(metric, aggregate)
+    if best is not None:
+        print(
+            f"best here: {scores.score(best, metric, aggregate):.2f} ({best.title}), chosen on the pairs it is scored on"
+        )
+    print(
+        f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, "
+        f"{scores.truncated:,} of {scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"
+    )
+
+
+def _print_json(model: str, pairs: GradedPairs, scores: LayerScores) -> None:
+    from explorer.measuring.tables import score_rows
+
+    content = {
+        "model": model,
+        "set": pairs.name,
+        "pairs": len(pairs),
+        "set_digest": pairs.digest,
+        "precision": scores.precision,
+        "device": scores.device,
+        "max_length": scores.max_length,
+        "sentences": scores.sentences,
+        "truncated": scores.truncated,
+        "seconds": round(scores.seconds, 3),
+        "readings": score_rows(scores),
+    }
+    print(json.dumps(content, indent=1, ensure_ascii=False))
+
+
+def _print_csv(scores: LayerScores) -> None:
+    from explorer.measuring.tables import score_rows
+
+    rows = score_rows(scores)
+    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""What does a file hold, before anyone says what its columns mean? A Table of text cells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from explorer.errors import UnreadableFile, WrongColumns
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under named columns, each row with the line of the file it starts on."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+    header: bool = True  # False: the file names no columns, and they are called "column 1", "column 2", …
+    ragged: tuple[int, ...] = ()  # lines with too few or too many fields; they are not among the rows
+    set_aside: tuple[str, ...] = ()  # columns of lists, objects or bytes; they are not among the columns
+
+    def __post_init__(self) -> None:
+        twice = [column for column, count in Counter(self.columns).items() if count > 1]
+        if twice:
+            raise UnreadableFile(
+                f"{self.name} has more than one column called {twice[0]!r}, so a choice of columns would be "
+                "ambiguous. Rename one of them."
+            )
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """The cells of one column, top to bottom."""
+        if name not in self.columns:
+            raise WrongColumns(f"{self.name} has no column {name!r}. {self.inventory()}")
+        at = self.columns.index(name)
+        return tuple(row[at] for row in self.rows)
+
+    def inventory(self) -> str:
+        """The columns there are, as a sentence for messages."""
+        there = f"Its columns: {', '.join(self.columns)}."
+        if not self.set_aside:
+            return there
+        return f"{there} Set aside, as they hold lists, objects or bytes: {', '.join(self.set_aside)}."
+
+
+def named(cells: Iterable[str]) -> tuple[str, ...]:
+    """Column names without outer spaces; a column without a name is called by its place."""
+    return tuple(cell.strip() or f"column {place}" for place, cell in enumerate(cells, start=1))

@@ -1,0 +1,159 @@
+"""Which column plays which role? A guess from names, then from content and order, that people can correct."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from itertools import pairwise
+
+from explorer.data.cells import Table
+from explorer.data.mapping import Kind, Mapping
+from explorer.errors import WrongColumns
+
+# Names known without asking, written as `_plain` writes them; within a list the earlier wins.
+PAIR_NAMES = (
+    ("sentence1", "sentence2"),
+    ("sentencea", "sentenceb"),
+    ("sent0", "sent1"),  # SimCSE's NLI file, with hard_neg
+    ("sent1", "sent2"),
+    ("text1", "text2"),
+    ("texta", "textb"),
+    ("question1", "question2"),
+    ("premise", "hypothesis"),
+    ("anchor", "positive"),
+    ("query", "positive"),
+    ("query", "answer"),
+    ("question", "answer"),
+)
+NEGATIVE_NAMES = ("negative", "negative1", "hardneg", "hardnegative", "contradiction")
+SCORE_NAMES = (
+    "score",
+    "scores",
+    "similarity",
+    "similarityscore",
+    "relatednessscore",
+    "gold",
+    "label",
+    "labels",
+)
+PART_NAMES = ("source", "subset", "part", "genre", "domain")
+SENTENCE_NAMES = ("text", "sentence", "sentences")
+RECOGNISED = {*NEGATIVE_NAMES, *SCORE_NAMES, *PART_NAMES, *SENTENCE_NAMES}.union(*PAIR_NAMES)
+
+ID_ENDINGS = ("id", "idx", "index", "year")  # of names whose numbers count or date rows, and grade nothing
+SAMPLE = 1000  # rows whose content is looked at
+WORDY = 1 / 3  # of the wordiest column's words; below, a column holds categories rather than sentences
+
+
+def guess(table: Table, kind: Kind | None = None) -> Mapping:
+    """The likeliest mapping, or the likeliest one of a kind; a role that nothing fits stays empty.
+
+    Known names decide. Where there are none, order does, by SimCSE's rule: one column of text is sentences,
+    two are pairs, three are triplets; two with a column of numbers are graded pairs.
+    """
+    pair = _named_pair(table)
+    texts = _text_columns(table)
+    if not (pair or texts):
+        raise WrongColumns(f"{table.name} has no column of sentences. {table.inventory()} Add one.")
+    lead = pair or tuple(texts)
+    first, second, third = (lead[at] if at < len(lead) else None for at in range(3))
+    negative = _named(table, NEGATIVE_NAMES) or third
+    sentence = _named(table, SENTENCE_NAMES)
+    score = _score_column(table, besides={*(pair or ()), *texts})
+    if kind is None:
+        kind = _kind(len(texts), pair=bool(pair), sentence=bool(sentence), score=bool(score), negative=bool(negative))
+    return Mapping.of(
+        kind,
+        {
+            "sentence": sentence or first,
+            "first": first,
+            "second": second,
+            "score": score,
+            "part": _named(table, PART_NAMES),
+            "anchor": first,
+            "positive": second,
+            "negative": negative,
+        },
+    )
+
+
+def _kind(texts: int, *, pair: bool, sentence: bool, score: bool, negative: bool) -> Kind:
+    if not pair and (sentence or texts == 1):
+        return "sentences"
+    if negative:
+        return "triplets"
+    return "graded pairs" if score else "pairs"
+
+
+def _named_pair(table: Table) -> tuple[str, str] | None:
+    found = {_plain(column): column for column in table.columns}
+    return next(((found[one], found[two]) for one, two in PAIR_NAMES if one in found and two in found), None)
+
+
+def _named(table: Table, names: Iterable[str]) -> str | None:
+    found = {_plain(column): column for column in table.columns}
+    return next((found[name] for name in names if name in found), None)
+
+
+def _text_columns(table: Table) -> list[str]:
+    """Columns that hold sentences, in file order: neither numbers nor categories."""
+    words = {
+        column: sum(len(cell.split()) for cell in cells) / max(1, len(cells))
+        for column, cells in _sampled(table)
+        if _plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells)
+    }
+    wordiest = max(words.values(), default=0)
+    return [column for column, mean in words.items() if mean > 0 and mean >= WORDY * wordiest]
+
+
+def _score_column(table: Table, besides: Collection[str]) -> str | None:
+    """The column with a score's name; else the numbers that grade rather than count, fractions first."""
+    if named := _named(table, SCORE_NAMES):
+        return named
+    grades = {
+        column: cells
+        for column, cells in _sampled(table)
+        if column not in besides and is_mostly_numbers(cells) and not _counts(column, cells)
+    }
+    return next((column for column, cells in grades.items() if any("." in cell for cell in cells)), None) or next(
+        iter(grades), None
+    )
+
+
+def _counts(column: str, cells: Collection[str]) -> bool:
+    """Whether numbers name rows: by their column's name, or since each is one more than the last."""
+    if _plain(column).endswith(ID_ENDINGS):
+        return True
+    numbers = [float(cell) if is_number(cell) else math.nan for cell in cells]
+    return len(numbers) > 2 and all(after - before == 1 for before, after in pairwise(numbers))
+
+
+def _sampled(table: Table) -> list[tuple[str, tuple[str, ...]]]:
+    """Each column with its first cells."""
+    rows = table.rows[:SAMPLE]
+    return [(column, tuple(row[at] for row in rows)) for at, column in enumerate(table.columns)]
+
+
+def _plain(name: str) -> str:
+    """A name without case, spaces and punctuation: "Sentence_A" is "sentencea"."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def is_recognised(name: str) -> bool:
+    """Whether this is the name of a column whose role needs no asking."""
+    return _plain(name) in RECOGNISED
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell holds a number, however it is written."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def is_mostly_numbers(cells: Iterable[str]) -> bool:
+    """Whether more than half of the cells that hold anything hold numbers."""
+    filled = [cell for cell in cells if cell.strip()]
+    return 2 * sum(map(is_number, filled)) > len(filled)

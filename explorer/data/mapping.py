@@ -1,0 +1,86 @@
+"""Which parts can the columns of a table play, and which column plays which?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Lookup
+from dataclasses import dataclass
+from typing import Literal
+
+from explorer.data.cells import Table
+from explorer.errors import WrongColumns
+
+Kind = Literal["sentences", "pairs", "graded pairs", "triplets"]
+
+
+@dataclass(frozen=True)
+class Role:
+    """A part a column can play; a form draws one select box for each."""
+
+    name: str
+    help: str
+    required: bool = True
+
+
+ROLES: dict[Kind, tuple[Role, ...]] = {
+    "sentences": (Role("sentence", "One sentence a row."),),
+    "pairs": (
+        Role("first", "A sentence."),
+        Role("second", "A sentence that means the same, or answers it."),
+    ),
+    "graded pairs": (
+        Role("first", "One sentence of the pair."),
+        Role("second", "The other sentence."),
+        Role("score", "How alike people find the two; more is more alike."),
+        Role("part", "The sub-corpus a pair comes from, to score the parts apart.", required=False),
+    ),
+    "triplets": (
+        Role("anchor", "A sentence."),
+        Role("positive", "A sentence that means the same."),
+        Role("negative", "A sentence that contradicts it, or means something else."),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Which column plays which role for one kind of data; a role that nobody plays is left out."""
+
+    kind: Kind
+    players: tuple[tuple[str, str], ...]  # (role, column), in the order of ROLES
+
+    @classmethod
+    def of(cls, kind: Kind, columns: Lookup[str, str | None]) -> Mapping:
+        """The mapping with these columns by role; None, or no entry, leaves a role empty."""
+        chosen = ((role.name, columns.get(role.name)) for role in ROLES[kind])
+        return cls(kind, tuple((role, column) for role, column in chosen if column is not None))
+
+    def column(self, role: str) -> str | None:
+        """The column that plays a role, if one does."""
+        return dict(self.players).get(role)
+
+    def corrected(self, columns: Lookup[str, str | None]) -> Mapping:
+        """The same mapping with other columns in the roles given."""
+        roles = [role.name for role in ROLES[self.kind]]
+        for role in columns:
+            if role not in roles:
+                raise WrongColumns(f"{self.kind} have no role {role!r}; their roles are {', '.join(roles)}.")
+        return Mapping.of(self.kind, {**dict(self.players), **columns})
+
+    def check(self, table: Table) -> None:
+        """Raise unless every required role is played, each role by a column of its own that is there."""
+        missing = [role.name for role in ROLES[self.kind] if role.required and self.column(role.name) is None]
+        if missing:
+            raise WrongColumns(
+                f"{table.name} has no column for {' or '.join(missing)}, which {self.kind} need. "
+                f"{table.inventory()} Choose one of them, or add the column."
+            )
+        taken: dict[str, str] = {}
+        for role, column in self.players:
+            if column not in table.columns:
+                raise WrongColumns(f"{table.name} has no column {column!r} for {role}. {table.inventory()}")
+            if column in taken:
+                raise WrongColumns(
+                    f"{column!r} of {table.name} is chosen for {taken[column]} and for {role}. "
+                    f"{table.inventory()} Choose another for one of the two."
+                )
+            taken[column] = role

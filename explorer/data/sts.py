@@ -1,0 +1,188 @@
+"""Where is a graded set that papers report on, and is it whole? One row of data a set, one reader for all.
+
+A set is looked for in a folder first, then in the hub's cache, then on the hub if that is allowed. The hub's
+STS12 to STS16 do not say which sub-corpus a pair is from: their parts are all "", so of the three ways to
+score such a set (all, mean, wmean) only "all" is left. Its SICK-R is all 9927 pairs in one split, not the
+4927 that papers test on, so SICK-R is read from a folder only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorer.data.cells import Table
+from explorer.data.columns import guess
+from explorer.data.hub import hub_table
+from explorer.data.kinds import GradedPairs
+from explorer.data.tables import read_file
+from explorer.data.text import graded_pairs
+from explorer.errors import DataError, SetNotFound
+
+VARIABLE = "STRATA_DATA"  # names the folder when no argument does
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of a set: its file in a folder, what its path on the hub contains, and its size."""
+
+    name: str
+    file: str
+    pairs: int
+    on_hub: tuple[str, ...] = ()  # empty: not to be had there
+    parts: tuple[int, ...] = ()  # pairs a sub-corpus, where papers give them
+
+
+@dataclass(frozen=True)
+class GradedSet:
+    """What has to be known about one set."""
+
+    name: str
+    hub_id: str
+    splits: tuple[Split, ...]
+    part: str | None = None  # the column that names the sub-corpus
+    also: tuple[str, ...] = ()  # other names it goes by, as `_plain` writes them
+
+
+def _test(folder: str, pairs: int, *parts: int, on_hub: str = "test") -> tuple[Split]:
+    return (Split("test", f"{folder}/test.tsv", pairs, (on_hub,), parts),)
+
+
+# Sizes: Cer et al. 2017 (STS-B, STS17), Marelli et al. 2014 (SICK); the yearly tasks as SentEval scores them,
+# that is without pairs that have no grade and, in 2013, without SMT, which is not free.
+SETS = (
+    GradedSet(
+        "STS-B",
+        "mteb/stsbenchmark-sts",
+        (
+            Split("train", "STSB/train.tsv", 5749, ("train",), (3299, 2000, 450)),
+            Split("dev", "STSB/dev.tsv", 1500, ("validation", "dev"), (500, 625, 375)),
+            Split("test", "STSB/test.tsv", 1379, ("test",), (500, 625, 254)),
+        ),
+        part="genre",
+        also=("stsbenchmark",),
+    ),
+    GradedSet("STS12", "mteb/sts12-sts", _test("STS12", 3108, 750, 750, 459, 750, 399), part="source"),
+    GradedSet("STS13", "mteb/sts13-sts", _test("STS13", 1500, 189, 750, 561), part="source"),
+    GradedSet("STS14", "mteb/sts14-sts", _test("STS14", 3750, 450, 300, 750, 750, 750, 750), part="source"),
+    GradedSet("STS15", "mteb/sts15-sts", _test("STS15", 3000, 375, 750, 375, 750, 750), part="source"),
+    GradedSet("STS16", "mteb/sts16-sts", _test("STS16", 1186, 254, 249, 230, 244, 209), part="source"),
+    GradedSet(
+        "SICK-R",
+        "mteb/sickr-sts",
+        (
+            Split("train", "SICK/train.tsv", 4500),
+            Split("dev", "SICK/trial.tsv", 500),
+            Split("test", "SICK/test.tsv", 4927),
+        ),
+        also=("sick",),
+    ),
+    GradedSet(
+        "STS17",
+        "mteb/sts17-crosslingual-sts",
+        _test("STS17_en", 250, on_hub="en-en"),
+        also=("sts17en", "sts17enen"),
+    ),
+)
+OTHER_SPLITS = {"validation": "dev", "valid": "dev", "trial": "dev"}
+
+
+def load(name: str, split: str = "test", folder: Path | None = None, *, online: bool = False) -> GradedPairs:
+    """A split of a set by name, whole or not at all: its counts are compared with the published ones."""
+    chosen = find(name)
+    part = _split(chosen, split)
+    folder = _folder(folder)
+    file = folder / part.file if folder else None
+    if file and file.is_file():
+        table: Table | None = read_file(file)
+    else:
+        table = hub_table(chosen.hub_id, part.on_hub, online=online) if part.on_hub else None
+    if table is None:
+        raise SetNotFound(_where_to_get(chosen, part, file, online=online))
+    return _whole(chosen, part, table)
+
+
+def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
+    """(name, split) of everything the folder holds, in the order papers print; nothing without a folder."""
+    folder = _folder(folder)
+    if folder is None:
+        return ()
+    return tuple(
+        (known.name, split.name) for known in SETS for split in known.splits if (folder / split.file).is_file()
+    )
+
+
+def menu() -> tuple[str, ...]:
+    """Every split, such as "STS-B dev", in the order papers print; loading shows which are within reach."""
+    return tuple(f"{known.name} {split.name}" for known in SETS for split in known.splits)
+
+
+def name_and_split(title: str) -> tuple[str, str]:
+    """`STS-B dev` in its two parts; a set without a split means its test split."""
+    name, _, split = title.strip().rpartition(" ")
+    return (name, split) if name else (split, "test")
+
+
+def find(name: str) -> GradedSet:
+    """The set of a name, however it is written."""
+    by_name = {plain: known for known in SETS for plain in (_plain(known.name), *known.also)}
+    if _plain(name) in by_name:
+        return by_name[_plain(name)]
+    near = difflib.get_close_matches(_plain(name), by_name, n=1)
+    hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
+    raise SetNotFound(f"There is no set {name!r}.{hint} There are: {', '.join(s.name for s in SETS)}.")
+
+
+def _split(chosen: GradedSet, name: str) -> Split:
+    wanted = OTHER_SPLITS.get(name.lower(), name.lower())
+    for split in chosen.splits:
+        if split.name == wanted:
+            return split
+    there = ", ".join(split.name for split in chosen.splits)
+    raise SetNotFound(f"{chosen.name} has no split {name!r}. It has: {there}.")
+
+
+def _folder(folder: Path | None) -> Path | None:
+    named = os.environ.get(VARIABLE)
+    return folder or (Path(named) if named else None)
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
+    """The pairs of a table, if they are as many as published, in every sub-corpus."""
+    title = f"{chosen.name} {split.name}"
+    part = chosen.part if chosen.part in table.columns else None
+    pairs, report = graded_pairs(table, guess(table, "graded pairs").corrected({"part": part}), title)
+    advice = f"The file may be cut off or be another version: replace it.\n{report}"
+    if len(pairs) != split.pairs:
+        raise DataError(f"{title} has {len(pairs)} pairs here, and {split.pairs} as published. {advice}")
+    found = Counter(pairs.parts)
+    # sizes only: the names of the sub-corpora differ from one publisher to the next
+    if part and split.parts and sorted(found.values()) != sorted(split.parts):
+        here = ", ".join(f"{name} {count}" for name, count in found.items())
+        raise DataError(
+            f"{title} has sub-corpora of other sizes than published. Here: {here}; "
+            f"published: {', '.join(map(str, split.parts))}. {advice}"
+        )
+    return pairs
+
+
+def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online: bool) -> str:
+    looked = f"there is no {file}" if file else f"{VARIABLE} names no folder"
+    if not split.on_hub:
+        hub = f"the hub's {chosen.hub_id} has no such split (it holds all 9927 pairs in one)"
+    elif online:
+        hub = f"{chosen.hub_id} could not be fetched from the hub"
+    else:
+        hub = f"{chosen.hub_id} is not in the hub's cache, and going online was not allowed"
+    return (
+        f"{chosen.name} {split.name} is out of reach: {looked}, and {hub}. Set {VARIABLE} to a folder with "
+        f"{split.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
+        "that come with Strata."
+    )

@@ -1,0 +1,67 @@
+"""How does a file become a Table? By its ending, once its size is known to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from explorer.data.cells import Table
+from explorer.data.decoding import decoded
+from explorer.data.delimited import csv_table, tsv_table, txt_table
+from explorer.data.records import json_table, jsonl_table, parquet_table
+from explorer.errors import UnreadableFile
+
+LARGEST = 200_000_000  # bytes; about a million long pairs, and all of it has to fit in memory several times
+
+TEXT_FORMATS: dict[str, Callable[[str, str], Table]] = {
+    ".csv": csv_table,
+    ".tsv": tsv_table,
+    ".jsonl": jsonl_table,
+    ".json": json_table,
+    ".txt": txt_table,
+}
+ENDINGS = (*TEXT_FORMATS, ".parquet")
+
+
+def read_file(path: str | Path) -> Table:
+    """The table in a file on this disk."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if path.is_dir():
+            raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {_allowed()}.")
+        _check(path.name, size)  # before a byte is read
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
+    except OSError as error:
+        raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check who may open it.") from None
+    return read_bytes(path.name, data)
+
+
+def read_bytes(name: str, data: bytes) -> Table:
+    """The table in an upload: the name it came with, and its content."""
+    _check(name, len(data))
+    ending = Path(name).suffix.lower()
+    if ending == ".parquet":
+        return parquet_table(name, data)
+    return TEXT_FORMATS[ending](name, decoded(name, data))
+
+
+def _check(name: str, size: int) -> None:
+    """Refuse what need not be opened to be refused."""
+    ending = Path(name).suffix.lower()
+    if ending not in ENDINGS:
+        found = f"ends in {ending}" if ending else "has no ending"
+        raise UnreadableFile(f"{name} {found}. What can be read: {_allowed()}. Export it as one of these.")
+    if size == 0:
+        raise UnreadableFile(f"{name} is empty. Choose a file with at least one sentence in it.")
+    if size > LARGEST:
+        raise UnreadableFile(
+            f"{name} has {size / 1e6:,.1f} MB; at most {LARGEST / 1e6:,.0f} MB are read. "
+            "Take a part of it, e.g. its first million lines (head -n 1000000), or drop some columns."
+        )
+
+
+def _allowed() -> str:
+    return f"{', '.join(ENDINGS[:-1])} and {ENDINGS[-1]}"

@@ -1,0 +1,114 @@
+"""How does a table become sentences, pairs or triplets? Row by row, with a report on what was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Lookup
+from pathlib import Path
+from typing import TypeVar
+
+from explorer.data.cells import Table
+from explorer.data.columns import guess
+from explorer.data.grades import check_spread, grades
+from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets
+from explorer.data.mapping import Kind, Mapping
+from explorer.data.reports import Report, dropped_rows, report_on
+from explorer.data.tables import read_file
+from explorer.errors import TooFewRows, WrongColumns
+
+EMPTY = "empty sentence"
+AGAIN = "sentence seen before"
+MINIMUM: dict[Kind, int] = {
+    "sentences": 1,
+    "pairs": 2,  # a contrast needs another pair to be unlike
+    "graded pairs": 3,  # two points always agree or disagree perfectly
+    "triplets": 1,
+}
+
+Cell = TypeVar("Cell")
+Columns = tuple[tuple[str, ...], ...]  # (role, row)
+
+
+def sentences(table: Table, mapping: Mapping, name: str = "") -> tuple[Sentences, Report]:
+    """Every sentence once, in file order."""
+    (texts,) = columns = _sentence_columns(table, mapping, "sentences", ("sentence",))
+    first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
+    repeated = (AGAIN if first_at[text] < at else "" for at, text in enumerate(texts))
+    faults = [empty or again for empty, again in zip(_empty(columns), repeated, strict=True)]
+    _check_enough(table, "sentences", faults)
+    kept = _kept(texts, faults)
+    return Sentences(name or table.name, kept), report_on(table, faults, kept, kept)
+
+
+def pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Pairs, Report]:
+    """Two sentences a row that belong together."""
+    (first, second), report = _whole_rows(table, mapping, "pairs", ("first", "second"))
+    return Pairs(name or table.name, first, second), report
+
+
+def triplets(table: Table, mapping: Mapping, name: str = "") -> tuple[Triplets, Report]:
+    """An anchor, a positive and a negative a row."""
+    (anchors, positives, negatives), report = _whole_rows(
+        table, mapping, "triplets", ("anchor", "positive", "negative")
+    )
+    return Triplets(name or table.name, anchors, positives, negatives), report
+
+
+def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[GradedPairs, Report]:
+    """Two sentences a row and how alike people find them; exact duplicates stay, as in the published sets."""
+    columns = _sentence_columns(table, mapping, "graded pairs", ("first", "second"))
+    score, part = mapping.column("score") or "", mapping.column("part")
+    numbers, bad = grades(table, score)
+    faults = [empty or fault for empty, fault in zip(_empty(columns), bad, strict=True)]
+    _check_enough(table, "graded pairs", faults)
+    first, second = (_kept(column, faults) for column in columns)
+    gold = _kept(numbers, faults)
+    check_spread(table, score, gold)
+    parts = _kept(map(_squeezed, table.column(part)), faults) if part else ("",) * len(gold)
+    report = report_on(table, faults, tuple(zip(first, second, gold, strict=True)), first + second, gold)
+    return GradedPairs(name or table.name, first, second, gold, parts), report
+
+
+def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None = None) -> tuple[GradedPairs, Report]:
+    """The graded pairs in a file, its columns guessed but for those given by role."""
+    table = read_file(path)
+    return graded_pairs(table, guess(table, "graded pairs").corrected(columns or {}))
+
+
+def _whole_rows(table: Table, mapping: Mapping, kind: Kind, roles: Sequence[str]) -> tuple[Columns, Report]:
+    """The rows in which no role is empty."""
+    columns = _sentence_columns(table, mapping, kind, roles)
+    faults = _empty(columns)
+    _check_enough(table, kind, faults)
+    kept = tuple(_kept(column, faults) for column in columns)
+    return kept, report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
+
+
+def _sentence_columns(table: Table, mapping: Mapping, kind: Kind, roles: Sequence[str]) -> Columns:
+    if mapping.kind != kind:
+        raise WrongColumns(f"The columns of {table.name} are chosen as {mapping.kind}, not as {kind}. Choose again.")
+    mapping.check(table)
+    return tuple(tuple(map(_squeezed, table.column(mapping.column(role) or ""))) for role in roles)
+
+
+def _squeezed(cell: str) -> str:
+    """A sentence with single spaces between its words and none around them."""
+    return " ".join(cell.split())
+
+
+def _empty(columns: Columns) -> list[str]:
+    return ["" if all(row) else EMPTY for row in zip(*columns, strict=True)]
+
+
+def _kept(column: Iterable[Cell], faults: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple(cell for cell, fault in zip(column, faults, strict=True) if not fault)
+
+
+def _check_enough(table: Table, kind: Kind, faults: Sequence[str]) -> None:
+    kept = sum(not fault for fault in faults)
+    if kept < MINIMUM[kind]:
+        why = "; ".join(map(str, dropped_rows(table, faults))) or "nothing was dropped"
+        raise TooFewRows(
+            f"{table.name} has too few usable rows: {kept}. "
+            f"{kind.capitalize()} need at least {MINIMUM[kind]}; {why}. Add rows."
+        )

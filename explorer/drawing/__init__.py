@@ -1,0 +1,1 @@
+"""Numbers to pictures; knows no Streamlit."""

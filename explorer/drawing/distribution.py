@@ -1,0 +1,62 @@
+"""Does a reading put apart what people put apart? Its cosines, by what people said."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
+from explorer.drawing.style import POOLING_COLOURS, QUIET, hover_text
+from explorer.encoding.readings import Reading
+from explorer.measuring.scores import LayerScores
+
+BINS = 5
+# beyond this many points a picture carries no sentence a point: they would weigh megabytes
+MOST_HOVERS = 5000
+
+
+def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) -> go.Figure:
+    """A box of cosines for every fifth of the scale, and every pair as a point that tells its sentences."""
+    cosines = scores.cosines[scores.place(reading)]
+    colour = POOLING_COLOURS[reading.pooling]
+    edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
+    bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
+    figure = go.Figure()
+    figure.add_trace(_points(scores.gold, cosines, pairs))
+    for place in range(BINS):
+        inside = cosines[bins == place]
+        if len(inside):
+            figure.add_box(
+                y=inside,
+                x=np.full(len(inside), (edges[place] + edges[place + 1]) / 2),
+                width=0.7 * (edges[1] - edges[0]),
+                boxpoints=False,
+                line={"color": colour, "width": 2},
+                fillcolor="rgba(0,0,0,0)",
+                name=f"gold {edges[place]:.1f}–{edges[place + 1]:.1f}, {len(inside)} pairs",
+                hoverinfo="y+name",
+            )
+    figure.update_xaxes(title="score given by people", tickvals=edges, tickformat=".1f", zeroline=False)
+    figure.update_yaxes(title="cosine", zeroline=False)
+    return figure.update_layout(
+        height=420, showlegend=False, hovermode="closest", margin={"l": 0, "r": 8, "t": 10, "b": 40}
+    )
+
+
+def _points(gold: NDArray[np.float64], cosines: NDArray[np.float32], pairs: GradedPairs) -> go.Scattergl:
+    texts = None
+    if len(pairs) <= MOST_HOVERS:
+        texts = [
+            f"{hover_text(first)}<br>{hover_text(second)}"
+            for first, second in zip(pairs.first, pairs.second, strict=True)
+        ]
+    return go.Scattergl(
+        x=gold,
+        y=cosines,
+        mode="markers",
+        marker={"size": 5, "color": QUIET, "opacity": 0.45},
+        text=texts,
+        hovertemplate=("%{text}<br>" if texts else "") + "people: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
+        name="pairs",
+    )

@@ -1,0 +1,1 @@
+"""Sentences to vectors: find an encoder, load it, read every layer under every pooling."""

@@ -1,0 +1,128 @@
+"""Is this folder an encoder that can be loaded? Asked before loading, since what is missing would be made up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from explorer.encoding import hardware, layout, weights
+from explorer.errors import (
+    ModelTooLarge,
+    NotAModelFolder,
+    NotWeights,
+    RemoteCodeRefused,
+    TokenizerMissing,
+    UnsupportedModel,
+)
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+HEADROOM = 1.2  # sentences need room beside the weights
+
+
+def check(folder: Path, free: float | None = None) -> Path:
+    """Refuse what cannot be loaded into `free` bytes; the answer is the folder the transformer lies in.
+
+    Weights are counted in float32: that is how they are read, whatever precision follows.
+    """
+    place = _transformer(folder)
+    config = _config(place)
+    check_type(place, config)
+    if not layout.vocabulary(place):
+        raise TokenizerMissing(
+            f"{place} has no tokenizer: it holds {_contents(place)}. Copy the tokenizer's files there too, "
+            "tokenizer.json or vocab.txt for example; without them every word would be read as unknown."
+        )
+    check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
+    return place
+
+
+def check_type(place: Path, config: dict[str, Any]) -> None:
+    """Refuse a kind of model transformers does not know, above all one that wants to run its own code."""
+    from transformers import __version__
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    kind = config["model_type"]
+    if kind in CONFIG_MAPPING_NAMES:
+        return
+    if "auto_map" in config:
+        raise RemoteCodeRefused(
+            f"The model type '{kind}' in {place} is not part of transformers {__version__}: it would run Python "
+            "code that comes with the model. Strata never runs such code. Choose a model of a type transformers "
+            "has, such as BERT, RoBERTa, MPNet or ModernBERT."
+        )
+    raise UnsupportedModel(
+        f"transformers {__version__} does not know the model type '{kind}' in {place}. A newer release may: "
+        "pip install --upgrade transformers. Or choose another model."
+    )
+
+
+def check_room(numbers: int, precision: str, free: float) -> None:
+    """Refuse a model of so many numbers that would not fit into `free` bytes."""
+    needed = numbers * BYTES[precision] * HEADROOM
+    if needed > free:
+        raise ModelTooLarge(
+            f"A model of {numbers / 1e6:,.0f} million weights needs about {_gigabytes(needed)} in {precision}; "
+            f"{_gigabytes(free)} are free. Choose a smaller model, close other programs, or use a machine with "
+            "more memory."
+        )
+
+
+def count(place: Path, config: dict[str, Any]) -> int:
+    """How many numbers the weights hold; a file that cannot be weights is refused."""
+    files = layout.weights(place)
+    if not files:
+        raise NotWeights(
+            f"{place} has no weights: it holds {_contents(place)}. Strata reads model.safetensors or "
+            "pytorch_model.bin, in one file or in shards. Copy or download the weights too."
+        )
+    missing = [path.name for path in files if not path.is_file()]
+    if missing:
+        raise NotWeights(
+            f"{place} lacks {len(missing)} of the {len(files)} files its weights are split into, the first being "
+            f"{missing[0]}. Copy or download them too."
+        )
+    each = BYTES.get(str(config.get("dtype") or config.get("torch_dtype")), 4)
+    return sum(weights.count(path, each) for path in files)
+
+
+def _transformer(folder: Path) -> Path:
+    declared = layout.modules(folder)
+    if declared and declared[0].kind != "Transformer":
+        raise UnsupportedModel(
+            f"{folder} starts with a module '{declared[0].kind}'. Strata looks into the layers of transformers; "
+            "choose a model whose first module is a Transformer."
+        )
+    return layout.transformer(folder)
+
+
+def _config(place: Path) -> dict[str, Any]:
+    if not (place / "config.json").is_file():
+        raise NotAModelFolder(
+            f"{place} is no model: config.json is missing. It holds {_contents(place)}. {_hint(place)}"
+        )
+    config = layout.settings(place / "config.json")
+    if not isinstance(config.get("model_type"), str):
+        raise NotAModelFolder(
+            f"{place / 'config.json'} does not say which model it is: it has no 'model_type'. Copy the config.json "
+            "that was saved with the weights."
+        )
+    return config
+
+
+def _hint(place: Path) -> str:
+    inside = sorted(path.parent.name for path in place.glob("*/config.json"))
+    if inside:
+        return f"Did you mean the folder '{inside[0]}' in it?"
+    if (place / "adapter_config.json").is_file():
+        return "It is an adapter (PEFT): merge it into its base model and save that."
+    return "Choose a folder written by save_pretrained or by sentence-transformers."
+
+
+def _contents(place: Path) -> str:
+    names = sorted(path.name + "/" * path.is_dir() for path in place.iterdir()) if place.is_dir() else []
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more if names else "nothing"
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB"

@@ -1,0 +1,29 @@
+"""Which bytes are in a file? Read once: the answer is kept for as long as the file stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+
+def of_file(path: Path) -> str:
+    """The SHA-256 of a file."""
+    now = path.stat()
+    return _sha256(path, now.st_size, now.st_mtime_ns)
+
+
+def of_files(folder: Path, paths: Iterable[Path]) -> str:
+    """The SHA-256 of files of a folder: what they hold and what they are called, not where the folder lies."""
+    sha = hashlib.sha256()
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
+        sha.update(f"{of_file(path)}  {name}\n".encode())
+    return sha.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _sha256(path: Path, size: int, mtime_ns: int) -> str:
+    # size and time are part of the key: a file that was written again is read again
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,177 @@
+"""What does an encoder see in a sentence: the states of every layer, and every layer under every pooling?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from explorer.encoding.batches import batches
+from explorer.encoding.pooling import POOLINGS
+from explorer.encoding.readings import GRID_POOLINGS, Row, rows
+from explorer.errors import BadChoice
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from explorer.encoding.head import Head
+
+# the states of a whole batch are alive at once, for every layer: this bounds them
+STATES_BYTES = 96 * 2**20
+
+
+@dataclass(frozen=True)
+class States:
+    """Every layer's token states; `hidden` is (layer, sentence, token, width), `mask` is (sentence, token)."""
+
+    hidden: Tensor
+    mask: Tensor
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Sentences as numbers, in the caller's order, and how many had to be cut."""
+
+    ids: list[list[int]]
+    truncated: int
+
+
+@dataclass(frozen=True)
+class Views:
+    """One batch under every reading.
+
+    `grid` is (row, pooling, sentence, width) and `own`, where the model declares a reading of its own, is
+    (sentence, width). `positions` says which of the caller's sentences the batch holds.
+    """
+
+    positions: list[int]
+    grid: Tensor
+    own: Tensor | None
+
+
+class Encoder:
+    """A loaded model that reads sentences. It is never changed, so any number of threads may share it."""
+
+    def __init__(
+        self,
+        *,
+        found_name: str,
+        digest: str,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        max_length: int,
+        head: Head | None,
+        lower_case: bool,
+        precision: str,
+        device: str,
+    ) -> None:
+        self.name = found_name
+        self.digest = digest
+        self.model = model
+        self.max_length = max_length
+        self.head = head
+        self.lower_case = lower_case
+        self.precision = precision
+        self.device = device
+        self.width: int = model.config.hidden_size
+        self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
+        self._tokenizer = tokenizer
+        # a fast tokenizer keeps padding and truncation as state: two threads in it give wrong tokens, silently
+        self._tokenizer_lock = threading.Lock()
+
+    def limit(self, max_length: int | None = None) -> int:
+        """How many tokens of a sentence are read."""
+        if max_length is None:
+            return self.max_length
+        if not 3 <= max_length <= self.max_length:  # 3: [CLS], a word, [SEP]
+            raise BadChoice(
+                f"A maximum length of {max_length} tokens is not possible: {self.name} reads 3 to "
+                f"{self.max_length}. Choose a length in that range, or none for all {self.max_length}."
+            )
+        return max_length
+
+    def tokens(self, sentences: Sequence[str], max_length: int | None = None) -> Tokens:
+        """Sentences as token numbers, cut at `max_length` (the encoder's own limit unless told)."""
+        limit = self.limit(max_length)
+        prompt = self.head.prompt if self.head else ""
+        texts = [prompt + (text.lower() if self.lower_case else text) for text in sentences]
+        with self._tokenizer_lock:
+            ids = self._numbers(texts)
+            too_long = [place for place, numbers in enumerate(ids) if len(numbers) > limit]
+            if too_long:
+                cut = self._numbers([texts[place] for place in too_long], truncation=True, max_length=limit)
+                for place, numbers in zip(too_long, cut, strict=True):
+                    ids[place] = numbers
+        return Tokens(ids=ids, truncated=len(too_long))
+
+    def states(self, sentences: Sequence[str]) -> States:
+        """Every layer of sentences that are read together, as one batch."""
+        ids, mask = self._padded(self.tokens(sentences).ids)
+        with torch.inference_mode():
+            return States(hidden=torch.stack(self._hidden(ids, mask)), mask=mask)
+
+    def views(self, sentences: Sequence[str], max_length: int | None = None) -> Iterator[Views]:
+        """Every reading of every sentence, a batch at a time, for one pass through the model."""
+        return self.views_of(self.tokens(sentences, max_length).ids)
+
+    def views_of(self, ids: Sequence[list[int]]) -> Iterator[Views]:
+        """The same of sentences that are tokens already.
+
+        The longest batch comes first, so that trouble with memory shows at once.
+        """
+        for positions in batches([len(numbers) for numbers in ids], self._tokens_per_batch()):
+            yield self._view([ids[place] for place in positions], positions)
+
+    @torch.inference_mode()
+    def _view(self, ids: list[list[int]], positions: list[int]) -> Views:
+        padded, mask = self._padded(ids)
+        real = None if len({len(numbers) for numbers in ids}) == 1 else mask
+        hidden = self._hidden(padded, real)
+        grid = torch.empty(len(self.rows), len(GRID_POOLINGS), len(ids), self.width, device=self.device)
+        for place, row in enumerate(self.rows):
+            # (sentence, token, width): a pair is averaged token by token, as the papers do
+            states = hidden[row.layers[0]]
+            if len(row.layers) == 2:
+                states = (states + hidden[row.layers[1]]) / 2
+            for column, pooling in enumerate(GRID_POOLINGS):
+                grid[place, column] = POOLINGS[pooling](states, real)
+        own = self.head(hidden[-1].float(), mask) if self.head else None
+        return Views(positions=positions, grid=grid, own=own)
+
+    def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
+        # without padding no mask is passed: attention is quicker without one
+        attention = None if mask is None else mask.long()
+        hidden: tuple[Tensor, ...] = self.model(
+            input_ids=ids, attention_mask=attention, output_hidden_states=True
+        ).hidden_states
+        return hidden
+
+    def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
+        ids: list[list[int]] = self._tokenizer(
+            texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
+        )["input_ids"]
+        # a sentence without a single token (an empty one, in a model without [CLS]) is read as its padding
+        return [numbers or [self._padding()] for numbers in ids]
+
+    def _padded(self, ids: list[list[int]]) -> tuple[Tensor, Tensor]:
+        """Ids (sentence, token), padded on the right, and the mask of what is real."""
+        longest = max(map(len, ids))
+        blank = self._padding()
+        padded = torch.tensor([numbers + [blank] * (longest - len(numbers)) for numbers in ids])
+        lengths = torch.tensor([len(numbers) for numbers in ids])
+        mask = torch.arange(longest)[None, :] < lengths[:, None]
+        return padded.to(self.device), mask.to(self.device)
+
+    def _padding(self) -> int:
+        number: int | None = self._tokenizer.pad_token_id
+        return 0 if number is None else number
+
+    def _tokens_per_batch(self) -> int:
+        size = 2 if self.precision == "bfloat16" else 4
+        layers = self.model.config.num_hidden_layers + 1
+        most = 4096 if self.device == "cpu" else 32768  # more gains nothing: the caches, or the GPU, are full
+        return max(256, min(most, STATES_BYTES // (layers * self.width * size)))

@@ -1,0 +1,82 @@
+"""What can this machine do: where does a model run, in which precision, in how much memory?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from explorer.errors import BadChoice
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+PRECISIONS = ("auto", "float32", "bfloat16")
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def device(asked: str = "auto") -> str:
+    """The device to run on; what is asked for must be there."""
+    if asked not in DEVICES:
+        raise BadChoice(f"'{asked}' is not a device. Choose one of {', '.join(DEVICES)}.")
+    if asked == "auto":
+        return best_device()
+    import torch
+
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there[asked]:
+        has = ", ".join(name for name in there if there[name])
+        raise BadChoice(f"This machine has no '{asked}'; it has {has}. Choose one of these, or 'auto'.")
+    return asked
+
+
+def precision(asked: str, device: str) -> str:
+    """The precision to run in on a device."""
+    if asked not in PRECISIONS:
+        raise BadChoice(f"'{asked}' is not a precision. Choose one of {', '.join(PRECISIONS)}.")
+    return best_precision(device) if asked == "auto" else asked
+
+
+def best_device() -> str:
+    """The fastest device there is."""
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def best_precision(device: str) -> str:
+    """Bfloat16 where the device computes in it, else float32: emulated, it would be the slower of the two."""
+    import torch
+
+    if device == "cpu":
+        able = torch.cpu.get_capabilities()
+        quick = bool(able.get("amx_bf16") or able.get("avx512_bf16"))
+    else:
+        quick = device == "cuda" and torch.cuda.is_bf16_supported()
+    return "bfloat16" if quick else "float32"
+
+
+def free_memory(device: str = "cpu") -> int:
+    """Bytes a model may still take on a device."""
+    if device == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info()[0])
+    import psutil
+
+    machine = int(psutil.virtual_memory().available)
+    return min(machine, container_room(_CGROUP, otherwise=machine))
+
+
+def container_room(cgroup: Path, otherwise: int) -> int:
+    """Bytes left to a container, or `otherwise` where there is no container or no limit to it.
+
+    The system reports the memory of the whole machine inside a container, too; passing the container's own
+    limit ends the process without a word.
+    """
+    try:
+        limit = (cgroup / "memory.max").read_text().strip()
+        used = int((cgroup / "memory.current").read_text())
+        lines = (cgroup / "memory.stat").read_text().splitlines()
+        cached = dict(line.split() for line in lines)["inactive_file"]  # given back when needed
+        return otherwise if limit == "max" else max(0, int(limit) - used + int(cached))
+    except (OSError, ValueError, KeyError):
+        return otherwise

@@ -1,0 +1,93 @@
+"""How do the last layer's states become the one vector a model's makers meant?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from explorer.encoding.pooling import POOLINGS
+
+# by the name of the torch.nn class; a name from a file is looked up here and never imported
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "Identity": torch.clone,
+    "Tanh": torch.tanh,
+    "ReLU": functional.relu,
+    "GELU": functional.gelu,
+    "SiLU": functional.silu,
+    "Sigmoid": torch.sigmoid,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A linear map and an activation; `weight` is (width out, width in)."""
+
+    weight: Tensor
+    bias: Tensor | None
+    activation: str
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """Vectors (sentence, width in) as vectors (sentence, width out)."""
+        return ACTIVATIONS[self.activation](functional.linear(vectors, self.weight, self.bias))
+
+    def describe(self) -> str:
+        """`Dense 512 (tanh)`."""
+        activation = "" if self.activation == "Identity" else f" ({self.activation.lower()})"
+        return f"Dense {len(self.weight)}{activation}"
+
+    def to(self, device: str) -> Dense:
+        """The same on a device."""
+        return replace(self, weight=self.weight.to(device), bias=None if self.bias is None else self.bias.to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class LayerNorm:
+    """Every vector brought to mean 0 and variance 1, then scaled and moved per dimension."""
+
+    weight: Tensor
+    bias: Tensor
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """Vectors (sentence, width) as vectors of the same shape."""
+        return functional.layer_norm(vectors, self.weight.shape, self.weight, self.bias)
+
+    def describe(self) -> str:
+        """`layer norm`."""
+        return "layer norm"
+
+    def to(self, device: str) -> LayerNorm:
+        """The same on a device."""
+        return replace(self, weight=self.weight.to(device), bias=self.bias.to(device))
+
+
+@dataclass(frozen=True)
+class Head:
+    """Poolings of the last layer, side by side; then maps, in order; then length 1 if `normalize`.
+
+    `prompt` is put before every sentence.
+    """
+
+    poolings: tuple[str, ...]
+    dense: tuple[Dense | LayerNorm, ...] = ()
+    normalize: bool = False
+    prompt: str = ""
+
+    def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
+        """States (sentence, token, width) and mask (sentence, token) as vectors (sentence, width)."""
+        vectors = torch.cat([POOLINGS[name](states, mask) for name in self.poolings], dim=-1)
+        for step in self.dense:
+            vectors = step(vectors)
+        return functional.normalize(vectors, dim=-1) if self.normalize else vectors
+
+    def describe(self) -> str:
+        """`mean of the last layer → Dense 512 (tanh) → normalised`."""
+        pooled = f"{' + '.join(self.poolings)} of the last layer"
+        return " → ".join((pooled, *(step.describe() for step in self.dense), *["normalised"] * self.normalize))
+
+    def to(self, device: str) -> Head:
+        """The same on a device."""
+        return replace(self, dense=tuple(step.to(device) for step in self.dense))

@@ -1,0 +1,148 @@
+"""What does the Hugging Face hub hold under a name: on this disk already, or to be downloaded?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from explorer.encoding import layout
+from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
+
+_CACHED = "models--"  # how the cache spells a model: models--org--name/snapshots/<commit>
+# shards included; half-precision variants and copies for onnx, openvino or tensorflow are not
+_WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)")
+_SETTINGS = (".json", ".txt", ".model", ".spm")
+_MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
+
+
+def cached(name: str, revision: str | None = None) -> Path | None:
+    """The snapshot of a model in the local cache; it may be incomplete. Never asks the network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for file in ("config.json", "modules.json"):
+        path = try_to_load_from_cache(name, file, revision=revision)
+        if isinstance(path, str):
+            return Path(path).parent
+    return None
+
+
+def lacks(folder: Path) -> str:
+    """What a snapshot still lacks: a cache may hold no more than the file somebody asked for."""
+    place = layout.transformer(folder)
+    files = layout.weights(place)
+    if not files or not all(path.is_file() for path in files):
+        return "its weights"
+    if not all(module.folder.is_dir() for module in layout.modules(folder) if _has_settings(module)):
+        return "its modules"
+    return "" if layout.vocabulary(place) else "its tokenizer"
+
+
+def on_disk() -> tuple[str, ...]:
+    """The hub names of the models in the local cache that can be read without the network."""
+    from huggingface_hub import constants
+
+    spelled = sorted(path.name.removeprefix(_CACHED) for path in Path(constants.HF_HUB_CACHE).glob(f"{_CACHED}*"))
+    names = [name.replace("--", "/", 1) for name in spelled]
+    return tuple(name for name in names if _readable(name))
+
+
+def size(name: str, revision: str | None = None) -> int:
+    """How many bytes a download would fetch. Asks the hub."""
+    return sum(_files(name, revision).values())
+
+
+def download(name: str, revision: str | None = None) -> Path:
+    """Fetch what is needed of a model into the local cache."""
+    from huggingface_hub import snapshot_download
+
+    files = _files(name, revision)
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=list(files)))
+    except Exception as error:
+        raise in_words(error, name, revision) from error
+
+
+def wanted(files: Iterable[str]) -> tuple[str, ...]:
+    """Which files of a repository a model is read from: safetensors where there are any, pickles if not."""
+    paths = [PurePosixPath(file) for file in files]
+    near = [path for path in paths if path.parts[1:] == () or _MODULE.fullmatch(str(path.parent))]
+    heavy = [path for path in near if _WEIGHTS.fullmatch(path.name)]
+    safe = {path.parent for path in heavy if path.suffix == ".safetensors"}
+    pickled = {path for path in heavy if path.suffix == ".bin" and path.parent in safe}
+    kept = {path for path in near if path.suffix in _SETTINGS} | {*heavy} - pickled
+    return tuple(sorted(map(str, kept)))
+
+
+def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
+    """What to say of an error of the hub. The error's own text stays out of it: it may hold addresses and keys."""
+    from huggingface_hub import errors
+
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.GatedRepoError):
+        return ModelGated(
+            f"'{name}' asks for its licence to be accepted. Accept it at https://huggingface.co/{name}, "
+            "then log in with 'hf auth login' or set HF_TOKEN, and try again."
+        )
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return ModelNotFound(
+            f"The hub has no model '{name}'. Check the spelling, which is usually 'organisation/name'. A private "
+            "model looks the same from outside: if it is one, log in with 'hf auth login' or set HF_TOKEN."
+        )
+    if isinstance(error, errors.RevisionNotFoundError):
+        return ModelNotFound(
+            f"'{name}' has no revision '{revision or 'main'}'. See its branches, tags and commits at "
+            f"https://huggingface.co/{name}/commits, or leave the revision empty."
+        )
+    if status in (401, 403):
+        return ModelGated(
+            f"The hub refuses '{name}' (HTTP {status}). Log in with 'hf auth login' or set HF_TOKEN to a token "
+            "that may read it."
+        )
+    return HubUnreachable(f"'{name}' could not be fetched: {_reason(error, status)}. {OFFLINE_HELP}")
+
+
+OFFLINE_HELP = (
+    "Without the hub, choose the bundled all-MiniLM-L6-v2 or a folder with a model in it; on a machine with a "
+    "connection, 'hf download <name>' fills the cache that this one can be given."
+)
+
+
+def _reason(error: Exception, status: int | None) -> str:
+    from huggingface_hub import errors
+
+    chain = (error, error.__cause__, error.__context__)
+    if any(isinstance(each, errors.OfflineModeIsEnabled) for each in chain):
+        return "HF_HUB_OFFLINE is set, so the hub is not asked"
+    if status == 429:
+        return "the hub asks to wait, too many requests came from here (HTTP 429)"
+    if status is not None:
+        return f"the hub answers HTTP {status}"
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
+        return error.strerror  # the disk is full, say
+    return f"huggingface.co cannot be reached ({type(error).__name__})"
+
+
+def _files(name: str, revision: str | None) -> dict[str, int]:
+    """The wanted files of a model on the hub and their sizes in bytes."""
+    from huggingface_hub import HfApi
+
+    try:
+        siblings: list[Any] = HfApi().model_info(name, revision=revision, files_metadata=True).siblings or []
+    except Exception as error:
+        raise in_words(error, name, revision) from error
+    sizes = {each.rfilename: int(each.size or 0) for each in siblings}
+    return {file: sizes[file] for file in wanted(sizes)}
+
+
+def _readable(name: str) -> bool:
+    try:
+        folder = cached(name)
+        return folder is not None and not lacks(folder)
+    except (ModelError, ValueError):  # a broken modules.json, or a folder in the cache that is no model's
+        return False
+
+
+def _has_settings(module: layout.Module) -> bool:
+    return module.kind not in ("Normalize", "Transformer")  # older releases saved nothing for Normalize

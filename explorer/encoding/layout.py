@@ -1,0 +1,109 @@
+"""Where in a model's folder does each part lie? Only names are looked at; checking says if the parts are good."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from explorer.errors import NotAModelFolder, NotWeights
+
+# in the order transformers prefers them; an index names the shards of weights that lie in several files
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+# any one of these sets is a vocabulary
+VOCABULARIES = (
+    ("tokenizer.json",),
+    ("vocab.txt",),
+    ("vocab.json", "merges.txt"),
+    ("spiece.model",),
+    ("spm.model",),
+    ("sentencepiece.bpe.model",),
+    ("tokenizer.model",),
+    ("sentencepiece.model",),
+    ("tekken.json",),
+    ("source.spm", "vocab.json"),
+    ("vocab.json",),
+)
+_WORD_FILES = ("*.txt", "*.model", "*.spm")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A line of modules.json: the last dotted name of its type, and its folder."""
+
+    kind: str
+    folder: Path
+
+
+def settings(path: Path) -> dict[str, Any]:
+    """A JSON file of settings; empty where there is no such file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:  # broken JSON, or not UTF-8
+        raise NotAModelFolder(f"{path} is not valid JSON ({error}). Copy or download the file again.") from error
+    if not isinstance(found, dict):
+        raise NotAModelFolder(f"{path} should hold names and values, {{…}}. Copy or download the file again.")
+    return found
+
+
+def modules(folder: Path) -> tuple[Module, ...]:
+    """What modules.json of a sentence-transformers folder lists, in order; nothing where there is none."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return ()
+    try:
+        lines = [(str(line["type"]), str(line["path"])) for line in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, KeyError, TypeError) as error:
+        raise NotAModelFolder(
+            f"{path} should be a list of modules, each with a type and a path ({error!r}). "
+            "Copy or download the file again."
+        ) from error
+    outside = [place for _, place in lines if Path(place).is_absolute() or ".." in Path(place).parts]
+    if outside:
+        raise NotAModelFolder(f"{path} points outside its folder: '{outside[0]}'. A module lies inside it.")
+    # the dotted names before the last changed between versions of sentence-transformers
+    return tuple(Module(kind.rsplit(".", 1)[-1], folder / place) for kind, place in lines)
+
+
+def transformer(folder: Path) -> Path:
+    """The folder the transformer lies in: the folder itself, or the one modules.json names for it."""
+    return next((module.folder for module in modules(folder) if module.kind == "Transformer"), folder)
+
+
+def weights(folder: Path) -> tuple[Path, ...]:
+    """The weights transformers would read: one file, or the shards an index names, there or not."""
+    path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
+    if path is None or path.suffix != ".json":
+        return () if path is None else (path,)
+    try:
+        shards = sorted(set(settings(path)["weight_map"].values()))
+    except (KeyError, AttributeError) as error:
+        raise NotWeights(f"{path} names no shards. Copy or download the file again.") from error
+    return tuple(folder / Path(str(shard)).name for shard in shards)
+
+
+def vocabulary(folder: Path) -> tuple[Path, ...]:
+    """The files that hold the tokenizer's words; nothing where there is no such set."""
+    for names in VOCABULARIES:
+        paths = tuple(folder / name for name in names)
+        if all(path.is_file() for path in paths):
+            return paths
+    return ()
+
+
+def parts(folder: Path) -> tuple[Path, ...]:
+    """Every file that has a say in a vector: weights, settings, vocabularies, those of module folders too."""
+    found: set[Path] = set()
+    for place in {folder, *(module.folder for module in modules(folder))}:
+        for pattern in ("*.json", *_WORD_FILES):
+            found.update(path for path in place.glob(pattern) if path.is_file())
+        found.update(path for path in weights(place) if path.is_file())
+    return tuple(sorted(found))

@@ -1,0 +1,106 @@
+"""How does a folder become an encoder? What is wrong with it is said here, before the first vector."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING
+
+from explorer.encoding import checking, hardware, layout, tokenizing, transformer, weights
+from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.finding import Found
+    from explorer.encoding.head import Head
+
+ATTENTIONS = ("sdpa", "eager")
+# while it builds a model, from_pretrained swaps functions of torch and transformers for the whole process: two at
+# once put each other's replacements back, for good. Whoever builds a model of transformers holds this lock.
+ONE_AT_A_TIME = threading.RLock()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What an Encoder is made of."""
+
+    found_name: str
+    digest: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    max_length: int
+    head: Head | None
+    lower_case: bool
+    precision: str
+    device: str
+
+
+def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Encoder:
+    """The encoder in a folder, ready to read. `attention` 'eager' shows attention weights, and is slower."""
+    from explorer.encoding.encoder import Encoder
+
+    return Encoder(**vars(load_parts(found, precision, device, attention)))
+
+
+def load_parts(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Parts:
+    """The parts of that encoder, tried out together."""
+    from explorer.encoding import modules, simcse
+
+    if attention not in ATTENTIONS:
+        raise BadChoice(f"'{attention}' is not a way to compute attention. Choose one of {', '.join(ATTENTIONS)}.")
+    device = hardware.device(device)
+    precision = hardware.precision(precision, device)
+    folder = checking.check(found.folder)
+    head = modules.head(found.folder) or simcse.head(folder)
+    limits = modules.limits(folder)
+    with ONE_AT_A_TIME, _in_words(found.name, folder):
+        tokenizer = tokenizing.tokenizer(folder)
+        model = transformer.read(folder, attention)
+        tokenizing.check_vocabulary(tokenizer, model, found.name)
+        if device == "cuda":
+            checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
+        transformer.settle(model, precision, device)
+    head = head and head.to(device)
+    transformer.try_out(model, tokenizer, head, found.name)
+    return Parts(
+        found_name=found.name,
+        digest=found.digest,
+        model=model,
+        tokenizer=tokenizer,
+        max_length=tokenizing.max_length(model, tokenizer, limits.max_length),
+        head=head,
+        lower_case=limits.lower_case,
+        precision=precision,
+        device=device,
+    )
+
+
+@contextmanager
+def _in_words(name: str, folder: Path) -> Iterator[None]:
+    """What transformers and torch raise, as what it means to the person who chose the model."""
+    try:
+        yield
+    except StrataError:
+        raise
+    except Exception as error:
+        raise _meaning(error, name, folder) from error
+
+
+def _meaning(error: Exception, name: str, folder: Path) -> ModelError:
+    said = str(error).strip().split("\n")[0][:300]
+    if isinstance(error, UnpicklingError):
+        return weights.refused(layout.weights(folder)[0])
+    if type(error).__name__ == "SafetensorError":
+        return NotWeights(f"The weights of '{name}' are broken ({said}). Copy or download them again.")
+    if isinstance(error, MemoryError) or "not enough memory" in said or "out of memory" in said:
+        return ModelTooLarge(f"'{name}' does not fit in memory. Choose a smaller model, or close other programs.")
+    return UnsupportedModel(
+        f"transformers cannot build '{name}' from {folder} ({type(error).__name__}: {said}). Choose another model, or "
+        "save this one again with save_pretrained."
+    )

@@ -1,0 +1,153 @@
+"""How does a sentence-transformers folder say that a sentence is to be read?
+
+Told from modules.json and the settings beside each module, in the spelling of every release from 0.3 to 6.2.
+A module is rebuilt from its settings; nothing a file names is imported, and nothing unknown is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from explorer.encoding import layout, weights
+from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm
+from explorer.errors import NotWeights, UnsupportedModel
+
+__all__ = ["Head", "Limits", "head", "limits"]
+
+# today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
+_POOLINGS = (
+    ("cls", "pooling_mode_cls_token", "cls"),
+    ("max", "pooling_mode_max_tokens", "max"),
+    ("mean", "pooling_mode_mean_tokens", "mean"),
+    ("mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", "sqrt mean"),
+    ("weightedmean", "pooling_mode_weightedmean_tokens", "weighted mean"),
+    ("lasttoken", "pooling_mode_lasttoken", "last"),
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is done to a text first: cut at so many tokens, and put in lower case or not."""
+
+    max_length: int | None
+    lower_case: bool
+
+
+def head(folder: Path) -> Head | None:
+    """The head modules.json describes; None where there is no modules.json."""
+    declared = [module for module in layout.modules(folder) if module.kind != "Dropout"]  # rests outside training
+    if not declared:
+        return None
+    kinds = [module.kind for module in declared]
+    normalize = kinds[-1] == "Normalize"
+    middle = declared[2:-1] if normalize else declared[2:]
+    if kinds[:2] != ["Transformer", "Pooling"] or any(module.kind not in _STEPS for module in middle):
+        raise UnsupportedModel(
+            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata reads Transformer → Pooling, then any "
+            f"of {', '.join(_STEPS)} and Dropout, then Normalize. Choose another model."
+        )
+    if normalize:
+        _settings(declared[-1].folder)
+    pooling = _settings(declared[1].folder)
+    return Head(
+        poolings=_poolings(declared[1].folder, pooling),
+        dense=tuple(_STEPS[module.kind](module.folder) for module in middle),
+        normalize=normalize,
+        prompt=_prompt(folder, bool(pooling.get("include_prompt", True))),
+    )
+
+
+def limits(transformer: Path) -> Limits:
+    """The limits of the Transformer module; from 5.4 on they are the tokenizer's own."""
+    # sentence_bert_config.json; older releases put roberta or another family in the place of bert
+    path = next(iter(sorted(transformer.glob("sentence_*_config.json"))), transformer / "sentence_bert_config.json")
+    stated = layout.settings(path)
+    task = stated.get("transformer_task", "feature-extraction")
+    text = stated.get("modality_config", {}).get("text") if "modality_config" in stated else {}
+    if (
+        task != "feature-extraction"
+        or text is None
+        or text.get("method_output_name") not in (None, "last_hidden_state")
+    ):
+        raise UnsupportedModel(
+            f"{path} asks for '{task}' of {text or 'something other than text'}. Strata reads the last hidden state "
+            "of text ('feature-extraction'). Choose another model."
+        )
+    longest = stated.get("max_seq_length")
+    return Limits(int(longest) if longest else None, bool(stated.get("do_lower_case", False)))
+
+
+def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
+    modes = stated.get("pooling_mode")
+    if modes is None:
+        modes = [mode for mode, switch, _ in _POOLINGS if stated.get(switch)] or ["mean"]
+    names = {mode: name for mode, _, name in _POOLINGS}
+    unknown = [mode for mode in _listed(modes) if mode not in names]
+    if unknown or not _listed(modes):
+        raise UnsupportedModel(
+            f"{place / 'config.json'} asks for the pooling {unknown or modes}. Strata knows {', '.join(names)}. "
+            "Choose another model."
+        )
+    return tuple(names[mode] for mode in _listed(modes))
+
+
+def _dense(place: Path) -> Dense:
+    stated = _settings(place)
+    # releases wrote torch.nn.modules.activation.Tanh; Tanh is theirs when nothing is written
+    home, _, activation = str(stated.get("activation_function", "torch.nn.Tanh")).rpartition(".")
+    if activation not in ACTIVATIONS or not home.startswith("torch.nn"):
+        raise UnsupportedModel(
+            f"{place / 'config.json'} asks for the activation '{home}.{activation}'. Strata knows torch.nn's "
+            f"{', '.join(ACTIVATIONS)}, and imports nothing a file names. Choose another model."
+        )
+    if stated.get("use_residual"):
+        raise UnsupportedModel(f"{place / 'config.json'} asks for a residual Dense. Strata knows plain ones only.")
+    found = _tensors(place, "linear.")
+    return Dense(found["weight"], found.get("bias"), activation)
+
+
+def _layer_norm(place: Path) -> LayerNorm:
+    found = _tensors(place, "norm.")
+    return LayerNorm(found["weight"], found["bias"])
+
+
+_STEPS: dict[str, Callable[[Path], Dense | LayerNorm]] = {"Dense": _dense, "LayerNorm": _layer_norm}
+
+
+def _tensors(place: Path, prefix: str) -> dict[str, Any]:
+    path = next(iter(layout.weights(place)), None)
+    found = {} if path is None else weights.tensors(path, prefix)
+    if "weight" not in found:
+        raise NotWeights(f"{place} holds no weights '{prefix}weight'. Copy or download the folder again.")
+    return found
+
+
+def _settings(place: Path) -> dict[str, Any]:
+    """The settings of a module that works on the sentence's vector, as all but Transformer do."""
+    stated = layout.settings(place / "config.json")
+    for end in ("module_input_name", "module_output_name"):
+        if stated.get(end) not in (None, "sentence_embedding"):
+            raise UnsupportedModel(
+                f"{place / 'config.json'} works on '{stated[end]}' ({end}). Strata reads modules that work on the "
+                "'sentence_embedding'. Choose another model."
+            )
+    return stated
+
+
+def _prompt(folder: Path, include: bool) -> str:
+    stated = layout.settings(folder / "config_sentence_transformers.json")
+    prompt = str((stated.get("prompts") or {}).get(stated.get("default_prompt_name")) or "")
+    if prompt and not include:
+        raise UnsupportedModel(
+            f"{folder} puts '{prompt}' before every sentence and leaves it out of the pooling (include_prompt: false). "
+            "Strata cannot do that yet. Remove default_prompt_name from config_sentence_transformers.json to read "
+            "sentences without it."
+        )
+    return prompt
+
+
+def _listed(modes: Any) -> list[str]:
+    return [modes] if isinstance(modes, str) else list(modes)

@@ -1,0 +1,73 @@
+"""How do the tokens of a sentence become one vector?
+
+Every pooling takes states (sentence, token, width) and a mask (sentence, token) that is true where a token is
+real, and gives float32 vectors (sentence, width). Padding stands on the right and may hold anything. A mask of
+None says that nothing is padding, which saves a pass over the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Pooling = Callable[[Tensor, Tensor | None], Tensor]
+
+
+def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The first token: [CLS] where the model has one."""
+    return states[:, 0].float()
+
+
+def pool_mean(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean over real tokens, [CLS] and [SEP] included."""
+    if mask is None:
+        return states.mean(1, dtype=torch.float32)
+    return _real_sum(states, mask) / mask.sum(1, keepdim=True)
+
+
+def pool_max(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The largest value of each dimension over real tokens."""
+    if mask is not None:  # not zero: hidden values are often negative
+        states = states.masked_fill(~mask.bool()[:, :, None], float("-inf"))
+    return states.amax(1).float()
+
+
+def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The last real token: the only one that has read everything in a decoder."""
+    if mask is None:
+        return states[:, -1].float()
+    last = mask.sum(1).long() - 1
+    return states[torch.arange(len(states), device=states.device), last].float()
+
+
+def pool_weighted_mean(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean with weights 1, 2, 3, … along the sentence (SGPT, Muennighoff 2022)."""
+    sentences, tokens = states.shape[:2]
+    places = torch.arange(1, tokens + 1, device=states.device, dtype=torch.float32).expand(sentences, tokens)
+    weights = places if mask is None else places * mask
+    states = states.float() if mask is None else states.float().masked_fill(~mask.bool()[:, :, None], 0.0)
+    total: Tensor = torch.einsum("stw,st->sw", states, weights)
+    return total / weights.sum(1, keepdim=True)
+
+
+def pool_sqrt_mean(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The sum over real tokens, divided by the root of their number."""
+    if mask is None:
+        return states.sum(1, dtype=torch.float32) / states.shape[1] ** 0.5
+    return _real_sum(states, mask) / mask.sum(1, keepdim=True).sqrt()
+
+
+def _real_sum(states: Tensor, mask: Tensor) -> Tensor:
+    return states.masked_fill(~mask.bool()[:, :, None], 0.0).sum(1, dtype=torch.float32)
+
+
+POOLINGS: dict[str, Pooling] = {
+    "cls": pool_cls,
+    "mean": pool_mean,
+    "max": pool_max,
+    "last": pool_last,
+    "weighted mean": pool_weighted_mean,
+    "sqrt mean": pool_sqrt_mean,
+}

@@ -1,0 +1,86 @@
+"""What is a reading: which layers of an encoder, under which pooling, stand for a sentence?
+
+Layer 0 is the output of the embedding block, layer L the last. Beside the single layers stand the pairs the
+papers average token by token before they pool: two definitions go by the name "first-last", one with layer 0
+and one with layer 1, so every pair is named by its layers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from explorer.errors import BadChoice
+
+# the same names as POOLINGS' first three; kept apart so that naming a reading does not load torch
+GRID_POOLINGS = ("cls", "mean", "max")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One layer, or two that are averaged."""
+
+    layers: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """As it stands on an axis: `6`, `0+6`."""
+        return "+".join(map(str, self.layers))
+
+    @property
+    def title(self) -> str:
+        """As it stands in a sentence: `layer 6`, `layers 0 + 6`."""
+        if len(self.layers) == 1:
+            return f"layer {self.layers[0]}"
+        return f"layers {self.layers[0]} + {self.layers[1]}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A row under a pooling; its code goes into addresses and file names."""
+
+    row: Row
+    pooling: str
+
+    @property
+    def code(self) -> str:
+        """`mean-6`, `mean-0-6`."""
+        return "-".join((self.pooling, *map(str, self.row.layers)))
+
+    @property
+    def title(self) -> str:
+        """`mean of layer 6`."""
+        return f"{self.pooling} of {self.row.title}"
+
+
+def rows(last: int) -> tuple[Row, ...]:
+    """Every layer from 0 to `last`, then the pairs of the papers: first-last twice, and the last two."""
+    pairs = dict.fromkeys(pair for pair in ((0, last), (1, last), (last - 1, last)) if 0 <= pair[0] < pair[1])
+    return (*(Row((layer,)) for layer in range(last + 1)), *(Row(pair) for pair in pairs))
+
+
+def pair_name(row: Row, last: int) -> str:
+    """What the papers call a pair of layers of an encoder whose last layer is `last`."""
+    first, second = row.layers
+    if (first, second) == (last - 1, last):
+        return "last two"
+    return f"first-last, from layer {first}"
+
+
+def readings(last: int) -> tuple[Reading, ...]:
+    """Every reading of an encoder whose last layer is `last`, in the order of the grid."""
+    return tuple(Reading(row, pooling) for row in rows(last) for pooling in GRID_POOLINGS)
+
+
+def parse(code: str, last: int) -> Reading:
+    """The reading a code stands for."""
+    match = re.fullmatch(r"([a-z]+)-(\d+)(?:-(\d+))?", code)
+    if match:
+        layers = tuple(int(layer) for layer in match.groups()[1:] if layer is not None)
+        reading = Reading(Row(layers), match[1])
+        if reading in readings(last):
+            return reading
+    raise BadChoice(
+        f"There is no reading '{code}' here. A reading is a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
+        f"from 0 to {last}, or two layers: for example 'mean-{last}' or 'mean-0-{last}'."
+    )

@@ -1,0 +1,75 @@
+"""What does a model read of a sentence: cut into which tokens, and how many of them?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.errors import RemoteCodeRefused, TokenizerMissing, UnsupportedModel
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+USUAL = 512  # tokens, where neither the model nor its tokenizer sets an end
+_ENDLESS = 1_000_000  # what a tokenizer that was told no limit reports lies far above
+
+
+def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer saved in a folder; it can pad, whether or not its makers thought of it."""
+    from transformers import AutoTokenizer
+
+    try:
+        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            raise RemoteCodeRefused(
+                f"The tokenizer in {folder} would run Python code that comes with the model. Strata never runs such "
+                "code. Choose a model with a tokenizer.json."
+            ) from error
+        raise TokenizerMissing(
+            f"The tokenizer in {folder} cannot be read ({type(error).__name__}: {_short(error)}). Copy or download "
+            "its files again; a tokenizer.json needs no further package."
+        ) from error
+    if len(found) <= len(found.all_special_ids):
+        raise TokenizerMissing(
+            f"The tokenizer in {folder} knows {len(found)} tokens, all of them special: every word would be read as "
+            "unknown. Copy or download its vocabulary again."
+        )
+    if found.pad_token is None:
+        found.pad_token = found.eos_token or found.unk_token or found.convert_ids_to_tokens(0)
+    return found
+
+
+def check_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel, name: str) -> None:
+    """Refuse a tokenizer with tokens the model has no embedding for: reading one would end in an index error."""
+    rows = model.get_input_embeddings().num_embeddings
+    largest = max(tokenizer.get_vocab().values())  # not the number of tokens: numbers may be left out
+    if largest >= rows:
+        raise UnsupportedModel(
+            f"The tokenizer of '{name}' numbers its tokens up to {largest:,}, and the model has embeddings for 0 to "
+            f"{rows - 1:,}: they do not belong together. Copy the tokenizer that was saved with the weights."
+        )
+
+
+def max_length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stated: int | None = None) -> int:
+    """How many tokens of a sentence are read: the least of what model, tokenizer and `stated` allow."""
+    allowed = (positions(model), tokenizer.model_max_length, stated)
+    return min((int(most) for most in allowed if most and most < _ENDLESS), default=USUAL)
+
+
+def positions(model: PreTrainedModel) -> int | None:
+    """How many tokens a model has positions for; None where positions are relative, and without end."""
+    most = getattr(model.config, "max_position_embeddings", None)
+    if not most or most < 0:  # XLNet says -1
+        return None
+    from torch import nn
+
+    for module in model.modules():
+        padding = getattr(module, "padding_idx", None)
+        if isinstance(padding, int) and isinstance(getattr(module, "position_embeddings", None), nn.Embedding):
+            return int(most) - padding - 1  # RoBERTa and its kin count positions from the pad id + 1
+    return int(most)
+
+
+def _short(error: Exception) -> str:
+    return str(error).strip().split("\n")[0][:200]

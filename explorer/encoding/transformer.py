@@ -1,0 +1,132 @@
+"""Which transformer do the weights in a folder make? All of it, or none: nothing is filled in at random."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import NotWeights, UnsupportedModel, WeightsMissing
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from explorer.encoding.head import Head
+
+
+def read(folder: Path, attention: str) -> PreTrainedModel:
+    """The transformer of a folder in float32, the encoder alone where there is a decoder too."""
+    import torch
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    kind = _class(config, folder)
+    options: dict[str, Any] = {}
+    if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
+        options["add_pooling_layer"] = False  # trained for another task, or missing and then random
+    if attention == "sdpa" and not getattr(kind, "_supports_sdpa", False):
+        attention = "eager"  # MPNet and DeBERTa have nothing else
+    with _quiet():
+        model, report = kind.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            attn_implementation=attention,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # reported below, by name
+            **options,
+        )
+    _check_report(report, folder)
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    return model
+
+
+def settle(model: PreTrainedModel, precision: str, device: str) -> None:
+    """Bring a model to its precision and device, and fix it there: it reads, and learns no more."""
+    import torch
+
+    # copies: what from_pretrained gives is the file itself, mapped, and a file cut short under a mapped model ends
+    # the process. Cast here and not by from_pretrained, whose dtype is every thread's default dtype while it runs;
+    # weights only, since the tables of rotary positions lose their meaning in bfloat16
+    for weight in model.parameters():
+        weight.data = weight.data.to(getattr(torch, precision), copy=True)
+    for table in model.buffers():
+        table.data = table.data.clone()
+    model.to(device).eval().requires_grad_(False)
+
+
+def try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: Head | None, name: str) -> None:
+    """Read one word: a model that needs pictures, or lacks a layer, is found out here."""
+    import torch
+
+    ids = torch.tensor([tokenizer("a")["input_ids"] or [tokenizer.pad_token_id]], device=model.device)
+    try:
+        with torch.no_grad():
+            hidden = model(input_ids=ids, output_hidden_states=True).hidden_states
+            shapes = {tuple(states.shape) for states in hidden}
+            if head is not None:
+                head(hidden[-1].float(), torch.ones_like(ids, dtype=torch.bool))
+        fits = len(hidden) == model.config.num_hidden_layers + 1 and shapes == {(*ids.shape, model.config.hidden_size)}
+    except (TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
+        raise UnsupportedModel(
+            f"'{name}' ({type(model).__name__}) cannot read a sentence ({type(error).__name__}: {error}). Choose a "
+            "text encoder."
+        ) from error
+    if not fits:
+        raise UnsupportedModel(
+            f"'{name}' ({type(model).__name__}) does not show one state per token after each of its layers. Choose "
+            "a text encoder such as BERT, RoBERTa, MPNet or ModernBERT."
+        )
+    if not torch.isfinite(hidden[-1]).all():
+        raise NotWeights(f"'{name}' answers with values that are no numbers: its weights are damaged. Fetch it again.")
+
+
+def _class(config: PreTrainedConfig, folder: Path) -> Any:
+    """The class to load: of a T5 and its kin the encoder, which may have been saved without the decoder."""
+    from transformers import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING
+
+    for mapping in (MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING):
+        if type(config) in mapping:
+            found = mapping[type(config)]
+            return found[0] if isinstance(found, (list, tuple)) else found
+    raise UnsupportedModel(
+        f"{folder} holds a '{config.model_type}', of which transformers has no plain encoder. Choose a text encoder "
+        "such as BERT, RoBERTa, MPNet or ModernBERT."
+    )
+
+
+def _check_report(report: dict[str, Any], folder: Path) -> None:
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    if missing:
+        raise WeightsMissing(
+            f"{folder} lacks {len(missing)} of the model's weights ({_first(missing)}): they would be made up at "
+            "random. Save the whole model with save_pretrained, under the names its class gives its weights."
+        )
+    misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
+    if misfits:
+        raise WeightsMissing(
+            f"{folder} has {len(misfits)} weights of another shape than its config.json says ({_first(misfits)}). "
+            "Copy the config.json that was saved with the weights."
+        )
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars and no report on the server's terminal: what matters of it is raised."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)

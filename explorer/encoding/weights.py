@@ -1,0 +1,89 @@
+"""What is in a weights file? Told from its header: the numbers themselves are not read for it."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import NotWeights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_LONGEST_HEADER = 100_000_000  # the limit of the safetensors library
+
+
+def count(path: Path, bytes_each: int = 4) -> int:
+    """How many numbers a file holds; a pickled file is judged by its size."""
+    if path.suffix == ".safetensors":
+        return sum(math.prod(entry["shape"]) for entry in header(path).values())
+    check_pickled(path)
+    return path.stat().st_size // bytes_each
+
+
+def header(path: Path) -> dict[str, Any]:
+    """Names, shapes and places of the tensors in a safetensors file that is whole."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        text = file.read(length) if length <= min(size, _LONGEST_HEADER) else b""
+    try:
+        entries: dict[str, Any] = json.loads(text)
+        entries.pop("__metadata__", None)
+        expected = 8 + length + max((entry["data_offsets"][1] for entry in entries.values()), default=0)
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise _not_weights(path, _instead(path) or "its header cannot be read") from error
+    if size != expected:
+        raise _not_weights(path, f"it has {size:,} bytes where its header speaks of {expected:,}: it was cut off")
+    return entries
+
+
+def check_pickled(path: Path) -> None:
+    """Refuse a .bin that torch did not write. A pickle is recognised here, never opened."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start[:2] == b"PK" and not zipfile.is_zipfile(path):  # a zip file ends with its table of contents
+        raise _not_weights(path, "it was cut off")
+    if start[:2] != b"PK" and start[:1] != b"\x80":  # older releases of torch wrote a bare pickle
+        raise _not_weights(path, _instead(path) or "torch did not write it")
+
+
+def tensors(path: Path, prefix: str = "") -> dict[str, Tensor]:
+    """The tensors whose names start with `prefix`, under the rest of the name, in float32."""
+    import torch
+
+    if path.suffix == ".safetensors":
+        from safetensors import safe_open
+
+        names = [name for name in header(path) if name.startswith(prefix)]
+        with safe_open(path, framework="pt") as file:  # copies: the tensors it gives are the file, mapped
+            return {name.removeprefix(prefix): file.get_tensor(name).to(torch.float32, copy=True) for name in names}
+    check_pickled(path)
+    try:  # weights_only: tensors are read, code in the pickle is refused
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        return {name.removeprefix(prefix): each.float() for name, each in state.items() if name.startswith(prefix)}
+    except Exception as error:
+        raise refused(path) from error
+
+
+def refused(path: Path) -> NotWeights:
+    """What to say of a pickle that torch would not read."""
+    return _not_weights(path, "torch refuses it, since it is broken or holds code instead of weights")
+
+
+def _instead(path: Path) -> str:
+    """What a file is that should be weights: the ways a download or a clone goes wrong."""
+    with path.open("rb") as file:
+        start = file.read(64).lstrip()
+    if not start:
+        return "it is empty"
+    if start.startswith(b"version https://git-lfs"):
+        return "it is a Git LFS pointer, a note in place of the weights (run 'git lfs pull')"
+    return "it is a web page or other text" if start.startswith((b"<", b'{"')) else ""
+
+
+def _not_weights(path: Path, reason: str) -> NotWeights:
+    return NotWeights(f"{path} cannot be read as weights: {reason}. Copy or download the file again.")

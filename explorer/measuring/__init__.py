@@ -1,0 +1,1 @@
+"""Vectors to numbers: similarity, scores, and the shelf where scores are kept."""

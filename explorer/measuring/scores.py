@@ -1,0 +1,193 @@
+"""How well does every reading of an encoder agree with people on a set of graded pairs?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.readings import GRID_POOLINGS, Reading, Row
+from explorer.errors import BadChoice
+from explorer.measuring.chunks import Chunk, chunks
+from explorer.measuring.progress import Progress, Work
+from explorer.measuring.similarity import pearson, spearman
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from explorer.encoding.encoder import Encoder, Views
+
+# the vectors of a chunk of sentences, under every reading, are alive at once: this bounds them
+VECTORS_BYTES = 192 * 2**20
+
+Cosines = NDArray[np.float32]
+
+METRICS = {"Spearman": spearman, "Pearson": pearson}
+AGGREGATES = ("all", "mean", "wmean")
+
+
+@dataclass(frozen=True)
+class LayerScores:
+    """One cosine per (row, pooling, pair), beside what people said, and how it was measured."""
+
+    rows: tuple[Row, ...]
+    cosines: NDArray[np.float32]
+    own: NDArray[np.float32] | None  # (pair), where the model declares a reading of its own
+    own_title: str
+    gold: NDArray[np.float64]
+    parts: tuple[str, ...]
+    precision: str
+    device: str
+    max_length: int
+    truncated: int
+    sentences: int
+    seconds: float
+    _tables: dict[tuple[str, str], NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def last(self) -> int:
+        """The number of the last layer."""
+        return max(row.layers[-1] for row in self.rows)
+
+    @cached_property
+    def has_parts(self) -> bool:
+        """Whether the set is made of several sub-corpora."""
+        return len(set(self.parts)) > 1
+
+    def table(self, metric: str = "Spearman", aggregate: str = "all") -> NDArray[np.float64]:
+        """Scores × 100 as (row, pooling); NaN where a column is constant, and so has no correlation."""
+        key = (metric, aggregate)
+        if key not in self._tables:
+            self._tables[key] = 100 * agreement(self.gold, self.cosines, self.parts, metric, aggregate)
+        return self._tables[key]
+
+    def own_score(self, metric: str = "Spearman", aggregate: str = "all") -> float | None:
+        """The score × 100 of the reading the model declares, if it declares one."""
+        if self.own is None:
+            return None
+        return 100 * float(agreement(self.gold, self.own, self.parts, metric, aggregate))
+
+    def score(self, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> float:
+        """The score × 100 of one reading."""
+        return float(self.table(metric, aggregate)[self.place(reading)])
+
+    def place(self, reading: Reading) -> tuple[int, int]:
+        """Where a reading stands in the grid."""
+        return self.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)
+
+    def best(self, metric: str = "Spearman", aggregate: str = "all") -> Reading | None:
+        """The reading with the highest score: a selection, since it is chosen on the pairs it is scored on."""
+        table = self.table(metric, aggregate)
+        if np.isnan(table).all():
+            return None
+        row, column = np.unravel_index(np.nanargmax(table), table.shape)
+        return Reading(self.rows[row], GRID_POOLINGS[column])
+
+
+def agreement(
+    gold: NDArray[np.float64],
+    system: NDArray[np.floating],
+    parts: tuple[str, ...],
+    metric: str,
+    aggregate: str,
+) -> NDArray[np.float64]:
+    """A correlation of `gold` (pair) with `system` (…, pair): over all pairs, or averaged over the parts.
+
+    `all` is one correlation of all pairs (SimCSE, ConIsI), `mean` the plain mean over sub-corpora and `wmean`
+    the mean weighted by their sizes (BERT-flow, BERT-whitening): three numbers that papers print as one.
+    """
+    check_agreement(metric, aggregate)
+    correlation = METRICS[metric]
+    if aggregate == "all":
+        return correlation(gold, system)
+    names = np.array(parts)
+    corpora = [names == name for name in dict.fromkeys(parts)]
+    each = np.stack([correlation(gold[inside], system[..., inside]) for inside in corpora])
+    sizes = None if aggregate == "mean" else [inside.sum() for inside in corpora]
+    return np.average(each, axis=0, weights=sizes)
+
+
+def check_agreement(metric: str, aggregate: str) -> None:
+    """Whether there is such a metric, and such a way to join sub-corpora."""
+    if metric not in METRICS:
+        raise BadChoice(f"There is no metric '{metric}'. Allowed: {', '.join(METRICS)}.")
+    if aggregate not in AGGREGATES:
+        raise BadChoice(f"There is no way '{aggregate}' to join sub-corpora. Allowed: {', '.join(AGGREGATES)}.")
+
+
+def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = None) -> Work[LayerScores]:
+    """Read every sentence once and compare the two of every pair under every reading.
+
+    Only cosines are kept: the vectors of a chunk of pairs are dropped before the next one is read.
+    """
+    started = time.perf_counter()
+    yield Progress("tokenising", 0, len(pairs.sentences))
+    tokens = encoder.tokens(pairs.sentences, max_length)
+    cosines, own = yield from _cosines(encoder, pairs, tokens.ids)
+    return LayerScores(
+        rows=encoder.rows,
+        cosines=cosines,
+        own=own,
+        own_title=encoder.head.describe() if encoder.head else "",
+        gold=np.array(pairs.gold, dtype=np.float64),
+        parts=pairs.parts,
+        precision=encoder.precision,
+        device=encoder.device,
+        max_length=encoder.limit(max_length),
+        truncated=tokens.truncated,
+        sentences=len(pairs.sentences),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _cosines(encoder: Encoder, pairs: GradedPairs, ids: list[list[int]]) -> Work[tuple[Cosines, Cosines | None]]:
+    """The cosines (row, pooling, pair) and, where the model declares a reading of its own, those (pair)."""
+    position = {text: place for place, text in enumerate(pairs.sentences)}
+    first = np.array([position[text] for text in pairs.first])
+    second = np.array([position[text] for text in pairs.second])
+    most = max(2, VECTORS_BYTES // (len(encoder.rows) * len(GRID_POOLINGS) * encoder.width * 4))
+
+    grid = np.empty((len(encoder.rows), len(GRID_POOLINGS), len(pairs)), dtype=np.float32)
+    own = np.empty(len(pairs), dtype=np.float32) if encoder.head else None
+    done, total = 0, sum(map(len, ids))
+    for chunk in chunks(first, second, [len(numbers) for numbers in ids], most):
+        vectors = _Vectors(encoder, len(chunk.sentences))
+        for views in encoder.views_of([ids[place] for place in chunk.sentences]):
+            vectors.take(views)
+            done = min(done + sum(len(ids[chunk.sentences[place]]) for place in views.positions), total)
+            yield Progress("reading tokens", done, total)
+        for row, of_row in enumerate(vectors.grid):
+            grid[row][:, chunk.pairs] = _pairwise(of_row, chunk)
+        if own is not None and vectors.own is not None:
+            own[chunk.pairs] = _pairwise(vectors.own, chunk)
+    return grid, own
+
+
+class _Vectors:
+    """The unit vectors of a chunk's sentences: `grid` (row, pooling, sentence, width), `own` (sentence, width)."""
+
+    def __init__(self, encoder: Encoder, sentences: int) -> None:
+        import torch
+
+        shape = (len(encoder.rows), len(GRID_POOLINGS), sentences, encoder.width)
+        self.grid = torch.empty(shape, device=encoder.device)
+        self.own: Tensor | None = None
+
+    def take(self, views: Views) -> None:
+        from torch.nn.functional import normalize
+
+        self.grid[:, :, views.positions] = normalize(views.grid, dim=-1, eps=1e-8)
+        if views.own is not None:
+            if self.own is None:
+                self.own = views.own.new_empty(self.grid.shape[2], views.own.shape[-1])
+            self.own[views.positions] = normalize(views.own, dim=-1, eps=1e-8)
+
+
+def _pairwise(vectors: Tensor, chunk: Chunk) -> Cosines:
+    """Cosines (…, pair) of unit vectors (…, sentence, width)."""
+    return (vectors[..., chunk.first, :] * vectors[..., chunk.second, :]).sum(-1).cpu().numpy()

@@ -1,0 +1,31 @@
+"""Where does Strata keep what it makes? Nothing but folders a person can look into, and delete."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+
+def cache_folder() -> Path:
+    """Scores and files brought by the user: STRATA_CACHE, or `strata` in the user's cache folder."""
+    chosen = os.environ.get("STRATA_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches).expanduser() / "strata"
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file whole or not at all: into a temporary neighbour, then a rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+        Path(temporary).replace(path)
+    except BaseException:  # also when the process is told to stop: nothing half-written stays behind
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""What the pages share: every cache, the controls in the sidebar, background work and how it looks."""

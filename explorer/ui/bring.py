@@ -1,0 +1,114 @@
+"""How does a visitor bring graded pairs of their own? A file, its columns, a report, and the set is in the menu."""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+
+from explorer.data import columns, own, text
+from explorer.data.cells import Table
+from explorer.data.kinds import GradedPairs
+from explorer.data.mapping import ROLES, Mapping
+from explorer.data.reports import Report
+from explorer.data.tables import ENDINGS
+from explorer.errors import StrataError
+from explorer.ui import cached, controls, notices
+
+# rows of the file that are shown, so that a wrong column is seen
+PREVIEW = 5
+NONE = "(none)"
+
+
+def own_pairs() -> None:
+    """The form: it ends with the user's file among the sets of the sidebar."""
+    upload = st.file_uploader(
+        "A file with two sentences and a score in each row",
+        type=[ending.removeprefix(".") for ending in ENDINGS],
+        help="It is kept on this machine only. Columns named sentence1, sentence2 and score are recognised.",
+    )
+    if upload is None:
+        st.caption("For example a CSV whose first line is `sentence1,sentence2,score`. Any range of scores will do.")
+    else:
+        data = upload.getvalue()
+        try:
+            table = cached.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+            pairs, report = text.graded_pairs(table, _columns(table))
+        except StrataError as error:
+            notices.trouble(error)
+        else:
+            _report(table, pairs, report)
+    _kept_files()
+
+
+def _columns(table: Table) -> Mapping:
+    """The guess, to be corrected: a select box for each role."""
+    guess = columns.guess(table, "graded pairs")
+    chosen: dict[str, str | None] = {}
+    boxes = st.container(horizontal=True)
+    for role in ROLES["graded pairs"]:
+        options = [NONE, *table.columns]
+        guessed = guess.column(role.name) or NONE
+        column = boxes.selectbox(
+            f"Column for: {role.name}",
+            options,
+            index=options.index(guessed),
+            help=role.help + ("" if role.required else " May be left out."),
+            key=f"column {table.name} {role.name}",
+            width=220,
+        )
+        chosen[role.name] = None if column == NONE else column
+    return guess.corrected(chosen)
+
+
+def _report(table: Table, pairs: GradedPairs, report: Report) -> None:
+    low, high = report.score_range or (0.0, 0.0)
+    cards = st.container(horizontal=True)
+    cards.metric("Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows", delta_color="off")
+    cards.metric("Scores", f"{low:g} to {high:g}")
+    cards.metric("Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}", delta_color="off")
+    cards.metric("Exact duplicates", f"{report.duplicates:,}")
+    _truncation(cards, pairs)
+    for dropped in report.dropped:
+        st.warning(notices.plain(str(dropped)), icon=":material/filter_alt:")
+    if report.set_aside:
+        st.caption(notices.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
+    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
+    st.button("Use these pairs", type="primary", icon=":material/check:", on_click=_use, args=(pairs,))
+
+
+def _truncation(cards: st.delta_generator.DeltaGenerator, pairs: GradedPairs) -> None:
+    """What share of the sentences the chosen encoder would cut."""
+    choice = controls.chosen()
+    try:
+        limit, cut = cached.truncation(choice.found(), pairs, choice.settings)
+    except StrataError:
+        return  # the encoder has troubles of its own, which the top of the page tells
+    share = cut / len(pairs.sentences)
+    cards.metric("Sentences cut", f"{share:.1%}", f"at {limit} tokens", delta_color="off")
+
+
+def _use(pairs: GradedPairs) -> None:
+    st.session_state["sts"] = own.keep(pairs)
+
+
+def _kept_files() -> None:
+    names = own.names()
+    if not names:
+        return
+    with st.expander(f"Files you brought ({len(names)})", icon=":material/folder:"):
+        for name in names:
+            line = st.container(horizontal=True, vertical_alignment="center")
+            line.text(name)
+            line.button("Use", key=f"use {name}", on_click=_choose, args=(name,))
+            line.button("Forget", key=f"forget {name}", on_click=_forget, args=(name,), help="Deletes Strata's copy.")
+
+
+def _choose(name: str) -> None:
+    st.session_state["sts"] = name
+
+
+def _forget(name: str) -> None:
+    own.forget(name)
+    if st.session_state.get("sts") == name:
+        st.session_state["sts"] = cached.SAMPLE

@@ -1,0 +1,53 @@
+"""How does a visitor take the numbers and the pictures along?"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import streamlit as st
+
+from explorer.drawing import figures
+from explorer.measuring.tables import score_rows
+from explorer.ui.panels import Measured
+
+
+def offer(measured: Measured, metric: str, aggregate: str) -> None:
+    """The table, to look at and to keep, and the figure as a page of its own."""
+    rows = score_rows(measured.scores)
+    st.dataframe(rows, hide_index=True, height=38 * 8)
+    stem = _file_name(f"{measured.found.name}-{measured.pairs.name}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Table (CSV)", _csv(rows), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
+        )
+        # made when asked for: the page that stands alone carries 4 MB of plotly
+        st.download_button(
+            "Figure (HTML)",
+            lambda: _page(measured, metric, aggregate),
+            f"{stem}.html",
+            "text/html",
+            icon=":material/show_chart:",
+            on_click="ignore",
+        )
+    st.caption("For a figure as SVG, use the camera in its corner.")
+
+
+def _csv(rows: list[dict[str, object]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _page(measured: Measured, metric: str, aggregate: str) -> bytes:
+    figure = figures.score_by_layer(measured.scores, metric, aggregate, measured.reading)
+    figure.update_layout(template="plotly_white", title=f"{measured.found.name} on {measured.pairs.name}")
+    page: str = figure.to_html(include_plotlyjs=True, full_html=True)
+    return page.encode()
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "strata"

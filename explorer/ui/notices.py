@@ -1,0 +1,61 @@
+"""How do an error, an empty state and running work look?"""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from explorer.errors import StrataError
+from explorer.ui import work
+from explorer.ui.work import Job
+
+
+def plain(text: str) -> str:
+    """Text that a user or a file brought, safe inside markdown: nothing in it is read as markup."""
+    return re.sub(r"([^\w\s])", r"\\\1", text, flags=re.ASCII).replace("\n", "  \n")
+
+
+def trouble(error: StrataError | str, details: str = "") -> None:
+    """An error, with its next step."""
+    st.error(plain(str(error)), icon=":material/error:")
+    if details:
+        with st.expander("What the program saw"):
+            st.code(details, language=None)
+
+
+def progress_of(job: Job) -> None:
+    """Show a job until it ends: stage, share, time left, and Stop. Ends the page's script while there is no result."""
+    if job.live:
+        _follow(job.key)
+    elif job.state == work.STOPPED:
+        st.info(f"Stopped: {job.title}.", icon=":material/stop_circle:")
+        _again(job, "Start again")
+    elif job.state == work.FAILED:
+        trouble(job.error, job.details)
+        _again(job, "Try again")
+
+
+@st.fragment(run_every=0.5)
+def _follow(key: str) -> None:
+    job = work.find(key)
+    if job is None or not job.live:
+        st.rerun()
+    left = job.seconds_left
+    told = f"{job.title}: {job.progress.stage}"
+    if job.progress.total:
+        told += f", {job.progress.done:,} of {job.progress.total:,}"
+    if left is not None:
+        told += f" · about {_duration(left)} left"
+    st.progress(job.progress.done / job.progress.total if job.progress.total else 0.0, told)
+    st.button("Stop", icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
+
+
+def _again(job: Job, label: str) -> None:
+    st.button(label, icon=":material/refresh:", on_click=work.forget, args=(job.key,), key=f"again {job.key}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min"

@@ -1,0 +1,32 @@
+"""What is Strata, which encoder is loaded, and where to go next?"""
+
+import streamlit as st
+
+from explorer.drawing import figures
+from explorer.ui import about, bring, controls, frame, panels
+
+frame.enter()
+choice = controls.chosen()
+st.title("Strata")
+st.write(
+    "A sentence encoder is a stack of layers, and each of them, read under each pooling, knows something else "
+    "about a sentence. Strata measures all of them at once. **Choose an encoder in the sidebar**: one that is on "
+    "this disk, a hub id, or a folder. Nothing is sent anywhere, and no GPU is needed."
+)
+
+measured = panels.measured(choice)
+if measured is not None:
+    about.encoder(measured)
+    st.subheader("What each layer knows")
+    st.plotly_chart(
+        figures.score_by_layer(measured.scores, "Spearman", "all", measured.reading),
+        config={"displayModeBar": False},
+        alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
+    )
+    st.page_link("pages/layers.py", label="Look closer, and choose a reading", icon=":material/layers:")
+
+st.subheader("Encoders on this disk")
+about.on_disk(choice)
+
+st.subheader("Your own graded pairs")
+bring.own_pairs()

@@ -1,0 +1,43 @@
+"""What tests share: encoders that are loaded once, and a cache that is not the user's."""
+
+import pytest
+
+from explorer.data import sample
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.finding import Found, find
+from explorer.encoding.loading import load
+from explorer.measuring.progress import finish
+from explorer.measuring.scores import score_layers
+from tests.tiny_models import save_tiny
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache_of_the_tests(tmp_path_factory):
+    """No test reads or writes the scores of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / "bert"
+    save_tiny("bert", folder)
+    return load(Found("tiny", folder), precision="float32", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def bundled_encoder():
+    return load(find("all-MiniLM-L6-v2"), precision="float32", device="cpu")
+
+
+@pytest.fixture(scope="session")
+def bundled_scores(bundled_encoder):
+    return finish(score_layers(bundled_encoder, sample.pairs()))
+
+
+@pytest.fixture(scope="session")
+def few_pairs():
+    first = ("a small boat", "the kettle boils", "nobody came", "we were late again because of the rain", "a small boat")
+    second = ("a little ship", "water is hot", "the room was empty", "sun", "a very large boat left the harbour early")
+    return GradedPairs("few", first, second, (4.5, 3.0, 4.0, 0.5, 2.5), ("",) * 5)

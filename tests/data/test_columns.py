@@ -1,0 +1,132 @@
+"""Do columns find their roles by name, by order and by content, and can people correct that?"""
+
+import pytest
+
+from explorer.data.cells import Table
+from explorer.data.columns import guess
+from explorer.data.mapping import ROLES, Kind, Mapping
+from explorer.errors import WrongColumns
+
+ONE, TWO, THREE = "A man plays a guitar.", "Someone makes some music.", "Nobody makes any sound."
+
+
+def _table(*rows: tuple[str, ...], columns: str) -> Table:
+    names = tuple(columns.split())
+    return Table("a.csv", names, rows, tuple(range(2, 2 + len(rows))))
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "kind"),
+    [
+        ("sentence1 sentence2 score", (ONE, TWO, "4"), "graded pairs"),
+        ("score sentence1 sentence2", ("4", ONE, TWO), "graded pairs"),
+        ("sentence_A sentence_B relatedness_score", (ONE, TWO, "4"), "graded pairs"),
+        ("text1 text2 labels", (ONE, TWO, "0.3"), "graded pairs"),
+        ("premise hypothesis label", (ONE, TWO, "neutral"), "graded pairs"),
+        ("question1 question2 similarity", (ONE, TWO, "1"), "graded pairs"),
+        ("anchor positive", (ONE, TWO), "pairs"),
+        ("query answer", (ONE, TWO), "pairs"),
+        ("query positive", (ONE, TWO), "pairs"),
+        ("anchor positive negative", (ONE, TWO, THREE), "triplets"),
+        ("anchor positive contradiction", (ONE, TWO, THREE), "triplets"),
+        ("sent0 sent1 hard_neg", (ONE, TWO, THREE), "triplets"),
+        ("query positive negative_1 negative_2", (ONE, TWO, THREE, THREE), "triplets"),
+        ("text", (ONE,), "sentences"),
+        ("label text", ("1", ONE), "sentences"),
+        ("id sentence source", ("7", ONE, "news"), "sentences"),
+    ],
+)
+def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) -> None:
+    table = _table(cells, cells, cells, columns=columns)
+    mapping = guess(table)
+    assert mapping.kind == kind
+    mapping.check(table)
+    assert table.column(dict(mapping.players)[ROLES[kind][0].name])[0] == ONE
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "players"),
+    [
+        ((ONE,), "sentences", {"sentence": "a"}),
+        ((ONE, TWO), "pairs", {"first": "a", "second": "b"}),
+        ((ONE, TWO, THREE), "triplets", {"anchor": "a", "positive": "b", "negative": "c"}),
+        ((ONE, TWO, "2.5"), "graded pairs", {"first": "a", "second": "b", "score": "c"}),
+        (("2.5", ONE, TWO), "graded pairs", {"first": "b", "second": "c", "score": "a"}),
+        ((ONE, "2.5"), "sentences", {"sentence": "a"}),
+        (("news", ONE, TWO, "2.5"), "graded pairs", {"first": "b", "second": "c", "score": "d"}),
+        (("word", "term"), "pairs", {"first": "a", "second": "b"}),
+    ],
+)
+def test_unknown_names_leave_it_to_order_and_content(
+    cells: tuple[str, ...], kind: Kind, players: dict[str, str]
+) -> None:
+    mapping = guess(_table(cells, cells, cells, columns=" ".join("abcd"[: len(cells)])))
+    assert mapping == Mapping.of(kind, players)
+
+
+@pytest.mark.parametrize("columns", ["a b pair_id grade", "a b n grade"])
+def test_numbers_that_count_rows_are_no_scores(columns: str) -> None:
+    rows = [(ONE, TWO, str(at), grade) for at, grade in enumerate(("4", "1", "3", "1"))]
+    assert guess(_table(*rows, columns=columns)).column("score") == "grade"
+
+
+def test_among_numbers_fractions_are_the_scores() -> None:
+    rows = [(ONE, TWO, "2012", "4.2"), (ONE, TWO, "2015", "1.0"), (ONE, TWO, "2012", "3")]
+    assert guess(_table(*rows, columns="a b y g")).column("score") == "g"
+
+
+@pytest.mark.parametrize("part", ["source", "subset", "part", "genre", "domain"])
+def test_a_sub_corpus_is_found_by_name(part: str) -> None:
+    table = _table((ONE, TWO, "3", "news"), columns=f"sentence1 sentence2 score {part}")
+    assert guess(table).column("part") == part
+
+
+def test_a_sub_corpus_is_not_required() -> None:
+    table = _table((ONE, TWO, "3"), columns="sentence1 sentence2 score")
+    guess(table).check(table)
+    assert guess(table).column("part") is None
+    assert [role.name for role in ROLES["graded pairs"] if not role.required] == ["part"]
+
+
+def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty() -> None:
+    table = _table((ONE,), columns="text")
+    mapping = guess(table, "graded pairs")
+    assert mapping == Mapping.of("graded pairs", {"first": "text"})
+    with pytest.raises(WrongColumns, match=r"no column for second or score, which graded pairs need.*: text"):
+        mapping.check(table)
+
+
+def test_a_table_of_numbers_has_no_sentences() -> None:
+    with pytest.raises(WrongColumns, match=r"no column of sentences\. Its columns: a, b"):
+        guess(_table(("1", "2"), ("3", "4"), columns="a b"))
+
+
+def test_people_can_correct_a_guess() -> None:
+    table = _table((ONE, TWO, "3", "5"), columns="sentence1 sentence2 score mine")
+    mapping = guess(table).corrected({"score": "mine", "first": "sentence2", "second": "sentence1"})
+    mapping.check(table)
+    assert dict(mapping.players) == {"first": "sentence2", "second": "sentence1", "score": "mine"}
+    assert mapping.corrected({"score": None}).column("score") is None
+
+
+def test_a_role_that_does_not_exist_is_answered_with_those_that_do() -> None:
+    with pytest.raises(WrongColumns, match="no role 'anchor'; their roles are first, second, score, part"):
+        Mapping.of("graded pairs", {}).corrected({"anchor": "text"})
+
+
+def test_a_column_that_is_not_there_is_answered_with_those_that_are() -> None:
+    table = _table((ONE, TWO), columns="a b")
+    with pytest.raises(WrongColumns, match=r"no column 'c' for second\. Its columns: a, b"):
+        Mapping.of("pairs", {"first": "a", "second": "c"}).check(table)
+
+
+def test_one_column_cannot_play_two_roles() -> None:
+    table = _table((ONE, TWO), columns="a b")
+    with pytest.raises(WrongColumns, match=r"'a' of a\.csv is chosen for first and for second"):
+        Mapping.of("pairs", {"first": "a", "second": "a"}).check(table)
+
+
+def test_columns_set_aside_are_named_where_a_role_is_missing() -> None:
+    table = Table("a.jsonl", ("query",), ((ONE,),), (1,), set_aside=("pos", "neg"))
+    with pytest.raises(WrongColumns, match="Set aside, as they hold lists, objects or bytes: pos, neg"):
+        guess(table, "triplets").check(table)

@@ -1,0 +1,60 @@
+"""Is every score a finite number, or a named fault; and is a column without any refused for the right reason?"""
+
+import math
+
+import pytest
+
+from explorer.data.cells import Table
+from explorer.data.grades import MISSING, TEXT, check_spread, grades
+from explorer.errors import BadScores
+
+
+def _table(*cells: str, column: str = "score") -> Table:
+    return Table("a.csv", (column,), tuple((cell,) for cell in cells), tuple(range(2, 2 + len(cells))))
+
+
+def test_bad_cells_are_faults_beside_the_good_ones() -> None:
+    cells = ("3.5", "", "nan", "inf", "high", " 4 ", "1e0")
+    numbers, faults = grades(_table(*cells), "score")
+    assert faults == ("", MISSING, MISSING, MISSING, TEXT, "", "")
+    assert [number for number, fault in zip(numbers, faults, strict=True) if not fault] == [3.5, 4.0, 1.0]
+    assert math.isnan(numbers[1])
+    assert math.isnan(numbers[4])
+
+
+def test_a_column_without_a_single_score_is_refused() -> None:
+    with pytest.raises(BadScores, match="every score in 'score' is missing, NaN or infinite"):
+        grades(_table("nan", "", "NaN", "inf"), "score")
+
+
+def test_scores_that_are_text_are_shown() -> None:
+    with pytest.raises(BadScores, match=r"a\.csv: no score in 'score' is a number.*'3,5', '2 points', '1,0'\."):
+        grades(_table("3,5", "2 points", "1,0", "0,2"), "score")
+
+
+def test_classes_are_told_from_scores_and_sent_to_triplets() -> None:
+    labels = ("neutral", "entailment", "neutral", "contradiction", "entailment", "neutral")
+    message = r"'label' holds classes \(contradiction, entailment, neutral\), not grades.*make triplets"
+    with pytest.raises(BadScores, match=message):
+        grades(_table(*labels, column="label"), "label")
+
+
+@pytest.mark.parametrize("codes", [("0", "1", "2"), ("0", "2", "-1", "1", "2")])
+def test_codes_of_nli_classes_are_no_scores(codes: tuple[str, ...]) -> None:
+    with pytest.raises(BadScores, match="'label' holds only 0, 1 and 2, as NLI classes do"):
+        grades(_table(*codes, column="label"), "label")
+
+
+@pytest.mark.parametrize(
+    ("codes", "column"), [(("0", "1", "2"), "score"), (("0", "1"), "label"), (("0", "1", "2", "3"), "label")]
+)
+def test_other_whole_numbers_are_scores(codes: tuple[str, ...], column: str) -> None:
+    numbers, faults = grades(_table(*codes, column=column), column)
+    assert numbers == tuple(map(float, codes))
+    assert not any(faults)
+
+
+def test_scores_that_are_all_the_same_are_refused_with_their_value() -> None:
+    with pytest.raises(BadScores, match=r"every score in 'score' is 2\.5, so there is no order to agree with"):
+        check_spread(_table(), "score", (2.5, 2.5, 2.5))
+    check_spread(_table(), "score", (2.5, 2.5, 2.6))

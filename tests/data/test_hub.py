@@ -1,0 +1,115 @@
+"""Is a file found in the hub's cache without the network, whatever the data set calls it?"""
+
+import gzip
+import io
+import json
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from huggingface_hub import constants
+
+from explorer.data.hub import hub_table
+
+ROWS = [{"sentence1": f"One {at}.", "sentence2": f"Two {at}.", "score": float(at)} for at in range(3)]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def _parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(ROWS), sink)
+    return sink.getvalue()
+
+
+def _jsonl() -> bytes:
+    return "\n".join(map(json.dumps, ROWS)).encode()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and a network that must not be asked."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        pytest.fail("the network was asked")
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    return tmp_path
+
+
+def _put(cache: Path, path: str, content: bytes) -> None:
+    folder = cache / "datasets--org--set"
+    file = folder / "snapshots" / COMMIT / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    (folder / "refs").mkdir(exist_ok=True)
+    (folder / "refs" / "main").write_text(COMMIT)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "contains"),
+    [
+        ("data/test-00000-of-00001.parquet", _parquet(), "test"),
+        ("test.jsonl.gz", gzip.compress(_jsonl()), "test"),
+        ("test.jsonl", _jsonl(), "test"),
+        ("en-en/test-00000-of-00001.parquet", _parquet(), "en-en"),
+        ("test/en-en.jsonl.gz", gzip.compress(_jsonl()), "en-en"),
+    ],
+)
+def test_a_cached_file_is_found_under_every_layout(cache: Path, path: str, content: bytes, contains: str) -> None:
+    _put(cache, "README.md", b"# A test set")
+    _put(cache, path, content)
+    table = hub_table("org/set", (contains,), online=False)
+    assert table is not None
+    assert table.column("sentence1") == ("One 0.", "One 1.", "One 2.")
+    assert table.column("score") == ("0.0", "1.0", "2.0")
+
+
+def test_another_split_is_not_taken_for_the_one_wanted(cache: Path) -> None:
+    _put(cache, "data/train-00000-of-00001.parquet", _parquet())
+    assert hub_table("org/set", ("test",), online=False) is None
+
+
+def test_an_empty_cache_answers_at_once(cache: Path) -> None:
+    assert not list(cache.iterdir())
+    hub_table("org/set", ("test",), online=False)  # the import of huggingface_hub is not what is timed
+    start = time.perf_counter()
+    assert hub_table("org/set", ("test",), online=False) is None
+    assert time.perf_counter() - start < 1
+
+
+def test_what_is_cached_is_not_fetched_again(cache: Path) -> None:
+    _put(cache, "test.jsonl", _jsonl())
+    assert hub_table("org/set", ("test",), online=True) is not None
+
+
+def test_a_hub_that_does_not_answer_is_out_of_reach(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: Any, **__: Any) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unreachable)
+    start = time.perf_counter()
+    assert hub_table("org/set", ("test",), online=True) is None
+    assert time.perf_counter() - start < 10
+
+
+def test_only_the_files_wanted_are_fetched(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def fetch(hub_id: str, **options: Any) -> str:
+        if options["local_files_only"]:
+            raise FileNotFoundError
+        asked.append(options)
+        _put(cache, "data/test-0.parquet", _parquet())
+        return str(cache / "datasets--org--set" / "snapshots" / COMMIT)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    assert hub_table("org/set", ("test",), online=True) is not None
+    assert len(asked) == 1
+    assert all("test" in pattern for pattern in asked[0]["allow_patterns"])

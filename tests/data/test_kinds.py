@@ -1,0 +1,53 @@
+"""Is a digest what the texts are, and nothing else?"""
+
+import pytest
+
+from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets, digest_of
+
+PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
+
+
+def test_borders_between_texts_count() -> None:
+    assert digest_of(("ab", "c")) != digest_of(("a", "bc")) != digest_of(("abc",))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Sentences("x", ("a",)), Sentences("y", ("a",))),
+        (Pairs("x", ("a",), ("b",)), Pairs("y", ("a",), ("b",))),
+        (Triplets("x", ("a",), ("b",), ("c",)), Triplets("y", ("a",), ("b",), ("c",))),
+        (PAIRS, GradedPairs("yours", PAIRS.first, PAIRS.second, PAIRS.gold, PAIRS.parts)),
+    ],
+)
+def test_a_name_does_not_change_a_digest(
+    one: Sentences | Pairs | Triplets | GradedPairs, other: Sentences | Pairs | Triplets | GradedPairs
+) -> None:
+    assert one.digest == other.digest
+
+
+def test_kinds_of_the_same_texts_have_different_digests() -> None:
+    digests = {Sentences("x", ("a", "b")).digest, Pairs("x", ("a",), ("b",)).digest, digest_of(("a", "b"))}
+    assert len(digests) == 3
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GradedPairs("mine", ("b", "a"), ("b", "c"), (1.0, 2.0), ("", "")),
+        GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.5), ("", "")),
+        GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", "news")),
+    ],
+)
+def test_order_grades_and_parts_change_a_digest(other: GradedPairs) -> None:
+    assert other.digest != PAIRS.digest
+
+
+def test_each_sentence_of_graded_pairs_is_listed_once() -> None:
+    assert PAIRS.sentences == ("a", "b", "c")
+
+
+def test_every_kind_counts_its_rows() -> None:
+    assert len(PAIRS) == 2
+    assert len(Sentences("x", ("a", "b", "c"))) == 3
+    assert len(Pairs("x", ("a",), ("b",))) == len(Triplets("x", ("a",), ("b",), ("c",))) == 1

@@ -1,0 +1,91 @@
+"""Do jsonl, json and parquet become the same rows of text, and say what they cannot give?"""
+
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.data.records import json_table, jsonl_table, parquet_table
+from explorer.errors import UnreadableFile
+
+
+def _parquet(**columns: list[Any]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+def test_one_object_a_line_becomes_one_row() -> None:
+    table = jsonl_table("a.jsonl", '{"s": "One.", "n": 3.5}\n\n{"n": 4, "s": "Two."}\n')
+    assert table.columns == ("s", "n")
+    assert table.rows == (("One.", "3.5"), ("Two.", "4"))
+    assert table.lines == (1, 3)
+
+
+@pytest.mark.parametrize("text", ['[{"s": "One."}, {"s": "Two."}]', '{"s": "One."}\n{"s": "Two."}'])
+def test_json_may_be_a_list_of_objects_or_one_a_line(text: str) -> None:
+    assert json_table("a.json", text).rows == (("One.",), ("Two.",))
+
+
+def test_what_a_record_lacks_is_empty() -> None:
+    table = jsonl_table("a.jsonl", '{"s": "One."}\n{"s": null, "n": 1}')
+    assert table.rows == (("One.", ""), ("", "1"))
+
+
+def test_a_broken_line_is_named() -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.jsonl, line 2 is not JSON: .* Each line must be one object"):
+        jsonl_table("a.jsonl", '{"s": "One."}\n{"s": "Two.\n{"s": "Three."}')
+
+
+def test_a_broken_list_is_named_with_its_line() -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.json is not JSON: .*line 2"):
+        json_table("a.json", '[{"s": "One."},\n{"s": }]')
+
+
+@pytest.mark.parametrize(("line", "kind"), [('"One."', "str"), ("[1, 2]", "list"), ("3", "int")])
+def test_a_line_that_is_no_object_is_named_with_what_it_is(line: str, kind: str) -> None:
+    with pytest.raises(UnreadableFile, match=f"record 2 is a {kind}, not an object with named fields"):
+        jsonl_table("a.jsonl", '{"s": "One."}\n' + line)
+
+
+def test_nested_fields_are_set_aside_and_the_others_kept() -> None:
+    table = jsonl_table("a.jsonl", '{"s": "One.", "v": [1, 2]}\n{"s": "Two.", "o": {"k": 1}}')
+    assert table.columns == ("s",)
+    assert table.set_aside == ("v", "o")
+
+
+def test_nested_fields_alone_are_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"only columns of lists, objects or bytes \(v\)\. Flatten it"):
+        jsonl_table("a.jsonl", '{"v": ["One.", "Two."]}')
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    table = jsonl_table("a.jsonl", r'{"s": "So \ud83d"}' + "\n" + r'{"s": "So \ud83d\ude00"}')
+    assert table.rows == (("So ?",), ("So 😀",))
+
+
+def test_parquet_becomes_rows_of_text() -> None:
+    table = parquet_table("a.parquet", _parquet(score=[1.5, None], text=["One.", "Two."], label=[True, False]))
+    assert table.columns == ("score", "text", "label")
+    assert table.rows == (("1.5", "One.", "True"), ("", "Two.", "False"))
+    assert table.lines == (1, 2)
+
+
+def test_vectors_and_bytes_in_parquet_are_set_aside() -> None:
+    data = _parquet(text=["One."], vector=[[0.1, 0.2]], picture=[b"\x89PNG"], __index_level_0__=[0])
+    table = parquet_table("a.parquet", data)
+    assert table.columns == ("text",)
+    assert table.set_aside == ("vector", "picture")
+
+
+def test_parquet_of_vectors_alone_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"only columns of lists.*\(vector\)"):
+        parquet_table("a.parquet", _parquet(vector=[[0.1, 0.2]]))
+
+
+@pytest.mark.parametrize("data", [b"PAR1", b"not parquet at all", _parquet(text=["One."])[:-20]])
+def test_broken_parquet_is_named(data: bytes) -> None:
+    with pytest.raises(UnreadableFile, match=r"a\.parquet is no readable Parquet file .*Write it again"):
+        parquet_table("a.parquet", data)

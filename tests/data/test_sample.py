@@ -1,0 +1,91 @@
+"""Is the sample that comes with Strata as large, as varied and as balanced as it is said to be?"""
+
+from bisect import bisect_right
+from collections import Counter
+from statistics import median
+
+import pytest
+
+from explorer.data import sample
+from explorer.data.tables import read_file
+
+TAGS_AT_LEAST = {"negation": 18, "role swap": 18, "antonym": 18, "number": 18, "paraphrase": 30, "overlap": 30}
+TAGS = {*TAGS_AT_LEAST, "detail", "topic", "same", "unrelated"}
+BANDS = (0, 1, 2, 3, 4, 4.5)  # where the bands of scores begin; the last ends with 5
+
+
+def _words(texts: tuple[str, ...]) -> list[int]:
+    return sorted(len(text.split()) for text in texts)
+
+
+def test_nothing_in_the_files_is_dropped() -> None:
+    for name, kept in (("pairs.tsv", sample.pairs()), ("triplets.tsv", sample.triplets())):
+        table = read_file(sample.FOLDER / name)
+        assert len(kept) == len(table.rows)
+        assert not table.ragged
+    lines = (sample.FOLDER / "sentences.txt").read_text(encoding="utf-8").splitlines()
+    assert list(sample.sentences().texts) == lines
+
+
+def test_the_sample_has_the_sizes_it_is_said_to_have() -> None:
+    assert len(sample.pairs()) == len(sample.tags()) == 240
+    assert len(sample.sentences()) == 800
+    assert len(sample.triplets()) == 160
+
+
+def test_no_sentence_or_row_is_said_twice_whatever_its_case() -> None:
+    pairs, triplets = sample.pairs(), sample.triplets()
+    rows = [frozenset((one.casefold(), two.casefold())) for one, two in zip(pairs.first, pairs.second, strict=True)]
+    assert len(set(rows)) == 240
+    assert all(len(row) == 2 for row in rows)
+    assert len({text.casefold() for text in sample.sentences().texts}) == 800
+    assert len({text.casefold() for text in triplets.anchors}) == 160
+    assert len({text.casefold() for text in (*triplets.anchors, *triplets.positives, *triplets.negatives)}) == 480
+
+
+def test_sentences_are_short_and_long() -> None:
+    words = _words(sample.sentences().texts)
+    assert words[0] <= 4
+    assert words[-1] >= 25
+    assert 8 <= median(words) <= 14
+    assert len(set(words)) >= 20
+    lower, upper = words[len(words) // 4], words[3 * len(words) // 4]
+    assert upper - lower >= 4
+
+
+def test_paired_sentences_are_short_and_long() -> None:
+    pairs = sample.pairs()
+    words = _words((*pairs.first, *pairs.second))
+    assert words[0] <= 4
+    assert words[-1] >= 20
+    assert len(set(words)) >= 15
+
+
+def test_six_domains_have_forty_pairs_each() -> None:
+    assert sorted(Counter(sample.pairs().parts).values()) == [40] * 6
+
+
+def test_scores_fill_every_band() -> None:
+    gold = sample.pairs().gold
+    assert 0 <= min(gold) <= max(gold) <= 5
+    bands = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in gold)
+    assert min(bands[low] for low in BANDS) >= 34, bands
+
+
+def test_every_pair_has_a_tag_and_every_tag_is_known() -> None:
+    for at, tags in enumerate(sample.tags()):
+        assert tags, at
+        assert set(tags) <= TAGS, (at, tags)
+        assert len(set(tags)) == len(tags), (at, tags)
+
+
+@pytest.mark.parametrize(("tag", "least"), TAGS_AT_LEAST.items())
+def test_every_tag_has_pairs_enough_to_look_at(tag: str, least: int) -> None:
+    assert sum(tag in tags for tags in sample.tags()) >= least
+
+
+def test_the_sample_has_its_own_name_and_is_read_once() -> None:
+    assert sample.pairs().name == "Sample pairs"
+    assert sample.pairs() is sample.pairs()
+    assert sample.sentences() is sample.sentences()
+    assert sample.triplets() is sample.triplets()

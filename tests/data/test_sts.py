@@ -1,0 +1,173 @@
+"""Are the published sets found by any of their names, whole, and with a way out where they are not?"""
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from explorer.data import sts
+from explorer.data.cells import Table
+from explorer.data.sts import SETS, VARIABLE, available, find, load, menu, name_and_split
+from explorer.errors import DataError, SetNotFound
+
+FOLDER = Path(os.environ.get(VARIABLE) or "no folder")
+SPLITS = [(known.name, split) for known in SETS for split in known.splits]
+
+
+@pytest.fixture(autouse=True)
+def _no_hub_and_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(sts, "hub_table", lambda *_, **__: None)
+
+
+def _rows(count: int, source: str = "") -> str:
+    return "".join(f"{at % 6}\tOne {at}.\tTwo {at}.{source}\n" for at in range(count))
+
+
+def _put(folder: Path, path: str, content: str) -> None:
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text(content, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "split"), SPLITS, ids=lambda value: getattr(value, "name", value))
+def test_every_set_of_the_folder_has_its_published_counts(name: str, split: sts.Split) -> None:
+    if not (FOLDER / split.file).is_file():
+        pytest.skip(f"{VARIABLE} names no folder with {split.file}")
+    pairs = load(name, split.name, FOLDER)
+    assert pairs.name == f"{name} {split.name}"
+    assert len(pairs) == len(pairs.first) == len(pairs.second) == len(pairs.parts) == split.pairs
+    assert sorted(Counter(pairs.parts).values()) == sorted(split.parts or (split.pairs,))
+    assert 0 <= min(pairs.gold) < max(pairs.gold) == 5
+    assert all(pairs.first)
+    assert all(pairs.second)
+
+
+def test_published_parts_add_up_to_their_set() -> None:
+    with_parts = [split for _, split in SPLITS if split.parts]
+    assert len(with_parts) == 8
+    assert all(sum(split.parts) == split.pairs for split in with_parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("STS-B", "STS-B"),
+        ("stsb", "STS-B"),
+        ("STS B", "STS-B"),
+        ("STSBenchmark", "STS-B"),
+        ("sts-12", "STS12"),
+        ("sickr", "SICK-R"),
+        ("SICK", "SICK-R"),
+        ("sts17", "STS17"),
+        ("STS17 (en-en)", "STS17"),
+    ],
+)
+def test_names_are_taken_as_people_write_them(name: str, known: str) -> None:
+    assert find(name).name == known
+
+
+def test_no_two_sets_share_a_name() -> None:
+    names = [plain for known in SETS for plain in ("".join(filter(str.isalnum, known.name.lower())), *known.also)]
+    assert len(names) == len(set(names))
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one() -> None:
+    with pytest.raises(SetNotFound, match=r"no set 'SICKS'\. Did you mean 'SICK-R'\? There are: STS-B, STS12,"):
+        find("SICKS")
+
+
+def test_a_name_that_is_nothing_like_a_set_is_answered_with_all() -> None:
+    with pytest.raises(SetNotFound, match=r"no set 'MNLI'\. There are: STS-B.*SICK-R, STS17\."):
+        find("MNLI")
+
+
+def test_a_split_that_does_not_exist_is_answered_with_those_that_do() -> None:
+    with pytest.raises(SetNotFound, match=r"STS13 has no split 'dev'\. It has: test\."):
+        load("STS13", "dev")
+
+
+@pytest.mark.parametrize("split", ["dev", "validation", "trial", "Dev"])
+def test_the_middle_split_goes_by_all_its_names(tmp_path: Path, split: str) -> None:
+    _put(tmp_path, "SICK/trial.tsv", "score\tsentence1\tsentence2\n" + _rows(500))
+    assert load("SICK-R", split, tmp_path).name == "SICK-R dev"
+
+
+def test_a_set_that_is_cut_off_is_refused_with_both_counts(tmp_path: Path) -> None:
+    _put(tmp_path, "STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(249))
+    with pytest.raises(DataError, match=r"STS17 test has 249 pairs here, and 250 as published\. .*replace it"):
+        load("STS17", folder=tmp_path)
+
+
+def test_sub_corpora_of_other_sizes_are_refused(tmp_path: Path) -> None:
+    rows = _rows(200, "\tFNWN") + _rows(1300, "\theadlines")
+    _put(tmp_path, "STS13/test.tsv", "score\tsentence1\tsentence2\tsource\n" + rows)
+    with pytest.raises(DataError, match="Here: FNWN 200, headlines 1300; published: 189, 750, 561"):
+        load("STS13", folder=tmp_path)
+
+
+def test_sub_corpora_may_go_by_other_names(tmp_path: Path) -> None:
+    rows = _rows(189, "\ta") + _rows(750, "\tb") + _rows(561, "\tc")
+    _put(tmp_path, "STS13/test.tsv", "score\tsentence1\tsentence2\tsource\n" + rows)
+    assert Counter(load("STS13", folder=tmp_path).parts) == {"a": 189, "b": 750, "c": 561}
+
+
+def test_without_sub_corpora_every_part_is_empty(tmp_path: Path) -> None:
+    _put(tmp_path, "STS13/test.tsv", "score\tsentence1\tsentence2\n" + _rows(1500))
+    assert set(load("STS13", folder=tmp_path).parts) == {""}
+
+
+def test_the_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _put(tmp_path, "STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(250))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert len(load("STS17")) == 250
+    assert available() == (("STS17", "test"),)
+
+
+def test_what_is_available_is_what_the_folder_holds(tmp_path: Path) -> None:
+    assert available() == ()
+    assert available(tmp_path) == ()
+    for path in ("SICK/trial.tsv", "STSB/test.tsv", "STS14/test_senteval.tsv"):
+        _put(tmp_path, path, "")
+    assert available(tmp_path) == (("STS-B", "test"), ("SICK-R", "dev"))
+
+
+def test_the_menu_lists_every_split_and_leads_back_to_it() -> None:
+    assert menu()[:3] == ("STS-B train", "STS-B dev", "STS-B test")
+    assert [name_and_split(title) for title in menu()] == [(name, split.name) for name, split in SPLITS]
+    assert name_and_split("STS-B") == ("STS-B", "test")
+
+
+def test_a_set_out_of_reach_is_answered_quickly_with_the_ways_to_it(tmp_path: Path) -> None:
+    start = time.perf_counter()
+    with pytest.raises(
+        SetNotFound, match=r"STRATA_DATA names no folder.*not in the hub's cache.*STSB/test\.tsv.*sample"
+    ):
+        load("STS-B")
+    with pytest.raises(SetNotFound, match=r"there is no .*test\.tsv.*could not be fetched"):
+        load("STS-B", folder=tmp_path, online=True)
+    assert time.perf_counter() - start < 1
+
+
+def test_sick_is_not_taken_from_the_hub_which_has_another_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sts, "hub_table", lambda *_, **__: pytest.fail("the hub was asked"))
+    with pytest.raises(SetNotFound, match="holds all 9927 pairs in one"):
+        load("SICK-R", online=True)
+
+
+def test_a_set_of_the_hub_is_counted_like_one_of_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = tuple((f"One {at}.", f"Two {at}.", f"{at % 6}.0") for at in range(1186))
+    columns = ("sentence1", "sentence2", "score")
+    table = Table("test.parquet", columns, rows, tuple(range(1, 1187)))
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def hub_table(hub_id: str, contains: tuple[str, ...], *, online: bool) -> Table:
+        asked.append((hub_id, contains))
+        return table
+
+    monkeypatch.setattr(sts, "hub_table", hub_table)
+    pairs = load("STS16")
+    assert asked == [("mteb/sts16-sts", ("test",))]
+    assert len(pairs) == 1186
+    assert set(pairs.parts) == {""}

@@ -1,0 +1,149 @@
+"""Does a table become clean sentences, pairs and triplets, and is whatever was dropped in the report?"""
+
+from pathlib import Path
+
+import pytest
+
+from explorer.data import text
+from explorer.data.cells import Table
+from explorer.data.columns import guess
+from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets
+from explorer.data.mapping import Kind, Mapping
+from explorer.data.reports import Dropped, Report
+from explorer.data.tables import read_bytes
+from explorer.data.text import MINIMUM, graded_pairs, read_graded_pairs
+from explorer.errors import BadScores, TooFewRows, WrongColumns
+
+HEADER = "score\tsentence1\tsentence2\tsource\n"
+GOOD = "5\tA man.\tA guy.\tnews\n0\tA sea.\tA car.\tforum\n2.5\tA dog.\tA cat.\tnews\n"
+
+
+def _graded(rows: str, header: str = HEADER) -> tuple[GradedPairs, Report]:
+    table = read_bytes("a.tsv", (header + rows).encode())
+    return graded_pairs(table, guess(table, "graded pairs"))
+
+
+def test_graded_pairs_are_the_rows_in_order() -> None:
+    pairs, report = _graded(GOOD)
+    assert pairs == GradedPairs(
+        "a.tsv",
+        ("A man.", "A sea.", "A dog."),
+        ("A guy.", "A car.", "A cat."),
+        (5.0, 0.0, 2.5),
+        ("news", "forum", "news"),
+    )
+    assert (report.rows_read, report.rows_kept, report.dropped, report.duplicates) == (3, 3, (), 0)
+    assert report.score_range == (0.0, 5.0)
+
+
+def test_without_a_sub_corpus_every_part_is_empty() -> None:
+    pairs, _ = _graded("1\ta\tb\n2\tc\td\n3\te\tf\n", header="score\tsentence1\tsentence2\n")
+    assert pairs.parts == ("", "", "")
+
+
+def test_every_bad_row_is_dropped_for_its_own_reason() -> None:
+    bad = "nan\ta\tb\t\n\ta\tb\t\nhigh\ta\tb\t\n3\t\tb\t\n3\ta\t  \t\n3\ta\tb\n"
+    pairs, report = _graded(GOOD + bad)
+    assert len(pairs) == 3
+    assert report.dropped == (
+        Dropped("score missing, NaN or infinite", 2, (5, 6)),
+        Dropped("score is text", 1, (7,)),
+        Dropped("empty sentence", 2, (8, 9)),
+        Dropped("ragged row", 1, (10,)),
+    )
+    assert report.rows_read == 9
+
+
+def test_blanks_inside_and_around_a_sentence_become_single_spaces() -> None:
+    pairs, _ = _graded(GOOD + "1\t  A \u00a0 big   dog \t A\u2003cat\tnews\n")
+    assert (pairs.first[-1], pairs.second[-1]) == ("A big dog", "A cat")
+
+
+def test_duplicates_of_graded_pairs_stay_and_are_counted() -> None:
+    pairs, report = _graded(GOOD + GOOD)
+    assert len(pairs) == 6
+    assert report.duplicates == 3
+
+
+def test_one_pair_is_too_few_to_grade() -> None:
+    with pytest.raises(TooFewRows, match=r"a\.tsv has too few usable rows: 1\. Graded pairs need at least 3"):
+        _graded("5\tA man.\tA guy.\tnews\n")
+
+
+def test_too_few_rows_say_what_became_of_the_others() -> None:
+    with pytest.raises(TooFewRows, match=r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows"):
+        _graded("5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n")
+
+
+def test_a_header_alone_is_too_few_rows() -> None:
+    with pytest.raises(TooFewRows, match=r"rows: 0\. .*; nothing was dropped"):
+        _graded("")
+
+
+def test_scores_that_are_all_the_same_are_refused() -> None:
+    with pytest.raises(BadScores, match="every score in 'score' is 3"):
+        _graded("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n")
+
+
+def test_scores_that_are_all_nan_are_refused() -> None:
+    with pytest.raises(BadScores, match="every score in 'score' is missing, NaN or infinite"):
+        _graded("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n")
+
+
+def test_a_missing_score_column_is_named() -> None:
+    with pytest.raises(WrongColumns, match=r"a\.tsv has no column for score.*sentence1, sentence2\. Choose"):
+        _graded("a\tb\nc\td\n", header="sentence1\tsentence2\n")
+
+
+def test_a_mapping_of_another_kind_is_refused() -> None:
+    table = read_bytes("a.tsv", (HEADER + GOOD).encode())
+    with pytest.raises(WrongColumns, match="chosen as graded pairs, not as triplets"):
+        text.triplets(table, guess(table))
+
+
+def test_a_sentence_said_twice_is_kept_once() -> None:
+    table = read_bytes("a.txt", b"One.\nTwo.\nOne.\n\n One. \n")
+    sentences, report = text.sentences(table, guess(table))
+    assert sentences == Sentences("a.txt", ("One.", "Two."))
+    assert report.dropped == (Dropped("sentence seen before", 2, (3, 5)),)
+
+
+def test_pairs_and_triplets_keep_whole_rows_only() -> None:
+    rows = b"anchor,positive,negative\na,b,c\nd,,f\ng,h,i\n"
+    table = read_bytes("a.csv", rows)
+    triplets, report = text.triplets(table, guess(table))
+    assert triplets == Triplets("a.csv", ("a", "g"), ("b", "h"), ("c", "i"))
+    assert report.dropped == (Dropped("empty sentence", 1, (3,)),)
+    pairs, _ = text.pairs(table, guess(table, "pairs"))
+    assert pairs == Pairs("a.csv", ("a", "g"), ("b", "h"))
+
+
+@pytest.mark.parametrize("kind", MINIMUM)
+def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
+    columns = ("sentence1", "sentence2", "negative", "score")
+    table = Table("a.csv", columns, rows=(), lines=())
+    mapping = Mapping.of(
+        kind,
+        {"sentence": "sentence1", "first": "sentence1", "second": "sentence2", "score": "score"}
+        | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative"},
+    )
+    make = {"sentences": text.sentences, "pairs": text.pairs, "triplets": text.triplets}.get(kind, graded_pairs)
+    with pytest.raises(TooFewRows, match=f"{kind.capitalize()} need at least {MINIMUM[kind]};"):
+        make(table, mapping)
+
+
+def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path: Path) -> None:
+    path = tmp_path / "mine.tsv"
+    path.write_text(HEADER + GOOD, encoding="utf-8")
+    pairs, _ = read_graded_pairs(path)
+    assert pairs.gold == (5.0, 0.0, 2.5)
+    swapped, _ = read_graded_pairs(path, {"first": "sentence2", "second": "sentence1", "part": None})
+    assert (swapped.first, swapped.second) == (pairs.second, pairs.first)
+    assert swapped.parts == ("", "", "")
+
+
+def test_a_file_without_grades_says_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")
+    with pytest.raises(WrongColumns, match="no column for second or score, which graded pairs need"):
+        read_graded_pairs(path)

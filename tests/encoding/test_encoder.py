@@ -1,0 +1,113 @@
+import threading
+
+import pytest
+import torch
+
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.finding import Found
+from explorer.encoding.loading import load
+from explorer.encoding.readings import GRID_POOLINGS
+from explorer.errors import BadChoice
+from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
+
+KINDS = [kind for kind in FAMILIES if kind != "bart"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def encoder(request, tmp_path_factory) -> Encoder:
+    folder = save_tiny(request.param, tmp_path_factory.mktemp("models") / request.param)
+    return load(Found(request.param, folder), precision="float32", device="cpu")
+
+
+def grid_of(encoder: Encoder, sentences: list[str]) -> torch.Tensor:
+    """Every view (row, pooling, sentence, width), in the caller's order."""
+    grid = torch.empty(len(encoder.rows), len(GRID_POOLINGS), len(sentences), encoder.width)
+    for views in encoder.views(sentences):
+        grid[:, :, views.positions] = views.grid
+    return grid
+
+
+def test_a_sentence_reads_the_same_alone_and_in_any_company(encoder):
+    together = grid_of(encoder, list(SENTENCES))
+    backwards = grid_of(encoder, list(reversed(SENTENCES)))
+    for place, sentence in enumerate(SENTENCES):
+        alone = grid_of(encoder, [sentence])[:, :, 0]
+        assert torch.allclose(together[:, :, place], alone, atol=1e-5)
+        assert torch.allclose(backwards[:, :, len(SENTENCES) - 1 - place], alone, atol=1e-5)
+
+
+def test_a_sentence_reads_the_same_beside_any_padding(encoder):
+    short = grid_of(encoder, ["no"])[:, :, 0]
+    for words in (2, 5, 12):
+        beside = grid_of(encoder, ["no", " ".join(["guitar"] * words)])[:, :, 0]
+        assert torch.allclose(beside, short, atol=1e-5)
+
+
+def test_the_last_row_of_single_layers_is_the_models_last_state(encoder):
+    states = encoder.states(list(SENTENCES))
+    layers = sum(len(row.layers) == 1 for row in encoder.rows)
+    assert states.hidden.shape[0] == layers == encoder.rows[layers - 1].layers[0] + 1
+    with torch.inference_mode():
+        ids, mask = encoder._padded(encoder.tokens(list(SENTENCES)).ids)
+        last = encoder.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+    real = states.mask
+    assert torch.allclose(states.hidden[-1][real], last[real], atol=1e-5)
+
+
+def test_pairs_of_layers_are_averaged_before_they_are_pooled(encoder):
+    sentence = SENTENCES[1]
+    hidden = encoder.states([sentence]).hidden[:, 0]
+    grid = grid_of(encoder, [sentence])[:, :, 0]
+    for place, row in enumerate(encoder.rows):
+        states = torch.stack([hidden[layer] for layer in row.layers]).mean(0)
+        by_hand = torch.stack([states[0], states.mean(0), states.max(0).values])
+        assert torch.allclose(grid[place], by_hand, atol=1e-5)
+
+
+def test_an_empty_sentence_is_read_too(encoder):
+    assert torch.isfinite(grid_of(encoder, ["", "a man"])).all()
+
+
+def test_sentences_are_cut_at_the_limit_and_counted(tiny_encoder):
+    tokens = tiny_encoder.tokens(["guitar " * 20, "no"], max_length=10)
+    assert [len(numbers) for numbers in tokens.ids] == [10, 3]
+    assert tokens.truncated == 1
+    assert tokens.ids[0][-1] == tokens.ids[1][-1], "a cut sentence still ends with [SEP]"
+
+
+@pytest.mark.parametrize("length", [0, 2, -1, 65, 10**6])
+def test_an_impossible_length_is_refused_with_what_is_possible(tiny_encoder, length):
+    with pytest.raises(BadChoice, match=rf"maximum length of {length} tokens is not possible: tiny reads 3 to 64"):
+        tiny_encoder.tokens(["a"], max_length=length)
+
+
+def test_threads_that_share_an_encoder_get_their_own_tokens(bundled_encoder):
+    sentences = [f"{word} is what they talked about all evening" * 3 for word in SENTENCES] * 10
+    wanted = {length: bundled_encoder.tokens(sentences, length).ids for length in (5, 9, 17, 33)}
+    wrong = []
+
+    def read(length: int) -> None:
+        wrong.extend(length for _ in range(20) if bundled_encoder.tokens(sentences, length).ids != wanted[length])
+
+    threads = [threading.Thread(target=read, args=(length,)) for length in wanted for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_reading_leaves_no_gradient_and_no_mode_behind(tiny_encoder):
+    views = tiny_encoder.views(["a man", "a dog"])
+    next(views)
+    assert not torch.is_inference_mode_enabled(), "the caller's thread must not inherit the mode of a paused generator"
+    assert not tiny_encoder.model.training
+
+
+def test_bfloat16_reads_almost_what_float32_reads(tmp_path):
+    found = Found("tiny", save_tiny("bert", tmp_path / "tiny"))
+    exact, quick = (load(found, precision=precision, device="cpu") for precision in ("float32", "bfloat16"))
+    assert quick.precision == "bfloat16"
+    one, two = grid_of(exact, list(SENTENCES)), grid_of(quick, list(SENTENCES))
+    assert two.dtype == torch.float32, "vectors are float32 whatever the model computes in"
+    assert torch.nn.functional.cosine_similarity(one, two, dim=-1).min() > 0.999

@@ -1,0 +1,73 @@
+"""What would huggingface.co answer? A server on this machine that has a few models, for tests of downloading."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_REFUSALS = {  # name on the hub → how the real one refuses it: status, X-Error-Code
+    "org/absent": (404, "RepoNotFound"),
+    "org/gated": (403, "GatedRepo"),
+    "org/forbidden": (403, ""),
+    "org/busy": (503, ""),
+    "org/eager": (429, ""),
+}
+
+
+@contextmanager
+def serving(models: dict[str, Path]) -> Iterator[str]:
+    """The address of a hub that has these folders under these names, and refuses others in every way it can."""
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            path = self.path.split("?")[0]
+            asked = re.fullmatch(r"(?:/api/models)?/([\w.-]+/[\w.-]+)(?:/(revision|tree|resolve)/([^/]+)/?(.*))?", path)
+            name, verb, revision, file = asked.groups() if asked else ("", None, None, None)
+            if name in _REFUSALS:
+                return self.answer(b"", *_REFUSALS[name])
+            if name not in models:
+                return self.answer(b"", 401, "RepoNotFound")
+            if revision not in (None, "main", COMMIT):
+                return self.answer(b"", 404, "RevisionNotFound")
+            folder = models[name]
+            if verb == "resolve":
+                return self.answer((folder / file).read_bytes(), 200, "")
+            files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+            listed = [(path.relative_to(folder).as_posix(), path.stat().st_size) for path in files]
+            if verb == "tree":
+                tree = [{"type": "file", "path": name, "size": size, "oid": "0" * 40} for name, size in listed]
+                return self.answer(json.dumps(tree).encode(), 200, "")
+            siblings = [{"rfilename": name, "size": size} for name, size in listed]
+            return self.answer(json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}).encode(), 200, "")
+
+        def answer(self, body: bytes, status: int, code: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("ETag", f'"{hashlib.sha1(body).hexdigest()}"')
+            self.send_header("X-Repo-Commit", COMMIT)
+            if code:
+                self.send_header("X-Error-Code", code)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
