@@ -157,9 +157,8 @@ def _print_table(model: str, pairs: GradedPairs, scores: LayerScores, metric: st
         print(f"\nas published: {own:.2f} ({scores.own_title})")
     best = scores.best(metric, aggregate)
     if best is not None:
-        print(
-            f"best here: {scores.score(best, metric, aggregate):.2f} ({best.title}), chosen on the pairs it is scored on"
-        )
+        value = scores.score(best, metric, aggregate)
+        print(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on")
     print(
         f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, "
         f"{scores.truncated:,} of {scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"

@@ -8,6 +8,7 @@ from explorer.measuring.scores import AGGREGATES, METRICS
 from explorer.ui import controls, downloads, frame, panels
 
 GRID = "grid of readings"
+CARD = {"delta_color": "off", "delta_arrow": "off", "border": True, "width": "content"}
 # the camera in a figure's corner saves what papers can print
 CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-layers"}}
 
@@ -20,19 +21,17 @@ def choose_clicked() -> None:
 
 
 def headline() -> None:
-    """The best reading, the published one and the chosen one; and what a selection is worth."""
+    """The best reading, the published one and the chosen one, and how they were measured."""
     best, own = scores.best(metric, aggregate), scores.own_score(metric, aggregate)
     cards = st.container(horizontal=True)
     if best is not None:
         count = len(scores.rows) * len(GRID_POOLINGS)
-        value = f"{scores.score(best, metric, aggregate):.2f}"
-        cards.metric(f"Best of {count} readings", value, best.title, delta_color="off", delta_arrow="off", border=True)
-    if own is not None:
-        cards.metric("As published", f"{own:.2f}", scores.own_title, delta_color="off", delta_arrow="off", border=True)
+        cards.metric(f"Best of {count} readings", f"{scores.score(best, metric, aggregate):.2f}", best.title, **CARD)
     chosen = scores.score(reading, metric, aggregate)
-    value = "none" if chosen != chosen else f"{chosen:.2f}"
-    cards.metric("Chosen reading", value, reading.title, delta_color="off", delta_arrow="off", border=True)
-    cut = "no sentence was cut" if not scores.truncated else f"{scores.truncated:,} of them were cut"
+    cards.metric("Chosen reading", f"{chosen:.2f}" if chosen == chosen else "none", reading.title, **CARD)
+    if own is not None:
+        cards.metric("As published", f"{own:.2f}", scores.own_title, **CARD)
+    cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
     st.caption(
         f"{metric} × 100 of {len(measured.pairs):,} pairs. {scores.sentences:,} sentences, at most "
         f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} "
@@ -90,7 +89,7 @@ st.info(
 )
 st.caption("Click a cell to make it the reading of every page, or choose it in the sidebar; the address remembers it.")
 
-st.subheader(f"What {reading.title} makes of what people said")
+st.subheader(f"Cosines by what people said: {reading.title}")
 st.plotly_chart(
     distribution.cosine_by_gold(scores, measured.pairs, reading),
     config=CAMERA,

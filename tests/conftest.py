@@ -38,6 +38,12 @@ def bundled_scores(bundled_encoder):
 
 @pytest.fixture(scope="session")
 def few_pairs():
-    first = ("a small boat", "the kettle boils", "nobody came", "we were late again because of the rain", "a small boat")
+    first = (
+        "a small boat",
+        "the kettle boils",
+        "nobody came",
+        "we were late again because of the rain",
+        "a small boat",
+    )
     second = ("a little ship", "water is hot", "the room was empty", "sun", "a very large boat left the harbour early")
     return GradedPairs("few", first, second, (4.5, 3.0, 4.0, 0.5, 2.5), ("",) * 5)

@@ -57,7 +57,7 @@ FAMILIES: dict[str, tuple[Spelling, dict[str, Any]]] = {
     "albert": (BERT, {**_SIZES, "embedding_size": 16}),
     "deberta-v2": (BERT, {**_SIZES, **_RELATIVE}),
     "xlm-roberta": (ROBERTA, _SIZES),
-    "modernbert": (BERT, _SIZES),
+    "modernbert": (BERT, {**_SIZES, "cls_token_id": 2, "sep_token_id": 3}),
     "t5": (T5, _T5),
     "bart": (ROBERTA, {**_BART, "d_model": WIDTH}),
     "gpt2": (GPT, {"n_embd": WIDTH, "n_layer": LAYERS, "n_head": 2}),

@@ -98,7 +98,9 @@ class Encoder:
         """Sentences as token numbers, cut at `max_length` (the encoder's own limit unless told)."""
         limit = self.limit(max_length)
         prompt = self.head.prompt if self.head else ""
-        texts = [prompt + (text.lower() if self.lower_case else text) for text in sentences]
+        texts = [prompt + text for text in sentences]
+        if self.lower_case:
+            texts = [text.lower() for text in texts]
         with self._tokenizer_lock:
             ids = self._numbers(texts)
             too_long = [place for place, numbers in enumerate(ids) if len(numbers) > limit]
@@ -139,7 +141,7 @@ class Encoder:
                 states = (states + hidden[row.layers[1]]) / 2
             for column, pooling in enumerate(GRID_POOLINGS):
                 grid[place, column] = POOLINGS[pooling](states, real)
-        own = self.head(hidden[-1].float(), mask) if self.head else None
+        own = self.head(hidden[-1], real) if self.head else None
         return Views(positions=positions, grid=grid, own=own)
 
     def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
@@ -167,11 +169,11 @@ class Encoder:
         return padded.to(self.device), mask.to(self.device)
 
     def _padding(self) -> int:
-        number: int | None = self._tokenizer.pad_token_id
-        return 0 if number is None else number
+        number: int = self._tokenizer.pad_token_id  # loading has seen to it that there is one
+        return number
 
     def _tokens_per_batch(self) -> int:
         size = 2 if self.precision == "bfloat16" else 4
-        layers = self.model.config.num_hidden_layers + 1
+        layers = int(self.model.config.num_hidden_layers) + 1
         most = 4096 if self.device == "cpu" else 32768  # more gains nothing: the caches, or the GPU, are full
         return max(256, min(most, STATES_BYTES // (layers * self.width * size)))

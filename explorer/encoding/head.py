@@ -76,8 +76,8 @@ class Head:
     normalize: bool = False
     prompt: str = ""
 
-    def __call__(self, states: Tensor, mask: Tensor) -> Tensor:
-        """States (sentence, token, width) and mask (sentence, token) as vectors (sentence, width)."""
+    def __call__(self, states: Tensor, mask: Tensor | None) -> Tensor:
+        """States (sentence, token, width) as vectors (sentence, width); the mask is that of every pooling."""
         vectors = torch.cat([POOLINGS[name](states, mask) for name in self.poolings], dim=-1)
         for step in self.dense:
             vectors = step(vectors)

@@ -7,14 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from explorer.encoding import layout
-from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
+from explorer.encoding import bundled, layout
+from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound, NotWeights
 
 _CACHED = "models--"  # how the cache spells a model: models--org--name/snapshots/<commit>
 # shards included; half-precision variants and copies for onnx, openvino or tensorflow are not
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)")
 _SETTINGS = (".json", ".txt", ".model", ".spm")
 _MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
+_OFFLINE_HELP = (
+    f"Without the hub, choose the bundled {bundled.NAME} or a folder with a model in it; on a machine with a "
+    "connection, 'hf download <name>' fills the cache that this one can be given."
+)
 
 
 def cached(name: str, revision: str | None = None) -> Path | None:
@@ -58,6 +62,11 @@ def download(name: str, revision: str | None = None) -> Path:
     from huggingface_hub import snapshot_download
 
     files = _files(name, revision)
+    if not any(_WEIGHTS.fullmatch(PurePosixPath(file).name) for file in files):
+        raise NotWeights(
+            f"'{name}' has no weights on the hub that Strata reads (model.safetensors or pytorch_model.bin). Choose a "
+            "model saved for transformers."
+        )
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=list(files)))
     except Exception as error:
@@ -100,13 +109,7 @@ def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
             f"The hub refuses '{name}' (HTTP {status}). Log in with 'hf auth login' or set HF_TOKEN to a token "
             "that may read it."
         )
-    return HubUnreachable(f"'{name}' could not be fetched: {_reason(error, status)}. {OFFLINE_HELP}")
-
-
-OFFLINE_HELP = (
-    "Without the hub, choose the bundled all-MiniLM-L6-v2 or a folder with a model in it; on a machine with a "
-    "connection, 'hf download <name>' fills the cache that this one can be given."
-)
+    return HubUnreachable(f"'{name}' could not be fetched: {_reason(error, status)}. {_OFFLINE_HELP}")
 
 
 def _reason(error: Exception, status: int | None) -> str:

@@ -60,8 +60,9 @@ def load_parts(found: Found, precision: str = "auto", device: str = "auto", atte
     head = modules.head(found.folder) or simcse.head(folder)
     limits = modules.limits(folder)
     with ONE_AT_A_TIME, _in_words(found.name, folder):
+        config = transformer.read_config(folder)
         tokenizer = tokenizing.tokenizer(folder)
-        model = transformer.read(folder, attention)
+        model = transformer.read(folder, config, attention)
         tokenizing.check_vocabulary(tokenizer, model, found.name)
         if device == "cuda":
             checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))

@@ -97,10 +97,11 @@ def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
 def _dense(place: Path) -> Dense:
     stated = _settings(place)
     # releases wrote torch.nn.modules.activation.Tanh; Tanh is theirs when nothing is written
-    home, _, activation = str(stated.get("activation_function", "torch.nn.Tanh")).rpartition(".")
-    if activation not in ACTIVATIONS or not home.startswith("torch.nn"):
+    written = str(stated.get("activation_function", "torch.nn.Tanh"))
+    activation = written.rsplit(".", 1)[-1]
+    if activation not in ACTIVATIONS or not written.startswith("torch.nn."):
         raise UnsupportedModel(
-            f"{place / 'config.json'} asks for the activation '{home}.{activation}'. Strata knows torch.nn's "
+            f"{place / 'config.json'} asks for the activation '{written}'. Strata knows torch.nn's "
             f"{', '.join(ACTIVATIONS)}, and imports nothing a file names. Choose another model."
         )
     if stated.get("use_residual"):

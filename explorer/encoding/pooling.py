@@ -7,6 +7,7 @@ None says that nothing is padding, which saves a pass over the states.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -48,14 +49,14 @@ def pool_weighted_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     places = torch.arange(1, tokens + 1, device=states.device, dtype=torch.float32).expand(sentences, tokens)
     weights = places if mask is None else places * mask
     states = states.float() if mask is None else states.float().masked_fill(~mask.bool()[:, :, None], 0.0)
-    total: Tensor = torch.einsum("stw,st->sw", states, weights)
-    return total / weights.sum(1, keepdim=True)
+    pooled: Tensor = torch.einsum("stw,st->sw", states, weights) / weights.sum(1, keepdim=True)
+    return pooled
 
 
 def pool_sqrt_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     """The sum over real tokens, divided by the root of their number."""
     if mask is None:
-        return states.sum(1, dtype=torch.float32) / states.shape[1] ** 0.5
+        return states.sum(1, dtype=torch.float32) / math.sqrt(states.shape[1])
     return _real_sum(states, mask) / mask.sum(1, keepdim=True).sqrt()
 
 

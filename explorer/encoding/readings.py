@@ -7,12 +7,11 @@ and one with layer 1, so every pair is named by its layers.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from explorer.errors import BadChoice
 
-# the same names as POOLINGS' first three; kept apart so that naming a reading does not load torch
+# keys of POOLINGS; they stand here so that naming a reading does not load torch
 GRID_POOLINGS = ("cls", "mean", "max")
 
 
@@ -37,19 +36,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Reading:
-    """A row under a pooling; its code goes into addresses and file names."""
+    """A row under a pooling."""
 
     row: Row
     pooling: str
 
     @property
-    def code(self) -> str:
-        """`mean-6`, `mean-0-6`."""
-        return "-".join((self.pooling, *map(str, self.row.layers)))
-
-    @property
     def title(self) -> str:
-        """`mean of layer 6`."""
+        """`mean of layer 6`: so it stands in menus, in addresses and in tables."""
         return f"{self.pooling} of {self.row.title}"
 
 
@@ -72,15 +66,12 @@ def readings(last: int) -> tuple[Reading, ...]:
     return tuple(Reading(row, pooling) for row in rows(last) for pooling in GRID_POOLINGS)
 
 
-def parse(code: str, last: int) -> Reading:
-    """The reading a code stands for."""
-    match = re.fullmatch(r"([a-z]+)-(\d+)(?:-(\d+))?", code)
-    if match:
-        layers = tuple(int(layer) for layer in match.groups()[1:] if layer is not None)
-        reading = Reading(Row(layers), match[1])
-        if reading in readings(last):
-            return reading
-    raise BadChoice(
-        f"There is no reading '{code}' here. A reading is a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
-        f"from 0 to {last}, or two layers: for example 'mean-{last}' or 'mean-0-{last}'."
-    )
+def parse(title: str, last: int) -> Reading:
+    """The reading of that title."""
+    by_title = {reading.title: reading for reading in readings(last)}
+    if title not in by_title:
+        raise BadChoice(
+            f"There is no reading '{title}' here. A reading is a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
+            f"from 0 to {last}, or two layers: 'mean of layer {last}' or 'mean of layers 0 + {last}', for example."
+        )
+    return by_title[title]

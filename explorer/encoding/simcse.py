@@ -1,7 +1,7 @@
 """Does a folder hold a model as the SimCSE code saves it: an encoder, and its training head beside it?
 
-Gao, Yao and Chen 2021; the head is the dense layer on [CLS] that supervised SimCSE keeps at test time. Forks of
-that code (DiffCSE, PromptBERT, …) save the same way: class BertForCL or RobertaForCL, weights `mlp.dense.*`.
+Gao, Yao and Chen 2021; the head is the dense layer on [CLS] that supervised SimCSE keeps at test time. The
+class is BertForCL or RobertaForCL, the encoder's weights start with its family's name, the head's with `mlp.dense`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What does a model read of a sentence: cut into which tokens, and how many of them?"""
+"""What does a model read of a sentence: which tokens, up to how many?"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer.encoding import layout
 from explorer.errors import RemoteCodeRefused, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -21,14 +22,15 @@ def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     try:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
-        if "trust_remote_code" in str(error):
+        if "AutoTokenizer" in layout.settings(folder / "tokenizer_config.json").get("auto_map", {}):
             raise RemoteCodeRefused(
                 f"The tokenizer in {folder} would run Python code that comes with the model. Strata never runs such "
-                "code. Choose a model with a tokenizer.json."
+                "code. Choose a model that has a tokenizer.json."
             ) from error
         raise TokenizerMissing(
             f"The tokenizer in {folder} cannot be read ({type(error).__name__}: {_short(error)}). Copy or download "
-            "its files again; a tokenizer.json needs no further package."
+            "its files again. A tokenizer.json is read without any further package; a spiece.model or tokenizer.model "
+            "needs sentencepiece (pip install sentencepiece)."
         ) from error
     if len(found) <= len(found.all_special_ids):
         raise TokenizerMissing(
@@ -42,7 +44,12 @@ def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 def check_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel, name: str) -> None:
     """Refuse a tokenizer with tokens the model has no embedding for: reading one would end in an index error."""
-    rows = model.get_input_embeddings().num_embeddings
+    try:
+        rows = model.get_input_embeddings().num_embeddings
+    except (AttributeError, NotImplementedError) as error:
+        raise UnsupportedModel(
+            f"'{name}' ({type(model).__name__}) has no embeddings of words: it is no text encoder. Choose one."
+        ) from error
     largest = max(tokenizer.get_vocab().values())  # not the number of tokens: numbers may be left out
     if largest >= rows:
         raise UnsupportedModel(
@@ -72,4 +79,4 @@ def positions(model: PreTrainedModel) -> int | None:
 
 
 def _short(error: Exception) -> str:
-    return str(error).strip().split("\n")[0][:200]
+    return str(error).strip().split("\n")[0][:200].rstrip(": ")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.errors import NotWeights, UnsupportedModel, WeightsMissing
+from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from explorer.encoding.head import Head
 
 
-def read(folder: Path, attention: str) -> PreTrainedModel:
-    """The transformer of a folder in float32, the encoder alone where there is a decoder too."""
-    import torch
+def read_config(folder: Path) -> PreTrainedConfig:
+    """The kind and the sizes of the transformer of a folder."""
     from transformers import AutoConfig
 
-    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedModel:
+    """The transformer of a folder in float32, the encoder alone where there is a decoder too."""
+    import torch
+
     kind = _class(config, folder)
     options: dict[str, Any] = {}
     if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
@@ -39,7 +44,7 @@ def read(folder: Path, attention: str) -> PreTrainedModel:
             ignore_mismatched_sizes=True,  # reported below, by name
             **options,
         )
-    _check_report(report, folder)
+    _check_report(report, folder, config)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     return model
@@ -99,14 +104,19 @@ def _class(config: PreTrainedConfig, folder: Path) -> Any:
     )
 
 
-def _check_report(report: dict[str, Any], folder: Path) -> None:
+def _check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
+    if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
+        raise RemoteCodeRefused(
+            f"{folder} calls itself '{config.model_type}', but its weights fit only the Python code that comes with "
+            "it. Strata never runs such code. Choose a model that transformers itself can load."
+        )
     if missing:
         raise WeightsMissing(
             f"{folder} lacks {len(missing)} of the model's weights ({_first(missing)}): they would be made up at "
             "random. Save the whole model with save_pretrained, under the names its class gives its weights."
         )
-    misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
     if misfits:
         raise WeightsMissing(
             f"{folder} has {len(misfits)} weights of another shape than its config.json says ({_first(misfits)}). "

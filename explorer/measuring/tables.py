@@ -23,10 +23,10 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
     for place, row in enumerate(scores.rows):
         for column, pooling in enumerate(GRID_POOLINGS):
             numbers = {name: _number(table[place, column]) for name, (table, _) in tables.items()}
-            rows.append({"reading": Reading(row, pooling).code, "layer": row.label, "pooling": pooling, **numbers})
+            rows.append({"reading": Reading(row, pooling).title, "layer": row.label, "pooling": pooling, **numbers})
     if scores.own is not None:
         numbers = {name: _number(own) for name, (_, own) in tables.items()}
-        rows.append({"reading": "own", "layer": "", "pooling": scores.own_title, **numbers})
+        rows.append({"reading": "as published", "layer": "", "pooling": scores.own_title, **numbers})
     return rows
 
 

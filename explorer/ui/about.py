@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui import controls
+from explorer.ui import controls, notices
 from explorer.ui.controls import Choice
 from explorer.ui.panels import Measured
 
 
 def encoder(measured: Measured) -> None:
-    """The encoder of the sidebar in a line of numbers."""
-    scores = measured.scores
-    best = scores.best()
-    cards = st.container(horizontal=True)
-    cards.metric("Encoder", measured.found.name, f"{scores.last} layers, {scores.max_length} tokens", **_QUIET)
-    cards.metric("Read as published by", scores.own_title or "no reading of its own", **_QUIET)
+    """The encoder of the sidebar, in a line."""
+    scores, best = measured.scores, measured.scores.best()
+    own = scores.own_title or "no reading of its own"
+    told = f"**{notices.plain(measured.found.name)}** has {scores.last} layers and reads {scores.max_length} tokens. "
+    told += f"Published reading: {notices.plain(own)}."
     if best is not None:
-        cards.metric(f"Best on {measured.pairs.name}", f"{scores.score(best):.2f}", best.title, **_QUIET)
+        told += (
+            f" On **{notices.plain(measured.pairs.name)}** the {best.title} agrees best with people: "
+            f"{scores.score(best):.2f}."
+        )
+    st.markdown(told)
 
 
 def on_disk(choice: Choice) -> None:
@@ -39,6 +42,3 @@ def on_disk(choice: Choice) -> None:
 
 def _choose(name: str) -> None:
     st.session_state["model"] = name
-
-
-_QUIET = {"delta_color": "off", "delta_arrow": "off", "border": True}

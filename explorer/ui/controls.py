@@ -39,7 +39,7 @@ class Choice:
 
     def reading_of(self, last: int) -> Reading:
         """The reading, in an encoder whose last layer is `last`."""
-        return parse(self.reading or f"mean-{last}", last)
+        return parse(self.reading or f"mean of layer {last}", last)
 
 
 def sidebar() -> None:
@@ -90,7 +90,7 @@ def chosen() -> Choice:
 
 def choose_reading(reading: Reading) -> None:
     """Make a reading the one that is used on every page; only before the sidebar is drawn (in a callback)."""
-    st.session_state["reading"] = reading.code
+    st.session_state["reading"] = reading.title
 
 
 def encoders() -> list[str]:
@@ -119,22 +119,23 @@ def _reading_control(name: str, revision: str | None) -> str | None:
         last = cached.layers_of(str(found.folder), found.digest)
     except (StrataError, OSError, ValueError):
         return None  # the page says what is wrong with the encoder, at length
-    titles = {reading.code: reading.title for reading in readings(last)}
-    default = f"mean-{last}"
-    wanted = st.session_state.get("reading")
-    if wanted is not None and wanted not in titles:
-        del st.session_state["reading"]  # another encoder has fewer layers
-    code: str = st.selectbox(
+    titles = [reading.title for reading in sorted(readings(last), key=_most_used_first)]
+    if st.session_state.get("reading") not in titles:
+        st.session_state.pop("reading", None)  # another encoder has fewer layers
+    title: str = st.selectbox(
         "Reading",
-        list(titles),
-        index=list(titles).index(default),
-        format_func=lambda code: titles[code],
+        titles,
         key="reading",
         bind="query-params",
         help="Which layer, under which pooling, stands for a sentence on every page. "
         "Click a cell of the grid on the Layers page, or choose here.",
     )
-    return code
+    return title
+
+
+def _most_used_first(reading: Reading) -> tuple[int, int, int]:
+    """The mean of the last layer leads: what is chosen by default is not written into the address."""
+    return len(reading.row.layers), -reading.row.layers[0], ("mean", "cls", "max").index(reading.pooling)
 
 
 def _with_current(options: list[str], key: str) -> list[str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from explorer.ui import controls
+
+# a file, not a `:material/…:` name: for that the browser would ask a server on the network
+ICON = Path(__file__).parent / "icon.svg"
 
 # file, title, icon, whether it opens first; a page's address is its file name
 PAGES = (
@@ -16,9 +21,8 @@ PAGES = (
 
 def run() -> None:
     """All of app.py: the page that was asked for, inside the frame."""
-    st.set_page_config(page_title="Strata", page_icon=":material/layers:", layout="wide")
+    page = _opened()
     st.session_state["_frame"] = True
-    page = _menu()
     with st.sidebar:
         controls.sidebar()
     page.run()
@@ -30,10 +34,11 @@ def enter() -> None:
     Until some visitor of this process has opened the menu, Streamlit runs a page that is asked for by its
     address in place of app.py. Opening the menu here and starting over puts the frame round it.
     """
-    if "_frame" not in st.session_state:
-        _menu()
+    if not st.session_state.pop("_frame", False):  # set anew by every run of app.py
+        _opened()
         st.rerun()
 
 
-def _menu() -> StreamlitPage:
+def _opened() -> StreamlitPage:
+    st.set_page_config(page_title="Strata", page_icon=str(ICON), layout="wide")
     return st.navigation([st.Page(file, title=title, icon=icon, default=first) for file, title, icon, first in PAGES])

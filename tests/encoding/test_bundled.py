@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +17,10 @@ def test_the_bundled_encoder_is_found_and_is_the_published_one():
 
 
 def test_finding_it_imports_neither_the_package_nor_torch():
+    root = Path(__file__).parents[2]
     script = "import sys; from explorer.encoding import bundled; bundled.folder(); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
+    loaded = done.stdout.split()
     assert "explorer.encoding.bundled" in loaded, "the script ran"
     assert not {bundled.PACKAGE, "torch", "transformers", "sentence_transformers"} & set(loaded)
 
@@ -43,11 +46,11 @@ def test_other_weights_under_this_name_are_refused_with_both_digests(tmp_path):
 
 def test_weights_written_again_are_read_again(tmp_path):
     weights = tmp_path / "model.safetensors"
-    weights.write_bytes((bundled.folder() / "model.safetensors").read_bytes())
+    published = bytearray((bundled.folder() / "model.safetensors").read_bytes())
+    weights.write_bytes(published)
     bundled.verified(tmp_path)
-    with weights.open("r+b") as file:  # same length, one byte
-        file.seek(1_000_000)
-        file.write(bytes([file.read(1)[0] ^ 1]))
+    published[1_000_000] ^= 1
+    weights.write_bytes(published)
     os.utime(weights, ns=(1, 1))
     with pytest.raises(NotWeights, match="not the published ones"):
         bundled.verified(tmp_path)

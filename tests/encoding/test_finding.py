@@ -1,8 +1,5 @@
 import json
-import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -11,16 +8,9 @@ import pytest
 from explorer.encoding import bundled, digests, hub
 from explorer.encoding.finding import Found, find, on_disk
 from explorer.encoding.loading import load_parts
-from explorer.errors import BadChoice, HubUnreachable, ModelGated, ModelNotFound, NotAModelFolder
-from tests import fake_hub
-from tests.tiny_models import save_tiny
+from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
 
 COMMIT = "a" * 40
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory) -> Path:
-    return save_tiny("bert", tmp_path_factory.mktemp("finding") / "bert")
 
 
 @pytest.fixture
@@ -191,109 +181,3 @@ def test_a_second_digest_is_free_and_a_changed_file_is_seen(tmp_path):
     assert time.perf_counter() - start < 0.005
     file.write_bytes(b"1" * 50_000_000)
     assert digests.of_file(file) != first
-
-
-def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
-    files = [
-        *("config.json", "modules.json", "tokenizer.json", "vocab.txt", "spiece.model", "README.md", ".gitattributes"),
-        *("model.safetensors", "pytorch_model.bin", "tf_model.h5", "model.fp16.safetensors", "training_args.bin"),
-        *("onnx/model.onnx", "onnx/config.json", "openvino/openvino_model.bin", "original/model.safetensors"),
-        *("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/pytorch_model.bin"),
-    ]
-    assert hub.wanted(files) == (
-        *("1_Pooling/config.json", "2_Dense/config.json", "2_Dense/pytorch_model.bin", "config.json"),
-        *("model.safetensors", "modules.json", "spiece.model", "tokenizer.json", "vocab.txt"),
-    )
-    shards = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin", "pytorch_model.bin.index.json"]
-    assert list(hub.wanted(shards)) == shards
-
-
-ASK = """
-import json, sys
-from explorer.encoding import finding
-answers = {}
-for asked in sys.argv[1:]:
-    name, _, revision = asked.partition("@")
-    try:
-        size = finding.size(name, revision or None)
-        found = finding.find(name, revision or None, online=True)
-        answers[asked] = [size, found.revision, sorted(path.name for path in found.folder.iterdir())]
-    except Exception as error:
-        answers[asked] = [type(error).__name__, str(error)]
-print(json.dumps([answers, finding.on_disk()]))
-"""
-
-
-def ask(*names: str, **environment: str) -> tuple[dict[str, list], list[str]]:
-    """What a process of its own finds: the hub's settings are read when its library is imported."""
-    environment = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_TOKEN": "hf_secret", **environment}
-    done = subprocess.run(
-        [sys.executable, "-c", ASK, *names], env=os.environ | environment, capture_output=True, text=True, check=True
-    )
-    assert "hf_secret" not in done.stdout + done.stderr
-    return json.loads(done.stdout)
-
-
-def test_a_download_fetches_what_is_needed_and_every_refusal_has_its_own_words(bert, tmp_path):
-    model = Path(shutil.copytree(bert, tmp_path / "model"))
-    (model / "pytorch_model.bin").write_bytes(b"never fetched")
-    needed = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
-    refusals = {
-        "org/tiny@v9": ("ModelNotFound", "'org/tiny' has no revision 'v9'"),
-        "org/absent": ("ModelNotFound", "The hub has no model 'org/absent'"),
-        "org/unknown": ("ModelNotFound", "A private model looks the same from outside"),
-        "org/gated": ("ModelGated", "Accept it at https://huggingface.co/org/gated, then log in"),
-        "org/forbidden": ("ModelGated", "The hub refuses 'org/forbidden' (HTTP 403)"),
-        "org/busy": ("HubUnreachable", "the hub answers HTTP 503"),
-        "org/eager": ("HubUnreachable", "the hub asks to wait"),
-    }
-    with fake_hub.serving({"org/tiny": model}) as address:
-        answers, kept = ask("org/tiny", *refusals, HF_ENDPOINT=address, HF_HOME=str(tmp_path / "home"))
-    assert answers["org/tiny"] == [sum((bert / name).stat().st_size for name in needed), fake_hub.COMMIT, needed]
-    assert kept == ["org/tiny"]
-    assert (tmp_path / "home" / "hub" / "models--org--tiny").is_dir(), "HF_HOME says where the cache is"
-    for name, (kind, words) in refusals.items():
-        assert answers[name][0] == kind
-        assert words in answers[name][1]
-
-
-@pytest.mark.parametrize(
-    ("environment", "words"),
-    [
-        ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "huggingface.co cannot be reached (ConnectError)"),
-        ({"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE is set, so the hub is not asked"),
-    ],
-)
-def test_a_hub_out_of_reach_is_said_with_what_is_left(tmp_path, environment, words):
-    answers, _ = ask("org/tiny", HF_HUB_CACHE=str(tmp_path), **environment)
-    kind, message = answers["org/tiny"]
-    assert kind == "HubUnreachable"
-    assert words in message
-    assert "choose the bundled all-MiniLM-L6-v2 or a folder" in message
-
-
-def test_the_hubs_own_exceptions_are_put_in_words_without_their_text():
-    from httpx2 import Request, Response
-    from huggingface_hub import errors
-
-    def raised(kind: type[Exception], status: int) -> Exception:
-        request = Request("GET", "https://user:hf_secret@huggingface.co")
-        return kind("hf_secret", response=Response(status, request=request))
-
-    cases = (
-        (raised(errors.GatedRepoError, 403), ModelGated),
-        (raised(errors.RepositoryNotFoundError, 401), ModelNotFound),
-        (raised(errors.RevisionNotFoundError, 404), ModelNotFound),
-        (raised(errors.HfHubHTTPError, 401), ModelGated),
-        (raised(errors.HfHubHTTPError, 500), HubUnreachable),
-        (errors.OfflineModeIsEnabled("hf_secret"), HubUnreachable),
-        (errors.LocalEntryNotFoundError("hf_secret"), HubUnreachable),
-        (ConnectionResetError(104, "hf_secret"), HubUnreachable),
-        (OSError(28, "No space left on device"), HubUnreachable),
-    )
-    for error, kind in cases:
-        answer = hub.in_words(error, "org/model", "v1")
-        assert type(answer) is kind
-        assert "org/model" in str(answer)
-        assert "hf_secret" not in str(answer)
-    assert "No space left on device" in str(answer)

@@ -18,16 +18,19 @@ def test_the_two_first_last_are_named_apart():
     assert names == ["first-last, from layer 0", "first-last, from layer 1", "last two"]
 
 
-@pytest.mark.parametrize("reading", readings(6), ids=lambda reading: reading.code)
-def test_a_code_leads_back_to_its_reading(reading):
-    assert parse(reading.code, 6) == reading
+@pytest.mark.parametrize("reading", readings(6), ids=lambda reading: reading.title)
+def test_a_title_leads_back_to_its_reading(reading):
+    assert parse(reading.title, 6) == reading
 
 
 def test_a_reading_says_what_it_is():
     assert Reading(Row((0, 6)), "mean").title == "mean of layers 0 + 6"
 
 
-@pytest.mark.parametrize("code", ["", "mean", "mean-7", "median-3", "mean-2-6", "mean-6-0", "<b>", "mean-" + "9" * 50])
-def test_a_wrong_code_is_refused_with_what_is_allowed(code):
+WRONG = ["", "mean", "mean of layer 7", "median of layer 3", "mean of layers 2 + 6", "mean of layers 6 + 0", "<b>"]
+
+
+@pytest.mark.parametrize("title", WRONG)
+def test_a_wrong_title_is_refused_with_what_is_allowed(title):
     with pytest.raises(BadChoice, match=r"A reading is a pooling \(cls, mean, max\) and a layer from 0 to 6"):
-        parse(code, 6)
+        parse(title, 6)

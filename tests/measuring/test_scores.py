@@ -100,4 +100,4 @@ def test_truncated_sentences_are_counted(tiny_encoder):
 def test_progress_ends_where_it_said_it_would(tiny_encoder, few_pairs):
     steps = list(score_layers(tiny_encoder, few_pairs))
     assert steps[-1].done == steps[-1].total > 0
-    assert [step.stage for step in steps][0] == "tokenising"
+    assert steps[0].stage == "tokenising"

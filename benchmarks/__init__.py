@@ -1,0 +1,1 @@
+"""How fast is Strata, beside its peers and beside what the machine can do? `make bench` prints it."""

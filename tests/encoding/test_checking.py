@@ -1,0 +1,245 @@
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from explorer.encoding import checking, layout, weights
+from explorer.errors import (
+    ModelTooLarge,
+    NotAModelFolder,
+    NotWeights,
+    RemoteCodeRefused,
+    TokenizerMissing,
+    UnsupportedModel,
+)
+from tests.spoiling import Malicious, configure
+
+
+def pickled(folder: Path) -> Path:
+    """The same weights as torch saves them."""
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    return folder / "pytorch_model.bin"
+
+
+def test_a_whole_folder_passes_and_says_where_its_transformer_lies(bert):
+    assert checking.check(bert) == bert
+
+
+def test_a_transformer_in_a_subfolder_is_followed(bert, tmp_path):
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    bert.rename(outer / "0_Transformer")
+    lines = [{"idx": 0, "name": "0", "path": "0_Transformer", "type": "sentence_transformers.models.Transformer"}]
+    (outer / "modules.json").write_text(json.dumps(lines))
+    assert checking.check(outer) == outer / "0_Transformer"
+
+
+def test_a_folder_without_a_config_lists_what_it_holds(tmp_path):
+    with pytest.raises(NotAModelFolder, match=r"config.json is missing. It holds nothing. Choose a folder written by"):
+        checking.check(tmp_path)
+    for name in "abcdefghi":
+        (tmp_path / name).touch()
+    (tmp_path / "a").unlink()
+    (tmp_path / "a").mkdir()
+    with pytest.raises(NotAModelFolder, match=r"It holds a/, b, c, d, e, f, g, h and 1 more\."):
+        checking.check(tmp_path)
+
+
+def test_a_model_one_folder_further_in_is_pointed_at(bert):
+    with pytest.raises(NotAModelFolder, match=r"Did you mean the folder 'bert' in it\?"):
+        checking.check(bert.parent)
+
+
+def test_an_adapter_is_named_for_what_it_is(tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(NotAModelFolder, match=r"It is an adapter \(PEFT\): merge it into its base model"):
+        checking.check(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", "\xff\xfe"])
+def test_a_config_that_is_no_json_object_is_refused(bert, text):
+    (bert / "config.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(NotAModelFolder, match=r"config.json (is not valid JSON|should hold names and values)"):
+        checking.check(bert)
+
+
+def test_a_config_without_a_model_type_is_refused(bert):
+    (bert / "config.json").write_text("{}")
+    with pytest.raises(NotAModelFolder, match=r"does not say which model it is: it has no 'model_type'"):
+        checking.check(bert)
+
+
+def test_code_that_comes_with_a_model_is_refused(bert):
+    configure(bert / "config.json", model_type="new-thing", auto_map={"AutoModel": "modeling.New"})
+    with pytest.raises(RemoteCodeRefused, match=r"'new-thing'.*would run Python code.*Strata never runs such code"):
+        checking.check(bert)
+
+
+def test_code_beside_a_known_model_type_does_not_matter(bert):
+    configure(bert / "config.json", auto_map={"AutoModel": "modeling.New"})
+    assert checking.check(bert) == bert
+
+
+def test_an_unknown_model_type_is_refused(bert):
+    configure(bert / "config.json", model_type="new-thing")
+    with pytest.raises(UnsupportedModel, match=r"does not know the model type 'new-thing'.*pip install --upgrade"):
+        checking.check(bert)
+
+
+def test_a_first_module_that_is_no_transformer_is_refused(tmp_path):
+    (tmp_path / "modules.json").write_text('[{"path": "", "type": "sentence_transformers.models.StaticEmbedding"}]')
+    with pytest.raises(UnsupportedModel, match="starts with a module 'StaticEmbedding'"):
+        checking.check(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "1", '{"type": "a"}', "[1]", '[{"type": "Pooling"}]'])
+def test_a_broken_list_of_modules_is_refused(bert, text):
+    (bert / "modules.json").write_text(text)
+    with pytest.raises(NotAModelFolder, match=r"modules.json should be a list of modules"):
+        checking.check(bert)
+
+
+@pytest.mark.parametrize("place", ["/etc", "../bert"])
+def test_a_module_outside_the_folder_is_refused(bert, place):
+    (bert / "modules.json").write_text(json.dumps([{"type": "a.Transformer", "path": place}]))
+    with pytest.raises(NotAModelFolder, match=f"points outside its folder: '{place}'"):
+        checking.check(bert)
+
+
+def test_a_folder_without_a_vocabulary_is_refused(bert):
+    (bert / "tokenizer.json").unlink()
+    with pytest.raises(
+        TokenizerMissing, match=r"has no tokenizer: it holds config.json, model.safetensors, tokenizer_c"
+    ):
+        checking.check(bert)
+    (bert / "merges.txt").touch()  # half a vocabulary
+    with pytest.raises(TokenizerMissing, match="has no tokenizer"):
+        checking.check(bert)
+
+
+@pytest.mark.parametrize("names", layout.VOCABULARIES)
+def test_any_known_vocabulary_will_do(bert, names):
+    (bert / "tokenizer.json").unlink()
+    for name in names:
+        (bert / name).touch()
+    assert checking.check(bert) == bert
+
+
+def test_a_folder_without_weights_is_refused(bert):
+    (bert / "model.safetensors").unlink()
+    (bert / "tf_model.h5").touch()
+    with pytest.raises(
+        NotWeights, match=r"has no weights: it holds config.json, tf_model.h5.*Strata reads model.safet"
+    ):
+        checking.check(bert)
+
+
+def test_a_missing_shard_is_named(bert):
+    (bert / "model.safetensors").rename(bert / "model-1.safetensors")
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors", "c": "model-3.safetensors"}}
+    (bert / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(NotWeights, match=r"lacks 2 of the 3 files its weights are split into, .* model-2.safetensors"):
+        checking.check(bert)
+    (bert / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(NotWeights, match="names no shards"):
+        checking.check(bert)
+
+
+SPOILT: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda whole: b"", "it is empty"),
+    "pointer": (
+        lambda whole: b"version https://git-lfs.github.com/spec/v1\noid",
+        r"it is a Git LFS pointer.*git lfs pull",
+    ),
+    "web page": (lambda whole: b"\n<!DOCTYPE html><html>" + b" " * 99, "it is a web page or other text"),
+    "text": (lambda whole: b'{"error": "Repository not found"}', "it is a web page or other text"),
+}
+
+
+@pytest.mark.parametrize("way", SPOILT)
+@pytest.mark.parametrize("suffix", ["safetensors", "bin"])
+def test_a_file_that_is_something_else_is_named(bert, way, suffix):
+    path = bert / "model.safetensors" if suffix == "safetensors" else pickled(bert)
+    spoil, words = SPOILT[way]
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(NotWeights, match=f"{path.name} cannot be read as weights: {words}"):
+        checking.check(bert)
+
+
+def test_a_download_that_broke_off_is_noticed_before_loading(bert):
+    path = bert / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
+    with pytest.raises(
+        NotWeights, match=rf"it has {len(whole) - 100:,} bytes where its header speaks of {len(whole):,}"
+    ):
+        checking.check(bert)
+    path.write_bytes(whole[:50])
+    with pytest.raises(NotWeights, match="its header cannot be read"):
+        checking.check(bert)
+    path.write_bytes(whole)
+    path = pickled(bert)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(NotWeights, match="it was cut off"):
+        checking.check(bert)
+
+
+def test_a_header_that_happens_to_look_like_text_is_read(bert):
+    path = bert / "model.safetensors"
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    padded = int.from_bytes(b"\x20\x3c", "little")  # its first bytes are a space and '<'
+    assert padded > length
+    header = whole[8 : 8 + length] + b" " * (padded - length)
+    path.write_bytes(padded.to_bytes(8, "little") + header + whole[8 + length :])
+    assert checking.check(bert) == bert
+
+
+def test_a_pickle_is_not_opened_by_the_check_nor_run_by_reading(tmp_path):
+    marker = tmp_path / "ran"
+    for path, old in ((tmp_path / "zip.bin", False), (tmp_path / "old.bin", True)):
+        torch.save({"a": Malicious(marker)}, path, _use_new_zipfile_serialization=not old)
+        weights.check_pickled(path)
+        with pytest.raises(NotWeights, match="torch refuses it, since it is broken or holds code instead of weights"):
+            weights.tensors(path)
+    assert not marker.exists()
+    pickle.loads(pickle.dumps(Malicious(marker)))
+    assert marker.exists(), "the pickle would have done it"
+
+
+def test_weights_are_counted_without_being_read(bert):
+    whole = load_file(bert / "model.safetensors")
+    numbers = sum(tensor.numel() for tensor in whole.values())
+    config = json.loads((bert / "config.json").read_text())
+    assert checking.count(bert, config) == numbers
+    pickled(bert)
+    assert numbers <= checking.count(bert, config) < numbers * 1.3, "torch's file is a little larger than its numbers"
+
+
+def test_half_precision_pickles_hold_twice_the_numbers(bert):
+    pickled(bert)
+    assert checking.count(bert, {"torch_dtype": "float16"}) == pytest.approx(2 * checking.count(bert, {}), abs=1)
+
+
+def test_shards_are_counted_together(bert):
+    (bert / "model.safetensors").rename(bert / "one.safetensors")
+    shutil.copy(bert / "one.safetensors", bert / "two.safetensors")
+    index = {"weight_map": {"a": "one.safetensors", "b": "two.safetensors", "c": "one.safetensors"}}
+    (bert / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert checking.count(bert, {}) == 2 * weights.count(bert / "one.safetensors")
+
+
+def test_a_model_that_does_not_fit_is_refused_with_both_numbers(bert):
+    needed = weights.count(bert / "model.safetensors") * 4 * checking.HEADROOM
+    assert checking.check(bert, free=needed) == bert
+    with pytest.raises(ModelTooLarge, match="Choose a smaller model, close other programs, or use a machine with more"):
+        checking.check(bert, free=needed - 1)
+    with pytest.raises(ModelTooLarge, match=r"7,000 million weights needs about 33.6 GB in float32; 16.0 GB are free"):
+        checking.check_room(7_000_000_000, "float32", 16e9)
+    checking.check_room(3_000_000_000, "bfloat16", 16e9)

@@ -1,0 +1,225 @@
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from explorer.encoding.finding import Found
+from explorer.encoding.loading import load
+from explorer.errors import (
+    BadChoice,
+    NotWeights,
+    RemoteCodeRefused,
+    UnsupportedModel,
+    WeightsMissing,
+)
+from tests.spoiling import Malicious, configure, encoder_of, parts_of, reweigh
+from tests.tiny_models import WIDTH, save_tiny, tiny_model, tiny_tokenizer
+
+
+def test_sdpa_is_used_where_the_family_has_it(bert, tmp_path):
+    assert parts_of(bert).model.config._attn_implementation == "sdpa"
+    deberta = save_tiny("deberta-v2", tmp_path / "deberta")
+    assert parts_of(deberta).model.config._attn_implementation == "eager"
+
+
+def test_a_wish_in_the_config_for_another_attention_is_not_followed(bert):
+    configure(bert / "config.json", _attn_implementation="flash_attention_2", attn_implementation="flash_attention_2")
+    assert parts_of(bert).model.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize("attention", ["flash_attention_2", ""])
+def test_an_unknown_attention_is_refused(bert, attention):
+    with pytest.raises(BadChoice, match=f"'{attention}' is not a way to compute attention. Choose one of sdpa, eager"):
+        load(Found("tiny", bert), attention=attention)
+
+
+def test_an_unknown_device_or_precision_is_refused(bert):
+    with pytest.raises(BadChoice, match="'tpu' is not a device"):
+        load(Found("tiny", bert), device="tpu")
+    with pytest.raises(BadChoice, match="'int8' is not a precision"):
+        load(Found("tiny", bert), precision="int8")
+
+
+def test_the_encoder_knows_what_it_is(bert):
+    found = Found("tiny", bert)
+    encoder = load(found, precision="float32", device="cpu")
+    assert (encoder.name, encoder.digest, encoder.head) == ("tiny", found.digest, None)
+    assert (encoder.precision, encoder.device, encoder.lower_case) == ("float32", "cpu", False)
+
+
+def test_a_model_saved_in_half_precision_is_read_in_float32(bert):
+    reweigh(bert, lambda weights: {name: weight.half() for name, weight in weights.items()})
+    configure(bert / "config.json", dtype="float16")
+    assert {weight.dtype for weight in parts_of(bert).model.parameters()} == {torch.float32}
+
+
+def test_a_loaded_model_outlives_its_file(bert):
+    encoder = encoder_of(bert)
+    before = encoder.states(["a man"]).hidden
+    path = bert / "model.safetensors"
+    path.write_bytes(bytes(path.stat().st_size))  # in place, as a careless program would
+    assert torch.equal(encoder.states(["a man"]).hidden, before)
+
+
+def test_pickled_weights_and_shards_load_as_one_safe_file_does(bert, tmp_path):
+    expected = encoder_of(bert).states(["a man"]).hidden
+    sharded = Path(shutil.copytree(bert, tmp_path / "sharded"))
+    (sharded / "model.safetensors").unlink()
+    tiny_model("bert", len(tiny_tokenizer())).save_pretrained(sharded, max_shard_size="20KB")
+    assert len(list(sharded.glob("model-*.safetensors"))) > 1
+    reweigh(bert, lambda weights: weights, ".bin")
+    for folder in (bert, sharded):
+        assert torch.equal(encoder_of(folder).states(["a man"]).hidden, expected)
+
+
+def test_the_old_names_of_layer_norm_are_read(bert):
+    expected = encoder_of(bert).states(["a man"]).hidden
+    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+
+    def rename(weights):
+        return {next((n.replace(a, b) for a, b in old.items() if a in n), n): w for n, w in weights.items()}
+
+    reweigh(bert, rename, ".bin")
+    assert torch.equal(encoder_of(bert).states(["a man"]).hidden, expected)
+
+
+def test_a_missing_weight_is_never_made_up(bert):
+    gone = [f"encoder.layer.1.{name}.dense.weight" for name in ("attention.output", "intermediate", "output")]
+    reweigh(bert, lambda weights: {name: weight for name, weight in weights.items() if name not in gone[:1]})
+    with pytest.raises(WeightsMissing, match=rf"lacks 1 of the model's weights \({gone[0]}\): they would be made up"):
+        parts_of(bert)
+
+
+def test_weights_under_other_names_are_missing_weights(bert):
+    reweigh(bert, lambda weights: {f"other.{name}": weight for name, weight in weights.items()})
+    with pytest.raises(WeightsMissing, match=r"lacks 37 of the model's weights \(embeddings.LayerNorm.bias, .*, …\)"):
+        parts_of(bert)
+
+
+def test_weights_that_fit_only_code_of_their_own_are_refused_as_such(bert):
+    reweigh(bert, lambda weights: {name.replace("intermediate", "gated"): each for name, each in weights.items()})
+    configure(bert / "config.json", auto_map={"AutoModel": "modeling.GatedBert"})
+    with pytest.raises(
+        RemoteCodeRefused, match="calls itself 'bert', but its weights fit only the Python code that comes"
+    ):
+        parts_of(bert)
+
+
+def test_a_missing_pooler_does_not_matter(bert):
+    reweigh(bert, lambda weights: {name: weight for name, weight in weights.items() if "pooler" not in name})
+    assert encoder_of(bert).head is None
+
+
+def test_weights_of_another_shape_are_refused(bert):
+    name = "encoder.layer.1.output.dense.weight"
+    reweigh(bert, lambda weights: weights | {name: torch.zeros(8, 8)})
+    with pytest.raises(WeightsMissing, match=rf"1 weights of another shape .*\({name} \[8, 8\] for \[32, 64\]\)"):
+        parts_of(bert)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_code_in_a_pickle_is_refused_and_not_run(bert, tmp_path, old):
+    (bert / "model.safetensors").unlink()
+    weights = {"embeddings.word_embeddings.weight": Malicious(tmp_path / "ran")}
+    torch.save(weights, bert / "pytorch_model.bin", _use_new_zipfile_serialization=not old)
+    with pytest.raises(NotWeights, match=r"pytorch_model.bin .* torch refuses it, since it is broken or holds code"):
+        parts_of(bert)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_weights_that_are_no_numbers_are_noticed(bert):
+    reweigh(bert, lambda weights: {name: weight * float("nan") for name, weight in weights.items()})
+    with pytest.raises(NotWeights, match="answers with values that are no numbers: its weights are damaged"):
+        parts_of(bert)
+
+
+def test_a_config_no_model_can_be_built_from_is_refused(bert):
+    configure(bert / "config.json", num_attention_heads=5)
+    with pytest.raises(
+        UnsupportedModel, match=r"transformers cannot build 'tiny' from .* not a multiple of the number"
+    ):
+        parts_of(bert)
+    configure(bert / "config.json", num_attention_heads="two")
+    with pytest.raises(UnsupportedModel, match=r"transformers cannot build 'tiny'"):
+        parts_of(bert)
+
+
+def test_a_quantised_model_is_refused(bert):
+    configure(bert / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
+    with pytest.raises(UnsupportedModel, match=r"transformers cannot build 'tiny' from .* GPTQ"):
+        parts_of(bert)
+
+
+@pytest.mark.parametrize("name", ["ViT", "CLIP"])
+def test_a_model_that_does_not_read_text_is_refused(tmp_path, name):
+    import transformers
+
+    small = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    vision = {**small, "image_size": 8, "patch_size": 4}
+    sizes = vision if name == "ViT" else {"text_config": small, "vision_config": vision, "projection_dim": 8}
+    config = getattr(transformers, f"{name}Config")(**sizes)
+    getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(
+        UnsupportedModel, match=rf"'tiny' \({name}Model\) has no embeddings of words: it is no text encod"
+    ):
+        parts_of(tmp_path)
+
+
+def test_a_model_that_loses_tokens_on_its_way_is_refused(tmp_path):
+    from transformers import FunnelConfig, FunnelModel
+
+    sizes = {"d_model": WIDTH, "n_head": 2, "d_head": 16, "d_inner": 64, "block_sizes": [1, 1], "vocab_size": 128}
+    FunnelModel(FunnelConfig(**sizes, num_decoder_layers=1)).save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    with pytest.raises(UnsupportedModel, match=r"does not show one state per token after each of its layers"):
+        parts_of(tmp_path)
+
+
+def test_a_type_without_a_plain_encoder_is_refused(bert):
+    configure(bert / "config.json", model_type="encoder-decoder")
+    with pytest.raises(
+        UnsupportedModel, match=r"holds a 'encoder-decoder', of which transformers has no plain encoder. Choose a te"
+    ):
+        parts_of(bert)
+
+
+def test_a_t5_with_its_decoder_gives_the_encoder_alone(tmp_path):
+    from transformers import AutoConfig, AutoModel
+
+    folder = save_tiny("t5", tmp_path / "t5")
+    whole = AutoModel.from_config(AutoConfig.from_pretrained(folder, is_encoder_decoder=True))
+    whole.save_pretrained(folder)
+    model = parts_of(folder).model
+    assert not [name for name, _ in model.named_parameters() if "decoder" in name]
+    assert torch.equal(model.get_input_embeddings().weight, whole.shared.weight)
+
+
+def test_loading_in_many_threads_leaves_transformers_as_it_was(bert):
+    from transformers import PreTrainedModel
+
+    untouched = PreTrainedModel.tie_weights, torch.linspace, torch.get_default_dtype()
+    failures: list[Exception] = []
+
+    def work(precision: str) -> None:
+        try:
+            for _ in range(10):
+                parts_of(bert, precision=precision)
+        except Exception as error:  # noqa: BLE001  reported below, by the test's own thread
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("float32", "bfloat16") * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert (PreTrainedModel.tie_weights, torch.linspace, torch.get_default_dtype()) == untouched
+
+
+def test_nothing_is_written_to_the_terminal(bert, capfd):
+    parts_of(bert)
+    captured = capfd.readouterr()
+    assert captured.out + captured.err == ""

@@ -1,0 +1,281 @@
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import modules as theirs
+from torch import nn
+
+from explorer.encoding import bundled, modules
+from explorer.encoding.finding import find
+from explorer.encoding.head import ACTIVATIONS, Dense, Head
+from explorer.encoding.loading import load
+from explorer.errors import NotWeights, UnsupportedModel
+from tests.tiny_models import SENTENCES, WIDTH
+
+MODES = ["cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
+
+
+def saved(bert: Path, folder: Path, *after: nn.Module, **options: Any) -> Path:
+    """What sentence-transformers itself writes for a transformer and the modules after it."""
+    torch.manual_seed(1)
+    SentenceTransformer(modules=[theirs.Transformer(str(bert)), *after], **options).save(str(folder))
+    return folder
+
+
+def assert_reads_alike(folder: Path, sentences: tuple[str, ...] = SENTENCES) -> Head:
+    """Our vectors are those of SentenceTransformer(folder).encode; the answer is the head that made them."""
+    encoder = load(find(str(folder)), precision="float32", device="cpu")
+    assert encoder.head is not None
+    expected = SentenceTransformer(str(folder), device="cpu").encode(list(sentences))
+    ours = np.empty_like(expected)
+    for views in encoder.views(sentences):
+        ours[views.positions] = views.own.numpy()
+    np.testing.assert_allclose(ours, expected, atol=1e-5)
+    return encoder.head
+
+
+def settings(folder: Path, **changes: object) -> None:
+    """Change a module's config.json; None removes a key."""
+    path = folder / "config.json"
+    kept = {key: value for key, value in (json.loads(path.read_text()) | changes).items() if value is not None}
+    path.write_text(json.dumps(kept))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_pooling_is_the_one_of_sentence_transformers(bert, tmp_path, mode):
+    head = assert_reads_alike(saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, mode)))
+    assert len(head.poolings) == 1
+
+
+def test_poolings_side_by_side_keep_the_order_of_the_file(bert, tmp_path):
+    head = assert_reads_alike(saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, ("mean", "cls"))))
+    assert head.poolings == ("mean", "cls")
+    assert head.describe() == "mean + cls of the last layer"
+
+
+def test_a_dense_layer_a_layer_norm_and_length_one_follow_in_order(bert, tmp_path):
+    after = (theirs.Dense(WIDTH, 16), theirs.Dropout(0.5), theirs.LayerNorm(16), theirs.Normalize())
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), *after)
+    assert_reads_alike(folder)
+    head = modules.head(folder)
+    assert head.describe() == "mean of the last layer → Dense 16 (tanh) → layer norm → normalised"
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_every_activation_of_the_table_is_torchs(bert, tmp_path, name):
+    dense = theirs.Dense(WIDTH, 8, bias=name != "ReLU", activation_function=getattr(nn, name)())
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), dense)
+    assert assert_reads_alike(folder).dense[0].activation == name
+
+
+def legacy(bert: Path, folder: Path, pooling: dict[str, object], sentences: dict[str, object], dense: bool) -> Path:
+    """What releases of sentence-transformers before 3 wrote: other type names, switches, pickled weights."""
+    shutil.copytree(bert, folder)
+    names = ["Transformer", "Pooling", *["Dense"] * dense, "Normalize"]
+    places = ["", "1_Pooling", *["2_Dense"] * dense, f"{len(names) - 1}_Normalize"]
+    lines = [
+        {"idx": number, "name": str(number), "path": place, "type": f"sentence_transformers.models.{name}"}
+        for number, (name, place) in enumerate(zip(names, places, strict=True))
+    ]
+    (folder / "modules.json").write_text(json.dumps(lines))
+    (folder / "sentence_bert_config.json").write_text(json.dumps(sentences))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": WIDTH, **pooling}))
+    if dense:
+        (folder / "2_Dense").mkdir()
+        linear = nn.Linear(WIDTH, 12)
+        torch.save(
+            {f"linear.{name}": value for name, value in linear.state_dict().items()},
+            folder / "2_Dense" / "pytorch_model.bin",
+        )
+        stated = {"in_features": WIDTH, "out_features": 12, "bias": True}
+        stated["activation_function"] = "torch.nn.modules.activation.Tanh"
+        (folder / "2_Dense" / "config.json").write_text(json.dumps(stated))
+    return folder
+
+
+def test_a_folder_of_an_old_release_reads_as_it_did(bert, tmp_path):
+    pooling = {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": False}
+    folder = legacy(bert, tmp_path / "old", pooling, {"max_seq_length": 12, "do_lower_case": False}, dense=True)
+    head = assert_reads_alike(folder)
+    assert head.describe() == "mean of the last layer → Dense 12 (tanh) → normalised"
+
+
+def test_the_switches_of_old_releases_join_poolings_in_their_order(bert, tmp_path):
+    switches = {f"pooling_mode_{name}": True for name in ("mean_tokens", "lasttoken", "cls_token", "max_tokens")}
+    folder = legacy(bert, tmp_path / "old", switches, {}, dense=False)
+    assert assert_reads_alike(folder).poolings == ("cls", "max", "mean", "last")
+
+
+def test_without_any_switch_the_pooling_is_the_mean(bert, tmp_path):
+    assert assert_reads_alike(legacy(bert, tmp_path / "old", {}, {}, dense=False)).poolings == ("mean",)
+
+
+def test_texts_are_put_in_lower_case_where_an_old_release_did(bert, tmp_path):
+    folder = legacy(bert, tmp_path / "old", {}, {"do_lower_case": True}, dense=False)
+    assert modules.limits(folder).lower_case
+    assert_reads_alike(folder, ("A MAN plays", "The DOG"))
+    tokenizer = load(find(str(bert)), precision="float32", device="cpu")
+    assert tokenizer.tokens(["THE"]).ids != tokenizer.tokens(["the"]).ids, "the tokenizer alone would not do it"
+
+
+@pytest.mark.parametrize("release", ["old", "new"])
+def test_sentences_are_cut_where_sentence_transformers_cuts_them(bert, tmp_path, release):
+    longest = 7
+    if release == "old":
+        folder = legacy(bert, tmp_path / "old", {}, {"max_seq_length": longest}, dense=False)
+    else:
+        model = SentenceTransformer(modules=[theirs.Transformer(str(bert)), theirs.Pooling(WIDTH, "mean")])
+        model.max_seq_length = longest
+        model.save(str(tmp_path / "new"))
+        folder = tmp_path / "new"
+    encoder = load(find(str(folder)), precision="float32", device="cpu")
+    assert encoder.max_length == longest
+    assert encoder.tokens(SENTENCES).truncated == 3
+    assert_reads_alike(folder)
+
+
+def test_a_transformer_in_a_folder_of_its_own_is_read_from_there(bert, tmp_path):
+    folder = legacy(bert, tmp_path / "old", {}, {"max_seq_length": 9}, dense=False)
+    inner = folder / "0_Transformer"
+    inner.mkdir()
+    for path in [path for path in folder.iterdir() if path.is_file() and path.name != "modules.json"]:
+        path.rename(inner / path.name)
+    lines = json.loads((folder / "modules.json").read_text())
+    lines[0]["path"] = "0_Transformer"
+    (folder / "modules.json").write_text(json.dumps(lines))
+    assert_reads_alike(folder)
+    assert load(find(str(folder)), device="cpu").max_length == 9
+
+
+def test_a_default_prompt_is_put_before_every_sentence(bert, tmp_path):
+    prompts = {"prompts": {"query": "the dog "}, "default_prompt_name": "query"}
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), **prompts)
+    assert assert_reads_alike(folder).prompt == "the dog "
+    settings(folder / "1_Pooling", include_prompt=False)
+    with pytest.raises(
+        UnsupportedModel, match=r"puts 'the dog ' before every sentence and leaves it out of the pooling"
+    ):
+        modules.head(folder)
+
+
+def test_a_prompt_that_is_no_default_is_left_out(bert, tmp_path):
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), prompts={"query": "the dog "})
+    assert assert_reads_alike(folder).prompt == ""
+
+
+def test_the_bundled_encoder_reads_as_published():
+    head = assert_reads_alike(bundled.folder())
+    assert head == Head(("mean",), normalize=True)
+
+
+def test_a_plain_folder_declares_no_head(bert):
+    assert modules.head(bert) is None
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        ["Transformer", "WeightedLayerPooling", "Pooling"],
+        ["Transformer", "Pooling", "Normalize", "Dense"],
+        ["Transformer", "Pooling", "CNN"],
+        ["Transformer", "Dense", "Pooling"],
+        ["Transformer"],
+        ["WordEmbeddings", "Pooling"],
+    ],
+)
+def test_a_chain_that_is_not_understood_is_refused_whole(tmp_path, chain):
+    lines = [{"path": f"{number}_{name}", "type": f"any.where.{name}"} for number, name in enumerate(chain)]
+    (tmp_path / "modules.json").write_text(json.dumps(lines))
+    with pytest.raises(UnsupportedModel, match=f"chains {' → '.join(chain)}. Strata reads Transformer → Pooling, then"):
+        modules.head(tmp_path)
+
+
+@pytest.fixture
+def dense(bert, tmp_path) -> Path:
+    return saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), theirs.Dense(WIDTH, 8), theirs.Normalize())
+
+
+@pytest.mark.parametrize("activation", ["os.system", "torch.nn.modules.activation.Softmax", "mine.Tanh", "Tanh"])
+def test_an_activation_outside_the_table_is_refused_and_never_imported(dense, activation):
+    settings(dense / "2_Dense", activation_function=activation)
+    with pytest.raises(
+        UnsupportedModel, match=rf"asks for the activation '{activation}'. Strata knows torch.nn's Ident"
+    ):
+        modules.head(dense)
+
+
+def test_an_activation_that_is_not_written_is_tanh(dense):
+    settings(dense / "2_Dense", activation_function=None)
+    assert assert_reads_alike(dense).dense[0].activation == "Tanh"
+
+
+def test_a_residual_dense_is_refused(dense):
+    settings(dense / "2_Dense", use_residual=True)
+    with pytest.raises(UnsupportedModel, match=r"asks for a residual Dense. Strata knows plain ones only"):
+        modules.head(dense)
+
+
+@pytest.mark.parametrize("module", ["1_Pooling", "2_Dense", "3_Normalize"])
+def test_a_module_that_works_on_tokens_is_refused(dense, module):
+    settings(dense / module, module_input_name="token_embeddings")
+    with pytest.raises(UnsupportedModel, match=rf"{module}.*works on 'token_embeddings' \(module_input_name\)"):
+        modules.head(dense)
+
+
+def test_a_dense_layer_without_weights_is_refused(dense):
+    (dense / "2_Dense" / "model.safetensors").unlink()
+    with pytest.raises(NotWeights, match=r"2_Dense holds no weights 'linear.weight'"):
+        modules.head(dense)
+
+
+def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
+    from safetensors.torch import save_file
+
+    save_file({"linear.weight": torch.zeros(8, WIDTH + 1)}, dense / "2_Dense" / "model.safetensors")
+    with pytest.raises(UnsupportedModel, match=r"cannot read a sentence \(RuntimeError"):
+        load(find(str(dense)), device="cpu")
+
+
+@pytest.mark.parametrize("mode", ["median", [], ["mean", "median"]])
+def test_an_unknown_pooling_is_refused(dense, mode):
+    settings(dense / "1_Pooling", pooling_mode=mode)
+    with pytest.raises(
+        UnsupportedModel, match=r"asks for the pooling .* Strata knows cls, max, mean, mean_sqrt_len_tok"
+    ):
+        modules.head(dense)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"transformer_task": "fill-mask"},
+        {"modality_config": {"image": {"method_output_name": "last_hidden_state"}}},
+        {"modality_config": {"text": {"method_output_name": "pooler_output"}}},
+    ],
+)
+def test_another_task_than_reading_text_is_refused(tmp_path, stated):
+    (tmp_path / "sentence_bert_config.json").write_text(json.dumps(stated))
+    with pytest.raises(UnsupportedModel, match=r"Strata reads the last hidden state of text"):
+        modules.limits(tmp_path)
+
+
+def test_limits_are_found_under_the_name_of_any_family(tmp_path):
+    assert modules.limits(tmp_path) == modules.Limits(None, False)
+    (tmp_path / "sentence_xlm-roberta_config.json").write_text('{"max_seq_length": 128, "do_lower_case": true}')
+    assert modules.limits(tmp_path) == modules.Limits(128, True)
+
+
+def test_a_head_by_hand():
+    weight, bias = torch.tensor([[0.5, 0.25], [1.0, 0.0], [0.0, -1.0]]), torch.tensor([0.0, 0.1, -0.2])
+    head = Head(("mean",), (Dense(weight, bias, "Tanh"),))
+    states = torch.tensor([[[1.0, -2.0], [1.0, -2.0]], [[2.0, 1.0], [9.0, 9.0]]])  # (sentence, token, width)
+    mask = torch.tensor([[True, True], [True, False]])
+    expected = torch.tensor([[0.0, 0.800499, 0.946806], [0.848284, 0.970452, -0.833655]])
+    assert torch.allclose(head(states, mask), expected, atol=1e-6)
+    assert torch.allclose(Head(("mean",), normalize=True)(states, mask).norm(dim=1), torch.ones(2))

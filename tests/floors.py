@@ -1,0 +1,173 @@
+"""The floors of the house as rules, and every place in a source tree that breaks one."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.imports import Import, Source, loads, read_sources
+
+PROGRAM = ("app.py", "pages", "explorer")
+FLOORS = {
+    6: ("app", "pages"),
+    5: ("explorer.ui",),
+    4: ("explorer.training", "explorer.studies", "explorer.__main__"),
+    3: ("explorer.methods", "explorer.measuring", "explorer.drawing"),
+    2: ("explorer.encoding",),
+    1: ("explorer.data", "explorer.losses", "explorer.errors", "explorer.places"),
+    0: ("explorer",),
+}
+APART = {("explorer.methods", "explorer.measuring")}  # on one floor, yet no method looks at its own marks
+
+HOMES = {  # a library, and the only places that import it
+    "streamlit": ("app", "pages", "explorer.ui"),
+    "plotly": ("explorer.drawing",),
+    "altair": ("explorer.drawing",),
+    "transformers": ("explorer.encoding", "explorer.methods"),
+}
+SLOWEST = {"torch", "transformers", "umap", "faiss", "sentence_transformers", "datasets", "nltk", "sklearn"}
+SLOW = SLOWEST | {"pandas", "scipy", "plotly", "accelerate"}
+# what the first page waits for, and where torch is at home: the one must not load the other
+FIRST_SEEN = ("app", "pages", "explorer.ui", "explorer.data", "explorer.__main__")
+TENSORS = ("explorer.losses", "explorer.encoding", "explorer.methods", "explorer.training")
+
+LONGEST = 300
+NO_NOUN = {"utils", "util", "common", "helpers", "helper", "base", "core", "misc"}
+
+
+@dataclass(frozen=True)
+class Breach:
+    """One line that breaks one rule."""
+
+    path: str
+    line: int
+    rule: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}: {self.what}"
+
+
+def within(module: str, *places: str) -> bool:
+    """Whether a module is one of these places or lies inside one."""
+    return any(module == place or module.startswith(place + ".") for place in places)
+
+
+def part_of(module: str) -> str | None:
+    """The part of the house a module lies in; None for a library or a file on no floor."""
+    parts = [part for floor in FLOORS.values() for part in floor if part != "explorer"]
+    inside = (part for part in parts if within(module, part))
+    return "explorer" if module == "explorer" else next(inside, None)
+
+
+def floor_of(module: str) -> int | None:
+    """How high the part of the house lies in which a module is."""
+    return next((floor for floor, parts in FLOORS.items() if part_of(module) in parts), None)
+
+
+def breaches(root: Path) -> list[Breach]:
+    """Every line of the program below root that breaks a rule, in order of place."""
+    sources = read_sources(root, *PROGRAM)
+    modules = {source.module for source in sources}
+    found = [breach for source in sources for rule in RULES for breach in rule(source)]
+    found += detours(sources)
+    found += circles(sources, part_of)
+    found += circles(sources, lambda module: module if module in modules else None)
+    return sorted(set(found), key=lambda breach: (breach.path, breach.line, breach.what))
+
+
+def goes_up(source: Source, one: Import) -> bool:
+    """Whether an import leads from a lower floor to a higher one."""
+    here, there = floor_of(source.module), floor_of(one.name)
+    return here is not None and there is not None and here < there
+
+
+def direction(source: Source) -> Iterator[Breach]:
+    """An import goes down, or sideways inside a floor; never up."""
+    part, floor = part_of(source.module), floor_of(source.module)
+    if floor is None:
+        known = "; ".join(f"{floor}: {', '.join(parts)}" for floor, parts in FLOORS.items())
+        yield Breach(source.path, 1, "direction", f"on no floor; the floors are {known}")
+    for one in source.imports:
+        if goes_up(source, one):
+            what = f"{one.name} is on floor {floor_of(one.name)}; floor {floor} may import {floor} and below"
+            yield Breach(source.path, one.line, "direction", what)
+        elif (part, part_of(one.name)) in APART:
+            yield Breach(source.path, one.line, "direction", f"imports {one.name}; {part} may not, though beside it")
+
+
+def apart(source: Source) -> Iterator[Breach]:
+    """Method files do not import one another, nor do pages; a name with an underscore is neither."""
+    folder, _, own = source.module.rpartition(".")
+    if folder not in ("pages", "explorer.methods") or own.startswith("_"):
+        return
+    for one in source.imports:
+        its_folder, _, name = one.name.rpartition(".")
+        if its_folder == folder and not name.startswith("_"):
+            what = f"imports {one.name}; a file in {folder} may import {folder} itself and the floors below"
+            yield Breach(source.path, one.line, "apart", what)
+
+
+def homes(source: Source) -> Iterator[Breach]:
+    """Some libraries are known in a few places only."""
+    for one in source.imports:
+        places = HOMES.get(one.library)
+        if places and not within(source.module, *places):
+            what = f"imports {one.name}; only {', '.join(places)} may"
+            yield Breach(source.path, one.line, "homes", what)
+
+
+def quick_start(source: Source) -> Iterator[Breach]:
+    """A slow library is imported where it is used, so that the first page is quick."""
+    slow = SLOW if within(source.module, *FIRST_SEEN) else SLOWEST
+    for one in source.imports:
+        at_home = one.library == "torch" and within(source.module, *TENSORS)
+        if one.on_import and one.library in slow and not at_home:
+            what = f"imports {one.name} at the top; allowed inside the function that uses it"
+            yield Breach(source.path, one.line, "quick start", what)
+
+
+def detours(sources: tuple[Source, ...]) -> Iterator[Breach]:
+    """What the first page waits for loads none of the slowest libraries by way of another file either."""
+    tree = {source.module: source for source in sources}
+    for source in sources:
+        for one in source.imports if within(source.module, *FIRST_SEEN) else ():
+            if not one.on_import or one.name not in tree or within(one.name, *FIRST_SEEN):
+                continue
+            ways = loads(one.name, tree)
+            for library in sorted(ways.keys() & SLOWEST)[:1]:  # one is enough to mend the line
+                way = " → ".join(ways[library])
+                what = f"loads {library} by way of {way}; allowed inside the function that uses it"
+                yield Breach(source.path, one.line, "quick start", what)
+
+
+def shape(source: Source) -> Iterator[Breach]:
+    """A file says in its first line what it is, answers one question, and is named after a noun."""
+    lines = len(source.text.splitlines())
+    if not source.docstring:
+        yield Breach(source.path, 1, "shape", "has no docstring; its first line says which question the file answers")
+    if lines > LONGEST:
+        yield Breach(source.path, LONGEST + 1, "shape", f"has {lines} lines; {LONGEST} are allowed: make it two files")
+    for name in sorted(NO_NOUN & set(source.module.split("."))):
+        yield Breach(source.path, 1, "shape", f"is named {name}; name it after the thing it holds")
+
+
+def circles(sources: tuple[Source, ...], name: Callable[[str], str | None]) -> Iterator[Breach]:
+    """Nothing needs itself by way of another, whether the things are files or parts of the house."""
+    graph: dict[str, dict[str, tuple[Source, Import]]] = {}
+    for source in sources:
+        for one in source.imports:
+            here, there = name(source.module), name(one.name)
+            if here and there and here != there and not goes_up(source, one):
+                graph.setdefault(here, {}).setdefault(there, (source, one))
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        ring = error.args[1][::-1]  # each imports the next
+        source, one = graph[ring[0]][ring[1]]
+        yield Breach(source.path, one.line, "circle", f"{' → '.join(ring)}; sideways is allowed one way only")
+
+
+RULES: tuple[Callable[[Source], Iterator[Breach]], ...] = (direction, apart, homes, quick_start, shape)

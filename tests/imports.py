@@ -1,0 +1,115 @@
+"""What every file of a source tree imports, where it says so, and whether that happens on import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+Statement = ast.Import | ast.ImportFrom
+
+
+@dataclass(frozen=True)
+class Import:
+    """One name that one file imports."""
+
+    line: int
+    name: str  # dotted: a module of the tree as far down as there is a file, or a library's module
+    on_import: bool  # False inside a function and under TYPE_CHECKING: importing the file does not run it
+
+    @property
+    def library(self) -> str:
+        """The first part of the name, which is what is installed."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Python file: its place in the tree, its text, its imports."""
+
+    path: str  # from the root of the tree, with forward slashes
+    module: str
+    text: str
+    docstring: str | None
+    imports: tuple[Import, ...]
+
+
+def read_sources(root: Path, *places: str) -> tuple[Source, ...]:
+    """Every Python file in these files and folders, in order of path."""
+    found = [path for place in places for path in (root / place, *(root / place).rglob("*.py"))]
+    files = sorted(path for path in found if path.is_file())
+    modules = {module_of(file.relative_to(root)) for file in files}
+    return tuple(_read(root, file, modules) for file in files)
+
+
+def module_of(path: Path) -> str:
+    """explorer/data/text.py is explorer.data.text; a folder's __init__.py is the folder."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def loads(start: str, tree: Mapping[str, Source]) -> dict[str, list[str]]:
+    """Every library that importing a module loads, with the modules on the way to it."""
+    found: dict[str, list[str]] = {}
+    ways = [[step] for step in _steps(start, tree)]
+    seen = {way[-1] for way in ways}
+    for way in ways:  # grows while it is read
+        for one in tree[way[-1]].imports:
+            if not one.on_import:
+                continue
+            steps = _steps(one.name, tree)
+            if not steps:
+                found.setdefault(one.library, way)
+            ways += [[*way, step] for step in steps if step not in seen]
+            seen.update(steps)
+    return found
+
+
+def _steps(name: str, tree: Mapping[str, Source]) -> list[str]:
+    """What importing a module runs: the folders around it first, then itself; nothing for a library."""
+    parts = name.split(".")
+    folders = (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return [module for module in folders if module in tree]
+
+
+def _read(root: Path, file: Path, modules: set[str]) -> Source:
+    path, text = file.relative_to(root), file.read_text(encoding="utf-8")
+    tree = ast.parse(text, filename=str(path))
+    package = ".".join(path.parent.parts)
+    imports = tuple(
+        Import(statement.lineno, name, on_import)
+        for statement, on_import in _statements(tree, on_import=True)
+        for name in _names(statement, package, modules)
+    )
+    return Source(path.as_posix(), module_of(path), text, ast.get_docstring(tree), imports)
+
+
+def _statements(node: ast.AST, *, on_import: bool) -> Iterator[tuple[Statement, bool]]:
+    """Every import below a node, however deep, with whether importing the file reaches it."""
+    if isinstance(node, Statement):
+        yield node, on_import
+    elif isinstance(node, ast.If) and _asks_for_types(node.test):
+        yield from (found for child in node.body for found in _statements(child, on_import=False))
+        yield from (found for child in node.orelse for found in _statements(child, on_import=on_import))
+    else:
+        inside = on_import and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            yield from _statements(child, on_import=inside)
+
+
+def _asks_for_types(test: ast.expr) -> bool:
+    return ast.unparse(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def _names(statement: Statement, package: str, modules: set[str]) -> Iterator[str]:
+    if isinstance(statement, ast.Import):
+        yield from (alias.name for alias in statement.names)
+        return
+    start = statement.module or ""
+    if statement.level:  # one dot is this package, each further dot the one around it
+        parts = package.split(".")
+        start = ".".join((*parts[: len(parts) - statement.level + 1], *filter(None, [start])))
+    for alias in statement.names:  # `from package import thing`: a module if there is such a file, else a name in it
+        inside = f"{start}.{alias.name}"
+        yield inside if inside in modules else start

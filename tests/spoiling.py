@@ -1,0 +1,53 @@
+"""How is a saved model loaded in a test, and how is it spoiled?"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.finding import Found
+from explorer.encoding.loading import Parts, load, load_parts
+
+
+def parts_of(folder: Path, **options: str) -> Parts:
+    """The parts of the encoder in a folder, exact and on the processor unless told."""
+    return load_parts(Found("tiny", folder), **({"precision": "float32", "device": "cpu"} | options))
+
+
+def encoder_of(folder: Path, **options: str) -> Encoder:
+    """The encoder in a folder, likewise."""
+    return load(Found("tiny", folder), **({"precision": "float32", "device": "cpu"} | options))
+
+
+def configure(path: Path, **changes: object) -> None:
+    """Change settings in a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def reweigh(
+    folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], suffix: str = ".safetensors"
+) -> None:
+    """Change the weights, and save them as safetensors or as torch saves them."""
+    weights = change(load_file(folder / "model.safetensors"))
+    (folder / "model.safetensors").unlink()
+    if suffix == ".bin":
+        torch.save(weights, folder / "pytorch_model.bin")
+    else:
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+class Malicious:
+    """An object that makes a folder when a careless program unpickles it."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.marker),)

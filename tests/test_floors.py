@@ -1,0 +1,113 @@
+"""The house keeps its floors, and every rule that says so notices a breach."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.floors import FLOORS, LONGEST, RULES, breaches
+
+ROOT = Path(__file__).resolve().parent.parent
+DOC = '"""What this file is."""\n'
+
+HOUSE = {  # everything here is allowed
+    "app.py": "import streamlit as st\nfrom explorer.ui import cached\n",
+    "pages/layers.py": "import streamlit as st\nfrom explorer.ui import cached\n",
+    "explorer/__init__.py": "",
+    "explorer/errors.py": "",
+    "explorer/losses.py": "import torch\n",
+    "explorer/data/__init__.py": "",
+    "explorer/data/text.py": "from ..errors import DataError\n",
+    "explorer/encoding/encoder.py": "def load():\n    import transformers\n",
+    "explorer/encoding/pooling.py": "import torch\nfrom explorer.data.text import read\n",
+    "explorer/measuring/scores.py": "import scipy\nfrom explorer.encoding import encoder\n",
+    "explorer/methods/__init__.py": "import torch\n",
+    "explorer/methods/simcse.py": "from . import Method\nfrom explorer.losses import info_nce\n",
+    "explorer/studies/tables.py": "import explorer.losses\n",
+    "explorer/drawing/figures.py": "import plotly\nfrom explorer.measuring.scores import Scores\n",
+    "explorer/training/loop.py": "import torch\nfrom explorer import methods\n",
+    "explorer/studies/tournament.py": "from explorer.training import loop\n",
+    "explorer/ui/cached.py": "import streamlit\nif TYPE_CHECKING:\n    import torch\n",
+}
+
+# rule, planted file, the line that breaks the rule, what the message has to name
+PLANTED = [
+    ("direction", "explorer/data/up.py", "from explorer.encoding import encoder", "floor 1 may import 1 and below"),
+    ("direction", "explorer/data/up.py", "from ..encoding.encoder import Encoder", "explorer.encoding.encoder"),
+    ("direction", "explorer/encoding/up.py", "def f():\n    import explorer.measuring.scores", "floor 2 may import"),
+    ("direction", "explorer/losses.py", "if TYPE_CHECKING:\n    from explorer.ui import cached", "is on floor 5"),
+    ("direction", "explorer/__init__.py", "from . import errors", "explorer.errors"),
+    ("direction", "explorer/methods/marks.py", "from explorer.measuring import scores", "though beside it"),
+    ("direction", "explorer/attic/box.py", "", "on no floor; the floors are 6: app, pages"),
+    ("apart", "explorer/methods/diffcse.py", "from .simcse import SimCSE", "may import explorer.methods itself"),
+    ("apart", "explorer/methods/diffcse.py", "from . import simcse", "explorer.methods.simcse"),
+    ("apart", "pages/train.py", "import pages.layers", "a file in pages may import pages itself"),
+    ("homes", "explorer/drawing/show.py", "import streamlit as st", "only app, pages, explorer.ui may"),
+    ("homes", "pages/train.py", "def f():\n    import plotly.express", "only explorer.drawing may"),
+    ("homes", "explorer/ui/charts.py", "from altair import Chart", "only explorer.drawing may"),
+    ("homes", "explorer/training/save.py", "def f():\n    import transformers", "explorer.encoding, explorer.methods"),
+    ("quick start", "pages/train.py", "import torch", "inside the function that uses it"),
+    ("quick start", "explorer/data/table.py", "import pandas as pd", "imports pandas at the top"),
+    ("quick start", "explorer/__main__.py", "try:\n    import scipy.stats\nfinally:\n    pass", "scipy.stats"),
+    ("quick start", "explorer/measuring/probes.py", "import torch.nn as nn", "torch.nn"),
+    ("quick start", "explorer/encoding/hub.py", "from transformers import AutoModel", "transformers"),
+    ("quick start", "pages/train.py", "from explorer.encoding import pooling", "loads torch by way of"),
+    ("quick start", "explorer/ui/look.py", "import explorer.studies.tables", "studies.tables → explorer.losses"),
+    ("quick start", "explorer/methods/vae.py", "class V:\n    import sklearn", "sklearn"),
+    ("shape", "explorer/drawing/long.py", "\n" * LONGEST, f"{LONGEST} are allowed"),
+    ("shape", "explorer/data/helpers.py", "", "is named helpers"),
+    ("shape", "explorer/data/core/text.py", "", "is named core"),
+    ("circle", "explorer/data/text.py", "import explorer.data.text2\n", "text2"),
+    ("circle", "explorer/measuring/look.py", "from explorer.drawing import figures", "→"),
+]
+
+
+def build(root: Path, house: dict[str, str]) -> None:
+    """Write files that start with a docstring."""
+    for path, text in house.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(DOC + text)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A small house without a breach."""
+    build(tmp_path, HOUSE | {"explorer/data/text2.py": "from explorer.data import text\n"})
+    assert breaches(tmp_path) == []
+    return tmp_path
+
+
+def test_the_program_keeps_every_rule() -> None:
+    assert not [str(breach) for breach in breaches(ROOT)]
+
+
+@pytest.mark.parametrize(("rule", "path", "line", "words"), PLANTED)
+def test_a_breach_is_found_where_it_is(house: Path, rule: str, path: str, line: str, words: str) -> None:
+    build(house, {path: line})
+    found = breaches(house)
+    assert [(breach.path, breach.rule) for breach in found] == [(path, rule)]
+    assert words in str(found[0])
+    assert str(found[0]).startswith(f"{path}:{found[0].line}: {rule}: ")
+
+
+def test_the_line_of_a_breach_is_the_line_of_its_import(house: Path) -> None:
+    build(house, {"explorer/data/up.py": "\n\ndef read():\n    from explorer.ui import cached\n"})
+    assert [breach.line for breach in breaches(house)] == [5]
+
+
+def test_a_file_without_a_docstring_is_found(house: Path) -> None:
+    (house / "pages/train.py").write_text("import json\n")
+    assert [str(breach).partition(";")[0] for breach in breaches(house)] == [
+        "pages/train.py:1: shape: has no docstring"
+    ]
+
+
+def test_every_rule_has_a_planted_breach() -> None:
+    assert {rule.__name__.replace("_", " ") for rule in RULES} | {"circle"} == {rule for rule, *_ in PLANTED}
+
+
+def test_contributing_names_the_same_floors() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = {int(floor): set(re.findall(r"\w+", parts)) for floor, parts in re.findall(r"^(\d)  (.+?)  ", text, re.M)}
+    kept = {floor: {part.rpartition(".")[2] for part in parts} for floor, parts in FLOORS.items() if floor}
+    assert {floor: names - {"explorer", "py"} for floor, names in told.items()} == kept

@@ -1,0 +1,174 @@
+"""The app as its visitor meets it: a real server, a real browser. Skipped, with the reason, where there is none."""
+
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from explorer.data import sample
+from tests import live
+from tests.live import settle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with live.server(STRATA_CACHE=str(tmp_path_factory.mktemp("cache")), HF_HUB_OFFLINE="1") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with live.browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
+
+
+def open_layers(page, address, query=""):
+    page.goto(f"{address}/layers{query}")
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 3", timeout=120_000)
+    settle(page)
+
+
+def click_cell(page, column, row):
+    """Click the middle of a cell of the grid; `row` is counted from layer 0 upwards."""
+    x, y = page.locator(".js-plotly-plot").first.evaluate(
+        """(plot, [column, row]) => {
+            const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
+            return [box.x + layout._size.l + layout.xaxis.d2p(column), box.y + layout._size.t + layout.yaxis.d2p(row)];
+        }""",
+        [column, row],
+    )
+    page.mouse.move(x, y)
+    page.wait_for_timeout(200)  # a click counts for what is hovered
+    page.mouse.click(x, y)
+    settle(page)
+
+
+def reading_card(page):
+    return page.get_by_test_id("stMetric").filter(has_text="Chosen reading").inner_text()
+
+
+def parameters(page):
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(page, address):
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(urlparse(request.url).hostname))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    open_layers(page, address)
+    assert page.get_by_role("link", name="Start").is_visible()
+    assert page.get_by_test_id("stMetric").filter(has_text="Best of 30 readings").is_visible()
+    assert set(asked) <= {"127.0.0.1", None}
+    assert errors == []
+
+
+def test_a_clicked_cell_is_the_reading_after_a_reload_and_on_every_page(page, address):
+    open_layers(page, address)
+    assert "mean of layer 6" in reading_card(page)
+    click_cell(page, column=2, row=3)
+    assert "max of layer 3" in reading_card(page)
+    assert parameters(page) == {"reading": "max of layer 3"}
+    page.reload()
+    open_layers(page, address, f"?{urlparse(page.url).query}")
+    assert "max of layer 3" in reading_card(page)
+    page.get_by_role("link", name="Start", exact=True).click()
+    settle(page)
+    assert parameters(page) == {"reading": "max of layer 3"}
+
+
+def test_a_cell_answers_far_from_its_middle_and_a_second_click_works(page, address):
+    open_layers(page, address)
+    click_cell(page, column=0.35, row=5)
+    assert "cls of layer 5" in reading_card(page)
+    click_cell(page, column=0.65, row=1)
+    assert "mean of layer 1" in reading_card(page)
+
+
+def test_the_keyboard_alone_chooses_a_reading(page, address):
+    open_layers(page, address)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Reading":
+            break
+    else:
+        pytest.fail("Tab never reaches the choice of the reading")
+    page.keyboard.type("max of layer 2")
+    page.keyboard.press("Enter")
+    settle(page)
+    assert "max of layer 2" in reading_card(page)
+    assert parameters(page) == {"reading": "max of layer 2"}
+
+
+def test_nonsense_in_the_encoder_box_is_answered_and_can_be_mended(page, address):
+    open_layers(page, address)
+    box = page.get_by_role("combobox", name="Encoder")
+    box.fill("<img src=x onerror=alert(1)>")
+    box.press("Enter")
+    settle(page)
+    assert "neither a folder here nor a name the hub could have" in page.get_by_test_id("stAlert").first.inner_text()
+    assert page.locator("img[src=x]").count() == 0
+    box.fill("all-MiniLM-L6-v2")
+    box.press("Enter")
+    page.get_by_test_id("stMetric").first.wait_for()
+
+
+def own_file(folder, rows):
+    """Graded pairs in a file; the numbers make every sentence another one."""
+    texts = sample.sentences().texts
+    pairs = ((texts[place % 800], texts[(place + 1) % 800], place) for place in range(rows))
+    lines = [f"{first} {place}\t{second} {place}\t{place % 6}" for first, second, place in pairs]
+    path = folder / "my <b>pairs.tsv"
+    path.write_text("\n".join(("sentence1\tsentence2\tscore", *lines)), encoding="utf-8")
+    return path
+
+
+def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path):
+    page.goto(address)
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
+    page.get_by_role("button", name="Use these pairs").click()
+    page.get_by_role("link", name="Look closer").click()
+    page.get_by_test_id("stMetric").filter(has_text="Best of 30 readings").wait_for()
+    assert "30 pairs" in page.get_by_test_id("stCaptionContainer").first.inner_text()
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.get_by_test_id("stMetric").first.wait_for()
+    assert parameters(page)["sts"].startswith("my <b>pairs.tsv · ")
+
+
+def test_a_bad_file_is_told_and_nothing_is_kept(page, address, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("sentence1,sentence2,score\nit rains,it pours,high\nit snows,it is warm,low\n", encoding="utf-8")
+    page.goto(address)
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_test_id("stAlert").filter(has_text="bad.csv").wait_for()
+    assert page.get_by_role("button", name="Use these pairs").count() == 0
+
+
+def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
+    page.goto(address)
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 8_000))
+    page.get_by_role("button", name="Use these pairs").click()
+    page.get_by_role("button", name="Stop", exact=True).wait_for()
+    page.get_by_text("reading tokens").wait_for()
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_text("reading tokens").wait_for()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_text("Stopped:").wait_for()
+    other.get_by_text("Stopped:").wait_for()
+    other.get_by_role("button", name="Start again").click()
+    other.get_by_text("What each layer knows").wait_for(timeout=120_000)

@@ -1,0 +1,97 @@
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.ui import frame, work
+from tests.live import ROOT
+
+
+@pytest.fixture
+def app():
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    yield opened
+    work.stop_all()
+
+
+def measured(app, seconds=60):
+    """Run the page until no work is under way."""
+    end = time.monotonic() + seconds
+    app.run()
+    while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return app.run()
+
+
+def test_every_page_of_the_folder_is_in_the_menu():
+    assert {f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")} == {page[0] for page in frame.PAGES}
+
+
+@pytest.mark.parametrize("file", [page[0] for page in frame.PAGES])
+def test_every_page_opens(app, file):
+    app.switch_page(file)
+    measured(app)
+    assert [error.value for error in app.exception] == []
+    assert app.title
+
+
+@pytest.mark.parametrize("file", [page[0] for page in frame.PAGES])
+@pytest.mark.parametrize("model", ["nonsense", "no/such-model", "/no/such/folder", "<b>x</b>", "a b", "x" * 500])
+def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
+    app.query_params["model"] = model
+    app.switch_page(file).run()
+    assert [error.value for error in app.exception] == []
+    assert app.error
+    assert app.selectbox(key="model").value == model, "what was typed stays, to be mended"
+
+
+def test_layers_shows_the_bundled_encoder_on_the_sample_without_being_asked(app, bundled_scores):
+    app.switch_page("pages/layers.py")
+    measured(app)
+    cards = {card.label: float(card.value) for card in app.metric}
+    best = bundled_scores.best()
+    assert cards["Best of 30 readings"] == pytest.approx(bundled_scores.score(best), abs=0.3)  # auto may be bfloat16
+    assert len(app.get("plotly_chart")) == 3
+    assert "not a result" in app.info[0].value
+
+
+def test_a_link_names_encoder_set_and_reading(app):
+    app.query_params["reading"] = "max of layers 1 + 6"
+    app.query_params["precision"] = "float32"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert app.selectbox(key="reading").value == "max of layers 1 + 6"
+    assert any("float32" in caption.value for caption in app.caption)
+
+
+def test_a_reading_the_encoder_has_not_falls_back_to_the_last_layer(app):
+    app.query_params["reading"] = "mean of layer 99"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert app.selectbox(key="reading").value == "mean of layer 6"
+
+
+def test_the_reading_is_kept_from_page_to_page(app):
+    app.switch_page("pages/layers.py")
+    measured(app)
+    app.selectbox(key="reading").select("cls of layer 3").run()
+    app.switch_page("pages/start.py").run()
+    assert app.selectbox(key="reading").value == "cls of layer 3"
+    app.switch_page("pages/layers.py").run()
+    assert app.selectbox(key="reading").value == "cls of layer 3"
+
+
+def test_a_set_that_is_nowhere_names_the_next_step(app, monkeypatch):
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    app.query_params["sts"] = "STS16 test"
+    app.switch_page("pages/layers.py").run()
+    assert "STRATA\\_DATA" in app.error[0].value
+    assert [button.label for button in app.button] == ["Fetch STS16 test from the hub"]
+
+
+def test_an_impossible_length_is_an_error_in_words(app):
+    app.query_params["max_length"] = "5000"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert "5000 tokens is not possible" in app.error[0].value
+    assert [button.label for button in app.button] == ["Try again"]

@@ -1,0 +1,117 @@
+import threading
+import time
+
+import pytest
+
+from explorer.errors import BadChoice
+from explorer.measuring.progress import Progress
+from explorer.ui import work
+
+
+def wait_for(job, *states, seconds=10.0):
+    end = time.monotonic() + seconds
+    while job.state not in states and time.monotonic() < end:
+        time.sleep(0.01)
+    assert job.state in states
+
+
+@pytest.fixture(autouse=True)
+def empty_registry():
+    yield
+    work.stop_all()
+    work._jobs.clear()
+
+
+def counting(to, gate=None):
+    for step in range(to):
+        if gate:
+            gate.wait(10)
+        yield Progress("counting", step + 1, to)
+
+
+def test_whoever_asks_for_the_same_key_follows_the_same_job():
+    gate = threading.Event()
+    one = work.follow("a", "one", lambda: counting(3, gate))
+    assert work.follow("a", "another", lambda: counting(3)) is one
+    gate.set()
+    wait_for(one, work.DONE)
+    assert one.progress == Progress("counting", 3, 3)
+
+
+def test_stop_takes_effect_at_the_next_step_and_closes_the_work():
+    gate, closed, steps = threading.Event(), [], []
+
+    def long_work():
+        try:
+            for step in range(1000):
+                gate.wait(10)
+                steps.append(step)
+                yield Progress("counting", step, 1000)
+        finally:
+            closed.append(True)
+
+    job = work.follow("a", "long", long_work)
+    job.stop()
+    gate.set()
+    wait_for(job, work.STOPPED)
+    assert len(steps) == 1
+    assert closed == [True]
+
+
+def test_a_job_that_waits_can_be_stopped():
+    gate = threading.Event()
+    first = work.follow("a", "first", lambda: counting(1, gate))
+    second = work.follow("b", "second", lambda: counting(1))
+    wait_for(first, work.RUNNING)
+    assert second.state == work.WAITING
+    second.stop()
+    wait_for(second, work.STOPPED)
+    gate.set()
+    wait_for(first, work.DONE)
+
+
+def test_the_next_job_runs_after_one_that_failed():
+    def broken():
+        yield Progress("reading", 0, 1)
+        raise BadChoice("a wrong number. Choose another.")
+
+    failed = work.follow("a", "broken", broken)
+    wait_for(failed, work.FAILED)
+    assert failed.error == "a wrong number. Choose another."
+    assert failed.details == "", "what a person can mend needs no traceback"
+    after = work.follow("b", "after", lambda: counting(1))
+    wait_for(after, work.DONE)
+
+
+def test_an_unforeseen_error_keeps_its_traceback_as_text():
+    def broken():
+        yield Progress("reading", 0, 1)
+        raise ZeroDivisionError("by nothing")
+
+    job = work.follow("a", "broken", broken)
+    wait_for(job, work.FAILED)
+    assert job.error == "ZeroDivisionError: by nothing"
+    assert "in broken" in job.details
+
+
+def test_what_has_ended_can_be_started_anew_and_what_works_cannot():
+    gate = threading.Event()
+    job = work.follow("a", "one", lambda: counting(1, gate))
+    work.forget("a")
+    assert work.find("a") is job
+    gate.set()
+    wait_for(job, work.DONE)
+    work.forget("a")
+    assert work.find("a") is None
+
+
+def test_the_time_left_comes_from_the_pace_of_the_stage(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(work.time, "monotonic", lambda: now[0])
+    job = work.Job("a", "a")
+    assert job.seconds_left is None
+    job._advance(Progress("reading", 0, 40))
+    assert job.seconds_left is None
+    now[0] += 10
+    job._advance(Progress("reading", 10, 40))
+    assert job.seconds_left == pytest.approx(30)
