@@ -42,7 +42,7 @@ def main() -> None:
     done.set()
     watcher.join()
     print(
-        f"\nMemory: 25 layers and 3 pairs of layers × 3 poolings, width 1024, on the {len(pairs):,} pairs of {pairs.name}"
+        f"\nMemory: bert-large shape, 25 layers and 3 pairs of them × 3 poolings, {len(pairs):,} pairs of {pairs.name}"
     )
     print(f"  model loaded {before / 2**20:,.0f} MiB, at most {(peak - before) / 2**20:,.0f} MiB more", end="")
     print(f" ({encoder.precision}, {encoder.device}, {seconds:.0f} s)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 # tokens from which a batch is worth its own pass: below it, mixing lengths costs less than another pass
-BUSY = 512
+BUSY = 1024
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

@@ -135,12 +135,14 @@ class Encoder:
         hidden = self._hidden(padded, real)
         grid = torch.empty(len(self.rows), len(GRID_POOLINGS), len(ids), self.width, device=self.device)
         for place, row in enumerate(self.rows):
-            # (sentence, token, width): a pair is averaged token by token, as the papers do
+            # (sentence, token, width): a pair is added token by token, as the papers do, and halved once it is pooled
             states = hidden[row.layers[0]]
-            if len(row.layers) == 2:
-                states = (states + hidden[row.layers[1]]) / 2
+            for layer in row.layers[1:]:
+                states = states + hidden[layer]
             for column, pooling in enumerate(GRID_POOLINGS):
                 grid[place, column] = POOLINGS[pooling](states, real)
+            if len(row.layers) > 1:
+                grid[place] /= len(row.layers)
         own = self.head(hidden[-1], real) if self.head else None
         return Views(positions=positions, grid=grid, own=own)
 

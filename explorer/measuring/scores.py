@@ -179,15 +179,22 @@ class _Vectors:
         self.own: Tensor | None = None
 
     def take(self, views: Views) -> None:
-        from torch.nn.functional import normalize
-
-        self.grid[:, :, views.positions] = normalize(views.grid, dim=-1, eps=1e-8)
+        """Put a batch in its place."""
+        self.grid[:, :, views.positions] = _unit(views.grid)
         if views.own is not None:
             if self.own is None:
                 self.own = views.own.new_empty(self.grid.shape[2], views.own.shape[-1])
-            self.own[views.positions] = normalize(views.own, dim=-1, eps=1e-8)
+            self.own[views.positions] = _unit(views.own)
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    lengths: Tensor = vectors.norm(dim=-1, keepdim=True)
+    return vectors / lengths.clamp_min(1e-8)
 
 
 def _pairwise(vectors: Tensor, chunk: Chunk) -> Cosines:
     """Cosines (…, pair) of unit vectors (…, sentence, width)."""
-    return (vectors[..., chunk.first, :] * vectors[..., chunk.second, :]).sum(-1).cpu().numpy()
+    import torch
+
+    cosines: Cosines = torch.linalg.vecdot(vectors[..., chunk.first, :], vectors[..., chunk.second, :]).cpu().numpy()
+    return cosines

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.drawing.distribution import cosine_by_gold
+from explorer.drawing.figures import layer_by_pooling, score_by_layer
+from explorer.drawing.style import hover_text
+from explorer.encoding.readings import parse, readings
+
+
+@pytest.fixture
+def chosen():
+    return parse("mean of layer 3", 6)
+
+
+def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, chosen):
+    figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
+    drawn = np.concatenate([np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap"])
+    assert np.array_equal(drawn, bundled_scores.table(), equal_nan=True)
+    (cells,) = (trace for trace in figure.data if trace.type == "scatter")
+    for place, x, y, text in zip(cells.customdata, cells.x, cells.y, cells.text, strict=True):
+        reading = readings(6)[place]
+        row, column = bundled_scores.place(reading)
+        assert (x, round(y - 0.01)) == (column, row)
+        assert reading.title in text
+
+
+def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen):
+    (cells,) = (t for t in layer_by_pooling(bundled_scores, "Spearman", "all", chosen).data if t.type == "scatter")
+    last = cells.text[readings(6).index(parse("mean of layer 6", 6))]
+    for metric in ("Spearman", "Pearson"):
+        for way in ("all", "mean", "wmean"):
+            score = bundled_scores.score(parse("mean of layer 6", 6), metric, way)
+            assert f"{metric} ({way}): {score:.2f}" in last
+    assert "nothing to correlate" in cells.text[0]
+
+
+def test_a_line_goes_through_the_layers_and_not_on_to_the_pairs(bundled_scores, chosen):
+    figure = score_by_layer(bundled_scores, "Pearson", "mean", chosen)
+    lines = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    assert [trace.name for trace in lines] == ["cls", "mean", "max"]
+    for column, line in enumerate(lines):
+        assert list(line.x) == list(range(7))
+        wanted = bundled_scores.table("Pearson", "mean")[:7, column]
+        assert np.array_equal(np.array(line.y, dtype=float), wanted, equal_nan=True)
+
+
+def test_the_chosen_reading_is_marked_in_both_pictures(bundled_scores, chosen):
+    (frame,) = layer_by_pooling(bundled_scores, "Spearman", "all", chosen).layout.shapes
+    assert frame.x0 < 1 < frame.x1
+    assert frame.y0 < 3 < frame.y1
+    ring = score_by_layer(bundled_scores, "Spearman", "all", chosen).data[-1]
+    assert (ring.x[0], ring.y[0]) == (3, bundled_scores.score(chosen))
+
+
+def test_every_pair_is_a_point_and_every_box_holds_its_fifth(bundled_scores, chosen):
+    figure = cosine_by_gold(bundled_scores, sample.pairs(), chosen)
+    points, *boxes = figure.data
+    assert len(points.x) == len(points.text) == 240
+    assert np.allclose(points.y, bundled_scores.cosines[bundled_scores.place(chosen)])
+    assert sum(len(box.y) for box in boxes) == 240
+    lowest = points.y[points.x < 1]
+    assert sorted(boxes[0].y) == pytest.approx(sorted(lowest))
+
+
+def test_sentences_in_hover_boxes_are_text_and_nothing_else():
+    assert hover_text("<b>bold</b> & <script>") == "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;script&gt;"
+    assert hover_text("word " * 100).count("<br>") >= 2
+    assert len(hover_text("x" * 10_000)) < 400

@@ -1,0 +1,98 @@
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from explorer.__main__ import main
+from tests.live import ROOT
+
+STSB = Path(os.environ.get("STRATA_DATA", "nowhere")) / "STSB" / "test.tsv"
+
+
+def score(*arguments, capsys):
+    code = main(["score", *arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_json_holds_every_reading_and_how_it_was_measured(capsys, bundled_scores):
+    code, out, _ = score("all-MiniLM-L6-v2", "--precision", "float32", "--device", "cpu", "--json", capsys=capsys)
+    content = json.loads(out)
+    assert code == 0
+    assert (content["model"], content["set"], content["pairs"]) == ("all-MiniLM-L6-v2", "Sample pairs", 240)
+    assert (content["precision"], content["device"], content["max_length"]) == ("float32", "cpu", 256)
+    by_title = {row["reading"]: row for row in content["readings"]}
+    assert len(by_title) == 31, "30 readings, and the published one"
+    assert by_title["mean of layer 6"]["spearman"] == pytest.approx(bundled_scores.best() and 80.5, abs=0.5)
+    assert by_title["cls of layer 0"]["spearman"] is None
+    assert {"spearman", "spearman mean", "spearman wmean", "pearson"} <= set(by_title["max of layer 1"])
+
+
+def test_csv_has_an_empty_cell_where_there_is_no_correlation(capsys):
+    _, out, _ = score("all-MiniLM-L6-v2", "--csv", capsys=capsys)
+    rows = {row["reading"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert rows["cls of layer 0"]["spearman"] == ""
+    assert float(rows["mean of layer 6"]["pearson"]) > 50
+
+
+def test_the_table_says_what_the_best_is_worth(capsys):
+    _, out, _ = score("all-MiniLM-L6-v2", "--metric", "pearson", capsys=capsys)
+    assert "Pearson × 100 of 240 pairs" in out
+    assert "chosen on the pairs it is scored on" in out
+    assert "0.00" not in out
+
+
+def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("mark,left,right,note\n1,it rains,it pours,a\n5,a cat,one cat,b\n2,go,stay,c\n", encoding="utf-8")
+    arguments = ("--sts", str(path), "--column", "first=left", "--column", "second=right", "--column", "score=mark")
+    code, out, err = score("all-MiniLM-L6-v2", *arguments, capsys=capsys)
+    assert code == 0
+    assert "3 of 3 rows kept" in err
+    assert "of 3 pairs" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("no/such",), "neither a folder here nor in the local cache"),
+        (("/no/such",), "There is no folder '/no/such'"),
+        (("all-MiniLM-L6-v2", "--sts", "STS99"), "Did you mean"),
+        (("all-MiniLM-L6-v2", "--sts", "missing.csv"), "There is no file missing.csv"),
+        (("all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
+        (("all-MiniLM-L6-v2", "--aggregate", "sum"), "There is no way 'sum'"),
+        (("all-MiniLM-L6-v2", "--max-length", "1"), "1 tokens is not possible"),
+        (("all-MiniLM-L6-v2", "--precision", "int8"), "int8"),
+        (("all-MiniLM-L6-v2", "--device", "tpu"), "tpu"),
+        (("all-MiniLM-L6-v2", "--sts", "x.csv", "--column", "score"), "lacks an equals sign"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_the_exit_code_is_1(arguments, message, capsys):
+    code, out, err = score(*arguments, capsys=capsys)
+    assert code == 1
+    assert out == ""
+    assert message in err
+
+
+def test_the_command_line_answers_without_loading_torch():
+    code = "import sys; from explorer.__main__ import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(not STSB.is_file(), reason="STSB/test.tsv is not in the folder STRATA_DATA names")
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_sts_b_gives_the_known_numbers(precision, capsys):
+    arguments = ("--sts", str(STSB), "--max-length", "128", "--precision", precision, "--json")
+    _, out, _ = score("all-MiniLM-L6-v2", *arguments, capsys=capsys)
+    rho = {row["reading"]: row["spearman"] for row in json.loads(out)["readings"]}
+    assert rho["cls of layer 0"] is None, "every [CLS] is equal there"
+    assert 24.7 <= rho["cls of layer 1"] <= 25.9
+    known = {"cls of layer 6": 73.50, "mean of layer 6": 82.04, "max of layer 6": 78.80}
+    known |= {"mean of layer 0": 55.60, "max of layer 3": 67.46}
+    assert {title: rho[title] for title in known} == pytest.approx(known, abs=0.1)
