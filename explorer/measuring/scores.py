@@ -13,19 +13,12 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS, Reading, Row
 from explorer.errors import BadChoice
-from explorer.measuring.chunks import Chunk, chunks
+from explorer.measuring.cosines import Cosines, pair_cosines
 from explorer.measuring.progress import Progress, Work
 from explorer.measuring.similarity import pearson, spearman
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from explorer.encoding.encoder import Encoder, Views
-
-# the vectors of a chunk of sentences, under every reading, are alive at once: this bounds them
-VECTORS_BYTES = 192 * 2**20
-
-Cosines = NDArray[np.float32]
+    from explorer.encoding.encoder import Encoder
 
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
@@ -36,8 +29,8 @@ class LayerScores:
     """One cosine per (row, pooling, pair), beside what people said, and how it was measured."""
 
     rows: tuple[Row, ...]
-    cosines: NDArray[np.float32]
-    own: NDArray[np.float32] | None  # (pair), where the model declares a reading of its own
+    cosines: Cosines
+    own: Cosines | None  # (pair), where the model declares a reading of its own
     own_title: str
     gold: NDArray[np.float64]
     parts: tuple[str, ...]
@@ -128,7 +121,7 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
     started = time.perf_counter()
     yield Progress("tokenising", 0, len(pairs.sentences))
     tokens = encoder.tokens(pairs.sentences, max_length)
-    cosines, own = yield from _cosines(encoder, pairs, tokens.ids)
+    cosines, own = yield from pair_cosines(encoder, pairs, tokens.ids)
     return LayerScores(
         rows=encoder.rows,
         cosines=cosines,
@@ -143,58 +136,3 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
         sentences=len(pairs.sentences),
         seconds=time.perf_counter() - started,
     )
-
-
-def _cosines(encoder: Encoder, pairs: GradedPairs, ids: list[list[int]]) -> Work[tuple[Cosines, Cosines | None]]:
-    """The cosines (row, pooling, pair) and, where the model declares a reading of its own, those (pair)."""
-    position = {text: place for place, text in enumerate(pairs.sentences)}
-    first = np.array([position[text] for text in pairs.first])
-    second = np.array([position[text] for text in pairs.second])
-    most = max(2, VECTORS_BYTES // (len(encoder.rows) * len(GRID_POOLINGS) * encoder.width * 4))
-
-    grid = np.empty((len(encoder.rows), len(GRID_POOLINGS), len(pairs)), dtype=np.float32)
-    own = np.empty(len(pairs), dtype=np.float32) if encoder.head else None
-    done, total = 0, sum(map(len, ids))
-    for chunk in chunks(first, second, [len(numbers) for numbers in ids], most):
-        vectors = _Vectors(encoder, len(chunk.sentences))
-        for views in encoder.views_of([ids[place] for place in chunk.sentences]):
-            vectors.take(views)
-            done = min(done + sum(len(ids[chunk.sentences[place]]) for place in views.positions), total)
-            yield Progress("reading tokens", done, total)
-        for row, of_row in enumerate(vectors.grid):
-            grid[row][:, chunk.pairs] = _pairwise(of_row, chunk)
-        if own is not None and vectors.own is not None:
-            own[chunk.pairs] = _pairwise(vectors.own, chunk)
-    return grid, own
-
-
-class _Vectors:
-    """The unit vectors of a chunk's sentences: `grid` (row, pooling, sentence, width), `own` (sentence, width)."""
-
-    def __init__(self, encoder: Encoder, sentences: int) -> None:
-        import torch
-
-        shape = (len(encoder.rows), len(GRID_POOLINGS), sentences, encoder.width)
-        self.grid = torch.empty(shape, device=encoder.device)
-        self.own: Tensor | None = None
-
-    def take(self, views: Views) -> None:
-        """Put a batch in its place."""
-        self.grid[:, :, views.positions] = _unit(views.grid)
-        if views.own is not None:
-            if self.own is None:
-                self.own = views.own.new_empty(self.grid.shape[2], views.own.shape[-1])
-            self.own[views.positions] = _unit(views.own)
-
-
-def _unit(vectors: Tensor) -> Tensor:
-    lengths: Tensor = vectors.norm(dim=-1, keepdim=True)
-    return vectors / lengths.clamp_min(1e-8)
-
-
-def _pairwise(vectors: Tensor, chunk: Chunk) -> Cosines:
-    """Cosines (…, pair) of unit vectors (…, sentence, width)."""
-    import torch
-
-    cosines: Cosines = torch.linalg.vecdot(vectors[..., chunk.first, :], vectors[..., chunk.second, :]).cpu().numpy()
-    return cosines

@@ -4,7 +4,7 @@ import pytest
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import Reading, Row
 from explorer.errors import BadChoice
-from explorer.measuring import scores as scores_module
+from explorer.measuring import cosines
 from explorer.measuring.progress import finish
 from explorer.measuring.scores import agreement, score_layers
 
@@ -62,7 +62,7 @@ def test_every_cosine_is_the_slow_one(tiny_encoder, few_pairs):
 
 def test_cutting_the_set_into_chunks_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
     whole = finish(score_layers(tiny_encoder, few_pairs))
-    monkeypatch.setattr(scores_module, "VECTORS_BYTES", 1)  # two sentences a chunk
+    monkeypatch.setattr(cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
     assert np.allclose(finish(score_layers(tiny_encoder, few_pairs)).cosines, whole.cosines, atol=1e-6)
 
 
