@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, GRID_SCALE, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
+from explorer.drawing.style import ACCENT, GRID_SCALE, POOLING_COLOURS, POOLING_SYMBOLS, QUIET, text_colours
 from explorer.encoding.readings import GRID_POOLINGS, Reading, Row, pair_name
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
 
@@ -20,8 +20,8 @@ CELL_HEIGHT = 30
 def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
     """The grid: a cell for every reading, layer 0 at the bottom, pairs of layers on top.
 
-    A heatmap answers no clicks, so an invisible point stands on every cell; its customdata is the place of the
-    reading in reading order.
+    A heatmap answers no clicks, so an invisible point stands on every cell and carries its number; its customdata
+    is the place of the reading in reading order.
     """
     table = scores.table(metric, aggregate)
     heights = _places(scores)
@@ -38,12 +38,11 @@ def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: R
                 zmax=high,
                 colorscale=GRID_SCALE,
                 showscale=False,
-                texttemplate="%{z:.2f}",
                 xgap=2,
                 ygap=2,
                 hoverinfo="skip",
             )
-    figure.add_trace(_cells(scores, heights))
+    figure.add_trace(_cells(scores, table, heights))
     if chosen is not None:
         row, column = scores.place(chosen)
         half = 0.48
@@ -135,16 +134,18 @@ def _range(table: NDArray[np.float64]) -> tuple[float, float]:
     return float(np.nanmin(table)), float(np.nanmax(table))
 
 
-def _cells(scores: LayerScores, heights: list[float]) -> go.Scatter:
+def _cells(scores: LayerScores, table: NDArray[np.float64], heights: list[float]) -> go.Scatter:
     columns = len(GRID_POOLINGS)
     return go.Scatter(
         x=[column for _ in scores.rows for column in range(columns)],
         y=[height for height in heights for _ in range(columns)],
-        mode="markers",
+        mode="markers+text",
         marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
         customdata=list(range(len(heights) * columns)),
-        text=[note for row in _notes(scores) for note in row],
-        hovertemplate="%{text}<extra></extra>",
+        text=["" if np.isnan(score) else f"{score:.2f}" for score in table.flat],
+        textfont={"color": text_colours(table, *_range(table))},
+        hovertext=[note for row in _notes(scores) for note in row],
+        hovertemplate="%{hovertext}<extra></extra>",
     )
 
 

@@ -5,12 +5,34 @@ from __future__ import annotations
 from html import escape
 from textwrap import wrap
 
+import numpy as np
+from numpy.typing import NDArray
+
 # told apart by colour-blind readers, and on white as on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6"}
 POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up"}
 GRID_SCALE = "Viridis"
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"
+
+
+def text_colours(values: NDArray[np.float64], low: float, high: float) -> list[str]:
+    """Black or white for each value, whichever stands out more from its colour on the grid's scale."""
+    from plotly.colors import sample_colorscale
+
+    shares = np.nan_to_num((values.ravel() - low) / max(high - low, 1e-9))
+    backgrounds = sample_colorscale(GRID_SCALE, shares.tolist(), colortype="tuple")
+    return ["#000000" if _luminance(rgb) > EVEN else "#ffffff" for rgb in backgrounds]
+
+
+# the luminance on which black and white text have the same contrast (WCAG 2.2: (L + .05) / (.05) = 1.05 / (L + .05))
+EVEN = (1.05 * 0.05) ** 0.5 - 0.05
+
+
+def _luminance(rgb: tuple[float, float, float]) -> float:
+    """Relative luminance of a colour with parts from 0 to 1, as WCAG defines it."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
 
 
 def hover_text(text: str, width: int = 60, most: int = 240) -> str:

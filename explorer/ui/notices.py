@@ -13,7 +13,7 @@ from explorer.ui.work import Job
 
 def plain(text: str) -> str:
     """Text that a user or a file brought, safe inside markdown: nothing in it is read as markup."""
-    return re.sub(r"([^\w\s]|_)", r"\\\1", text, flags=re.ASCII).replace("\n", "  \n")
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
 
 
 def trouble(error: StrataError | str, details: str = "") -> None:

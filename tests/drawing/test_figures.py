@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from plotly.colors import sample_colorscale
 
 from explorer.data import sample
 from explorer.drawing.distribution import cosine_by_gold
 from explorer.drawing.figures import layer_by_pooling, score_by_layer
-from explorer.drawing.style import hover_text
+from explorer.drawing.style import GRID_SCALE, _luminance, hover_text, text_colours
 from explorer.encoding.readings import parse, readings
 
 
@@ -18,7 +19,7 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
     drawn = np.concatenate([np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap"])
     assert np.array_equal(drawn, bundled_scores.table(), equal_nan=True)
     (cells,) = (trace for trace in figure.data if trace.type == "scatter")
-    for place, x, y, text in zip(cells.customdata, cells.x, cells.y, cells.text, strict=True):
+    for place, x, y, text in zip(cells.customdata, cells.x, cells.y, cells.hovertext, strict=True):
         reading = readings(6)[place]
         row, column = bundled_scores.place(reading)
         assert (x, round(y - 0.01)) == (column, row)
@@ -27,12 +28,21 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
 
 def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen):
     (cells,) = (t for t in layer_by_pooling(bundled_scores, "Spearman", "all", chosen).data if t.type == "scatter")
-    last = cells.text[readings(6).index(parse("mean of layer 6", 6))]
+    last = cells.hovertext[readings(6).index(parse("mean of layer 6", 6))]
     for metric in ("Spearman", "Pearson"):
         for way in ("all", "mean", "wmean"):
             score = bundled_scores.score(parse("mean of layer 6", 6), metric, way)
             assert f"{metric} ({way}): {score:.2f}" in last
-    assert "nothing to correlate" in cells.text[0]
+    assert "nothing to correlate" in cells.hovertext[0]
+    assert cells.text[0] == ""
+
+
+def test_numbers_stand_out_from_every_colour_of_the_scale():
+    shares = np.linspace(0, 1, 50)
+    backgrounds = sample_colorscale(GRID_SCALE, shares.tolist(), colortype="tuple")
+    for text, background in zip(text_colours(shares, 0.0, 1.0), backgrounds, strict=True):
+        light, dark = sorted((_luminance(background), 1.0 if text == "#ffffff" else 0.0), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, level AA
 
 
 def test_a_line_goes_through_the_layers_and_not_on_to_the_pairs(bundled_scores, chosen):
