@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 BUSY = 1024
 
 
-def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Positions of sentences, longest first, as many to a batch as `budget` tokens hold (always one)."""
+def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int]]:
+    """Positions of sentences, longest first: to a batch at most `most`, and as many as `budget` tokens hold, or one."""
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batch: list[int] = []
     for place in longest_first:
         if batch:
             width = lengths[batch[0]]
-            full = (len(batch) + 1) * width > budget
+            full = (len(batch) + 1) * width > budget or len(batch) == most
             shorter = lengths[place] < width and len(batch) * width >= min(BUSY, budget)
             if full or shorter:
                 yield batch

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
     from explorer.encoding.head import Head
 
-# the states of a whole batch are alive at once, for every layer: this bounds them
+# the states of a whole batch are alive at once, for every layer, and so are its vectors, for every reading
 STATES_BYTES = 96 * 2**20
+VIEWS_BYTES = 32 * 2**20
+# tokens to a batch beyond which nothing is gained: the processor's caches are full, or the GPU is
+CPU_TOKENS, GPU_TOKENS = 4096, 32768
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Encoder:
 
         The longest batch comes first, so that trouble with memory shows at once.
         """
-        for positions in batches([len(numbers) for numbers in ids], self._tokens_per_batch()):
+        for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
             yield self._view([ids[place] for place in positions], positions)
 
     @torch.inference_mode()
@@ -174,8 +177,11 @@ class Encoder:
         number: int = self._tokenizer.pad_token_id  # loading has seen to it that there is one
         return number
 
-    def _tokens_per_batch(self) -> int:
+    def _most_tokens(self) -> int:
         size = 2 if self.precision == "bfloat16" else 4
         layers = int(self.model.config.num_hidden_layers) + 1
-        most = 4096 if self.device == "cpu" else 32768  # more gains nothing: the caches, or the GPU, are full
-        return max(256, min(most, STATES_BYTES // (layers * self.width * size)))
+        useful = CPU_TOKENS if self.device == "cpu" else GPU_TOKENS
+        return max(256, min(useful, STATES_BYTES // (layers * self.width * size)))
+
+    def _most_sentences(self) -> int:
+        return max(1, VIEWS_BYTES // (len(self.rows) * len(GRID_POOLINGS) * self.width * 4))

@@ -1,10 +1,21 @@
 import random
 
-from explorer.encoding.batches import BUSY, batches
+from explorer.encoding import batches as module
+from explorer.encoding.batches import BUSY
 
 
 def lengths(count: int, seed: int = 0) -> list[int]:
     return [random.Random(seed + place).randint(3, 60) for place in range(count)]
+
+
+def batches(sizes, budget, most=10**6):
+    return module.batches(sizes, budget, most)
+
+
+def test_no_batch_holds_more_sentences_than_allowed():
+    made = list(batches(lengths(500), 10**6, most=7))
+    assert max(map(len, made)) == 7
+    assert sorted(place for batch in made for place in batch) == list(range(500))
 
 
 def test_every_sentence_is_in_one_batch():
