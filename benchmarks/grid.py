@@ -9,7 +9,7 @@ from explorer.data import sample, sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import finding, hardware
 from explorer.encoding.loading import load
-from explorer.measuring.progress import finish
+from explorer.progress import finish
 from explorer.measuring.scores import score_layers
 
 ROUNDS = 7

@@ -13,7 +13,7 @@ from explorer.data import sample, sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.finding import Found, find
 from explorer.encoding.loading import load
-from explorer.measuring.progress import finish
+from explorer.progress import finish
 from explorer.measuring.scores import score_layers
 
 PAIRS = 3750  # STS14's number

@@ -15,7 +15,7 @@ from explorer.errors import StrataError
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
-    from explorer.measuring.progress import Work
+    from explorer.progress import Work
     from explorer.measuring.scores import LayerScores
 
 VERSION = "0.1.0"

@@ -18,6 +18,7 @@ StrataError
 │   ├── BadScores             scores that are no numbers, or are all the same
 │   ├── TooFewRows            too little is left to measure with
 │   └── SetNotFound           no such STS set, or it is neither on this disk nor within reach
+├── NotWritable               a file cannot be kept on this disk
 └── BadChoice                 a setting outside what is allowed
 """
 
@@ -92,6 +93,10 @@ class TooFewRows(DataError):
 
 class SetNotFound(DataError):
     """No such STS set, or it is neither on this disk nor within reach."""
+
+
+class NotWritable(StrataError):
+    """A file cannot be kept on this disk."""
 
 
 class BadChoice(StrataError):

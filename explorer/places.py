@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from explorer.errors import NotWritable
+
 
 def cache_folder() -> Path:
     """Scores and files brought by the user: STRATA_CACHE, or `strata` in the user's cache folder."""
@@ -20,12 +22,18 @@ def cache_folder() -> Path:
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file whole or not at all: into a temporary neighbour, then a rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-        Path(temporary).replace(path)
-    except BaseException:  # also when the process is told to stop: nothing half-written stays behind
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                write(file)
+            Path(temporary).replace(path)
+        except BaseException:  # also when the process is told to stop: nothing half-written stays behind
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise NotWritable(
+            f"{path.parent} cannot be written to: {error.strerror or error}. Make room there, or set STRATA_CACHE to a "
+            "folder that can be written to."
+        ) from error

@@ -6,7 +6,7 @@ from explorer.data import sample
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.finding import Found, find
 from explorer.encoding.loading import load
-from explorer.measuring.progress import finish
+from explorer.progress import finish
 from explorer.measuring.scores import score_layers
 from tests.tiny_models import save_tiny
 

@@ -16,7 +16,7 @@ FLOORS = {
     4: ("explorer.training", "explorer.studies", "explorer.__main__"),
     3: ("explorer.methods", "explorer.measuring", "explorer.drawing"),
     2: ("explorer.encoding",),
-    1: ("explorer.data", "explorer.losses", "explorer.errors", "explorer.places"),
+    1: ("explorer.data", "explorer.losses", "explorer.errors", "explorer.places", "explorer.progress"),
     0: ("explorer",),
 }
 APART = {("explorer.methods", "explorer.measuring")}  # on one floor, yet no method looks at its own marks

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS
 from explorer.measuring.chunks import Chunk, chunks
-from explorer.measuring.progress import Progress, Work
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from torch import Tensor

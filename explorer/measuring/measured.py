@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.kinds import GradedPairs
 from explorer.measuring import shelf
-from explorer.measuring.progress import Progress, Work
+from explorer.progress import Progress, Work
 from explorer.measuring.scores import LayerScores, score_layers
 
 if TYPE_CHECKING:

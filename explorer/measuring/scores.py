@@ -14,7 +14,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.cosines import Cosines, pair_cosines
-from explorer.measuring.progress import Progress, Work
+from explorer.progress import Progress, Work
 from explorer.measuring.similarity import pearson, spearman
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from explorer.encoding.finding import Found
 from explorer.encoding.readings import Reading
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.measuring.measured import layer_scores, shelf_key
-from explorer.measuring.progress import Progress, Work
+from explorer.progress import Progress, Work
 from explorer.measuring.scores import LayerScores
 from explorer.ui import cached, notices, work
 from explorer.ui.controls import Choice

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from explorer.errors import StrataError
-from explorer.measuring.progress import Progress, Work
+from explorer.progress import Progress, Work
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring import cosines
-from explorer.measuring.progress import finish
+from explorer.progress import finish
 from explorer.measuring.scores import agreement, score_layers
 
 # two sub-corpora that agree with people in opposite ways

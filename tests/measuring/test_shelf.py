@@ -6,7 +6,7 @@ import pytest
 from explorer.encoding.finding import find
 from explorer.measuring import measured, shelf
 from explorer.measuring.measured import Settings, layer_scores
-from explorer.measuring.progress import finish
+from explorer.progress import finish
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring.progress import Progress
+from explorer.progress import Progress
 from explorer.ui import work
 
 

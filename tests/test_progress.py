@@ -1,4 +1,4 @@
-from explorer.measuring.progress import Progress, finish
+from explorer.progress import Progress, finish
 
 
 def test_finish_does_all_the_work_and_gives_its_result():
