@@ -38,7 +38,7 @@ format: $(DEV) ## Format the code and mend what can be mended
 	@$(VENV) ruff check --fix-only .
 	@$(VENV) ruff format .
 
-bench: $(DEV) browser ## Measure speed beside the peers and results beside the papers
+bench: $(DEV) browser ## Measure speed beside the peers; ARGS=memory measures memory
 	@$(VENV) benchmarks $(ARGS)
 
 $(APP):

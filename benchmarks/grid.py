@@ -9,8 +9,8 @@ from explorer.data import sample, sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import finding, hardware
 from explorer.encoding.loading import load
-from explorer.progress import finish
 from explorer.measuring.scores import score_layers
+from explorer.progress import finish
 
 ROUNDS = 7
 PRECISIONS = ("float32", "bfloat16")

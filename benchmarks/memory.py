@@ -11,10 +11,10 @@ import psutil
 
 from explorer.data import sample, sts
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import Found, find
+from explorer.encoding.finding import find, of_folder
 from explorer.encoding.loading import load
-from explorer.progress import finish
 from explorer.measuring.scores import score_layers
+from explorer.progress import finish
 
 PAIRS = 3750  # STS14's number
 
@@ -23,7 +23,7 @@ def main() -> None:
     pairs = _pairs()
     with TemporaryDirectory() as folder:
         _save_large(Path(folder))
-        encoder = load(Found("bert-large shape", Path(folder)))
+        encoder = load(of_folder("bert-large shape", Path(folder)))
     next(encoder.views([pairs.first[0]]))  # weights are mapped from disk until they are used once
     process = psutil.Process()
     before, peak = process.memory_info().rss, 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
+import os
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,9 @@ from explorer.errors import StrataError
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
-    from explorer.progress import Work
+    from explorer.encoding.finding import Found
     from explorer.measuring.scores import LayerScores
-
-VERSION = "0.1.0"
+    from explorer.progress import Progress
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,12 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Stopped. Nothing half-done was kept.", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever read the output, `head` say, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m explorer", description="See what every layer of an encoder knows.")
-    parser.add_argument("--version", action="version", version=f"strata {VERSION}")
+    parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     score = verbs.add_parser(
         "score",
@@ -45,8 +47,11 @@ def _parser() -> argparse.ArgumentParser:
         description="Spearman's and Pearson's correlation (× 100) of every layer under every pooling with people.",
     )
     score.set_defaults(verb=_score)
-    score.add_argument("model", metavar="MODEL", help="all-MiniLM-L6-v2 (comes along), a folder, or a hub id")
-    score.add_argument("--revision", help="branch, tag or commit of a hub id")
+    score.add_argument(
+        "model",
+        metavar="MODEL",
+        help="all-MiniLM-L6-v2 (comes along), a folder, or a hub id, with @REVISION if need be",
+    )
     score.add_argument(
         "--sts",
         default="sample",
@@ -86,33 +91,38 @@ def _parser() -> argparse.ArgumentParser:
 
 def _score(options: argparse.Namespace) -> None:
     from explorer.encoding.finding import find
-    from explorer.measuring.measured import Settings, layer_scores
+    from explorer.measuring.measure import Settings, measure
     from explorer.measuring.scores import check_agreement
+    from explorer.progress import finish
 
     check_agreement(options.metric, options.aggregate)  # before minutes of work, not after
     pairs = _graded_pairs(options)
-    found = find(options.model, options.revision, online=options.online)
+    found = find(options.model, online=options.online)
     settings = Settings(options.precision, options.device, options.max_length)
-    scores = _told(layer_scores(found, pairs, settings))
+    with _Line() as line:
+        scores = finish(measure(found, pairs, settings), line.tell)
     if options.json:
-        _print_json(found.name, pairs, scores)
+        _print_json(found, pairs, scores)
     elif options.csv:
         _print_csv(scores)
     else:
-        _print_table(found.name, pairs, scores, options.metric, options.aggregate)
+        _print_table(found, pairs, scores, options.metric, options.aggregate)
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
-    from explorer.data import sample, sts, text
+    from explorer.data import sets, text
+    from explorer.errors import BadChoice
 
-    if options.sts == "sample":
-        return sample.pairs()
+    columns = dict(_role_and_name(column) for column in options.column)
     if Path(options.sts).is_file() or Path(options.sts).suffix:
-        columns = dict(_role_and_name(column) for column in options.column)
         pairs, report = text.read_graded_pairs(Path(options.sts), columns)
         print(report, file=sys.stderr)
         return pairs
-    return sts.load(*sts.name_and_split(options.sts), online=options.online)
+    if columns:
+        raise BadChoice(
+            f"--column is for files; '{options.sts}' is a set by name, whose columns are known. Leave it out."
+        )
+    return sets.by_name(options.sts, online=options.online)
 
 
 def _role_and_name(column: str) -> tuple[str, str]:
@@ -124,29 +134,32 @@ def _role_and_name(column: str) -> tuple[str, str]:
     return role, name
 
 
-def _told(work: Work[LayerScores]) -> LayerScores:
-    """Do the work, with its progress on one line of a terminal."""
-    shown = 0.0
-    while True:
-        try:
-            progress = next(work)
-        except StopIteration as end:
-            if shown:
-                print("\r\033[K", end="", file=sys.stderr)
-            scores: LayerScores = end.value
-            return scores
+class _Line:
+    """Progress on one line of a terminal, gone when the work is done; nothing where there is no terminal."""
+
+    def __init__(self) -> None:
+        self.shown = 0.0
+
+    def __enter__(self) -> _Line:
+        return self
+
+    def tell(self, progress: Progress) -> None:
+        """Show how far the work is, ten times a second at most."""
         now = time.monotonic()
-        if sys.stderr.isatty() and now - shown > 0.1:
-            share = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
-            print(f"\r\033[K{progress.stage}{share}", end="", file=sys.stderr, flush=True)
-            shown = now
+        if sys.stderr.isatty() and now - self.shown > 0.1:
+            print(f"\r\033[K{progress.stage} {progress.amount}", end="", file=sys.stderr, flush=True)
+            self.shown = now
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _print_table(model: str, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> None:
+def _print_table(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> None:
     from explorer.encoding.readings import GRID_POOLINGS
 
     way = f", {aggregate}" if scores.has_parts else ""
-    print(f"{model} on {pairs.name}: {metric} × 100 of {len(pairs):,} pairs{way}\n")
+    print(f"{found.name} on {pairs.name}: {metric} × 100 of {len(pairs):,} pairs{way}\n")
     print(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in GRID_POOLINGS))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
         # a constant column has no correlation: an empty cell, never 0
@@ -154,7 +167,7 @@ def _print_table(model: str, pairs: GradedPairs, scores: LayerScores, metric: st
         print(f"{row.label:>8}{cells}".rstrip())
     own = scores.own_score(metric, aggregate)
     if own is not None:
-        print(f"\nas published: {own:.2f} ({scores.own_title})")
+        print(f"\nown reading: {own:.2f} ({scores.own_title})")
     best = scores.best(metric, aggregate)
     if best is not None:
         value = scores.score(best, metric, aggregate)
@@ -165,14 +178,16 @@ def _print_table(model: str, pairs: GradedPairs, scores: LayerScores, metric: st
     )
 
 
-def _print_json(model: str, pairs: GradedPairs, scores: LayerScores) -> None:
+def _print_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> None:
     from explorer.measuring.tables import score_rows
 
     content = {
-        "model": model,
+        "model": found.name,
+        "model_revision": found.revision,
+        "model_digest": found.digest,
         "set": pairs.name,
-        "pairs": len(pairs),
         "set_digest": pairs.digest,
+        "pairs": len(pairs),
         "precision": scores.precision,
         "device": scores.device,
         "max_length": scores.max_length,
@@ -185,12 +200,15 @@ def _print_json(model: str, pairs: GradedPairs, scores: LayerScores) -> None:
 
 
 def _print_csv(scores: LayerScores) -> None:
-    from explorer.measuring.tables import score_rows
+    from explorer.measuring.tables import as_csv, score_rows
 
-    rows = score_rows(scores)
-    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    print(as_csv(score_rows(scores)), end="")
+
+
+def _version() -> str:
+    """The version, from the one place that states it."""
+    project = Path(__file__).parent.parent / "pyproject.toml"
+    return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """Which layer, under which pooling, agrees best with people?"""
 
+import numpy as np
 import streamlit as st
 
+from explorer.data import sets
 from explorer.drawing import distribution, figures
-from explorer.encoding.readings import GRID_POOLINGS, readings
-from explorer.measuring.scores import AGGREGATES, METRICS
-from explorer.ui import controls, downloads, frame, panels
+from explorer.encoding.readings import Reading, readings
+from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
+from explorer.ui import controls, downloads, frame, notices, panels
 
 GRID = "grid of readings"
 CARD = {"delta_color": "off", "delta_arrow": "off", "border": True, "width": "content"}
@@ -13,88 +15,112 @@ CARD = {"delta_color": "off", "delta_arrow": "off", "border": True, "width": "co
 CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-layers"}}
 
 
-def choose_clicked() -> None:
+def choose_clicked(last: int) -> None:
     """Make the clicked cell the reading of every page; runs before the page is drawn anew."""
     points = st.session_state[GRID]["selection"]["points"]
     if points:
         controls.choose_reading(readings(last)[int(points[0]["customdata"])])
 
 
-def headline() -> None:
-    """The best reading, the published one and the chosen one, and how they were measured."""
+def ways(scores: LayerScores) -> tuple[str, str]:
+    """Which metric, and how sub-corpora are joined."""
+    with st.container(horizontal=True):
+        metric = st.segmented_control(
+            "Metric", list(METRICS), default="Spearman", required=True, key="metric", bind="query-params"
+        )
+        aggregate = "all"
+        if scores.has_parts:
+            aggregate = st.segmented_control(
+                "Sub-corpora",
+                AGGREGATES,
+                default="all",
+                required=True,
+                key="aggregate",
+                bind="query-params",
+                help="all: one correlation of all pairs. mean: the mean of those of each sub-corpus. "
+                "wmean: the mean weighted by their sizes.",
+            )
+    return metric, aggregate
+
+
+def headline(shown: panels.Shown, metric: str, aggregate: str) -> None:
+    """The best reading, the chosen one and the model's own, and how they were measured."""
+    scores, reading = shown.scores, shown.reading
     best, own = scores.best(metric, aggregate), scores.own_score(metric, aggregate)
     cards = st.container(horizontal=True)
     if best is not None:
-        count = len(scores.rows) * len(GRID_POOLINGS)
-        cards.metric(f"Best of {count} readings", f"{scores.score(best, metric, aggregate):.2f}", best.title, **CARD)
-    chosen = scores.score(reading, metric, aggregate)
-    cards.metric("Chosen reading", f"{chosen:.2f}" if chosen == chosen else "none", reading.title, **CARD)
+        count = np.isfinite(scores.table(metric, aggregate)).sum()
+        cards.metric(f"Best of {count} readings", told(scores.score(best, metric, aggregate)), best.title, **CARD)
+    cards.metric("Chosen reading", told(scores.score(reading, metric, aggregate)), reading.title, **CARD)
     if own is not None:
-        cards.metric("As published", f"{own:.2f}", scores.own_title, **CARD)
+        cards.metric("The model's own reading", told(own), scores.own_title, **CARD)
     cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
     st.caption(
-        f"{metric} × 100 of {len(measured.pairs):,} pairs. {scores.sentences:,} sentences, at most "
+        f"{metric} × 100 of {len(shown.pairs):,} pairs. {scores.sentences:,} sentences, at most "
         f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} "
-        f"in {scores.seconds:.1f} s, and kept."
+        f"in {scores.seconds:.1f} s."
     )
+    if aggregate != "all" and scores.silent_parts:
+        silent = ", ".join(scores.silent_parts[:5])
+        st.warning(
+            notices.plain(f"No {aggregate}: {silent} has no correlation of its own, as all its grades are the same.")
+            + " Choose **all**.",
+            icon=":material/block:",
+        )
+
+
+def told(score: float) -> str:
+    """A score as it is read; a missing one is missing, never 0."""
+    return "none" if np.isnan(score) else f"{score:.2f}"
+
+
+def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> None:
+    """The grid, to be clicked, and the same numbers as lines."""
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.subheader("Every reading")
+        st.plotly_chart(
+            figures.layer_by_pooling(scores, metric, aggregate, reading),
+            key=GRID,
+            on_select=lambda: choose_clicked(scores.last),
+            selection_mode="points",
+            config=CAMERA,
+            alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
+        )
+    with right:
+        st.subheader("By layer")
+        st.plotly_chart(
+            figures.score_by_layer(scores, metric, aggregate, reading),
+            config=CAMERA,
+            alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
+        )
 
 
 frame.enter()
 choice = controls.chosen()
 st.title("Layers")
-measured = panels.measured(choice)
-if measured is None:
+shown = panels.shown(choice)
+if shown is None:
     st.stop()
-scores, reading, last = measured.scores, measured.reading, measured.scores.last
 
-with st.container(horizontal=True):
-    metric = st.segmented_control(
-        "Metric", list(METRICS), default="Spearman", required=True, key="metric", bind="query-params"
-    )
-    aggregate = "all"
-    if scores.has_parts:
-        aggregate = st.segmented_control(
-            "Sub-corpora",
-            AGGREGATES,
-            default="all",
-            required=True,
-            key="aggregate",
-            bind="query-params",
-            help="all: one correlation of all pairs. mean: the mean over sub-corpora. wmean: weighted by their sizes.",
-        )
-headline()
-
-left, right = st.columns([2, 3], gap="medium")
-with left:
-    st.subheader("Every reading")
-    st.plotly_chart(
-        figures.layer_by_pooling(scores, metric, aggregate, reading),
-        key=GRID,
-        on_select=choose_clicked,
-        selection_mode="points",
-        config=CAMERA,
-        alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
-    )
-with right:
-    st.subheader("By layer")
-    st.plotly_chart(
-        figures.score_by_layer(scores, metric, aggregate, reading),
-        config=CAMERA,
-        alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
-    )
+metric, aggregate = ways(shown.scores)
+headline(shown, metric, aggregate)
+pictures(shown.scores, metric, aggregate, shown.reading)
 st.info(
     "The best cell is found on the pairs it is scored on: a look around, not a result. To report a number, "
     "choose the reading on a development split and score it on a test split.",
     icon=":material/balance:",
 )
 st.caption("Click a cell to make it the reading of every page, or choose it in the sidebar; the address remembers it.")
+if choice.sts == sets.SAMPLE:
+    st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
 
-st.subheader(f"Cosines by what people said: {reading.title}")
+st.subheader(f"Cosines by what people said: {shown.reading.title}")
 st.plotly_chart(
-    distribution.cosine_by_gold(scores, measured.pairs, reading),
+    distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
     config=CAMERA,
-    alt=f"Cosines of {reading.title} by the score people gave.",
+    alt=f"Cosines of {shown.reading.title} by the score people gave.",
 )
 
 st.subheader("Take it along")
-downloads.offer(measured, metric, aggregate)
+downloads.offer(shown, metric, aggregate)

@@ -14,12 +14,12 @@ st.write(
     "this disk, a hub id, or a folder. Nothing is sent anywhere, and no GPU is needed."
 )
 
-measured = panels.measured(choice)
-if measured is not None:
-    about.encoder(measured)
+shown = panels.shown(choice)
+if shown is not None:
+    about.encoder(shown)
     st.subheader("What each layer knows")
     st.plotly_chart(
-        figures.score_by_layer(measured.scores, "Spearman", "all", measured.reading),
+        figures.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
         config={"displayModeBar": False},
         alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )

@@ -4,10 +4,10 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import Found, find
+from explorer.encoding.finding import find, of_folder
 from explorer.encoding.loading import load
-from explorer.progress import finish
 from explorer.measuring.scores import score_layers
+from explorer.progress import finish
 from tests.tiny_models import save_tiny
 
 
@@ -23,7 +23,7 @@ def cache_of_the_tests(tmp_path_factory):
 def tiny_encoder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny") / "bert"
     save_tiny("bert", folder)
-    return load(Found("tiny", folder), precision="float32", device="cpu")
+    return load(of_folder("tiny", folder), precision="float32", device="cpu")
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,9 @@ import hashlib
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -22,8 +23,11 @@ _REFUSALS = {  # name on the hub → how the real one refuses it: status, X-Erro
 
 
 @contextmanager
-def serving(models: dict[str, Path]) -> Iterator[str]:
-    """The address of a hub that has these folders under these names, and refuses others in every way it can."""
+def serving(models: dict[str, Path], pause: float = 0.0) -> Iterator[str]:
+    """The address of a hub that has these folders under these names, and refuses others in every way it can.
+
+    It rests for `pause` seconds after each MiB of a file.
+    """
 
     class Hub(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
@@ -40,6 +44,8 @@ def serving(models: dict[str, Path]) -> Iterator[str]:
             if revision not in (None, "main", COMMIT):
                 return self.answer(b"", 404, "RevisionNotFound")
             folder = models[name]
+            if verb == "resolve" and not (folder / file).is_file():
+                return self.answer(b"", 404, "EntryNotFound")
             if verb == "resolve":
                 return self.answer((folder / file).read_bytes(), 200, "")
             files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -59,7 +65,10 @@ def serving(models: dict[str, Path]) -> Iterator[str]:
                 self.send_header("X-Error-Code", code)
             self.end_headers()
             if self.command == "GET":
-                self.wfile.write(body)
+                with suppress(ConnectionError):  # whoever asked has gone
+                    for start in range(0, len(body), 2**20):
+                        self.wfile.write(body[start : start + 2**20])
+                        time.sleep(pause)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

@@ -12,18 +12,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import Found
-from explorer.encoding.loading import Parts, load, load_parts
-
-
-def parts_of(folder: Path, **options: str) -> Parts:
-    """The parts of the encoder in a folder, exact and on the processor unless told."""
-    return load_parts(Found("tiny", folder), **({"precision": "float32", "device": "cpu"} | options))
+from explorer.encoding.finding import of_folder
+from explorer.encoding.loading import load
 
 
 def encoder_of(folder: Path, **options: str) -> Encoder:
-    """The encoder in a folder, likewise."""
-    return load(Found("tiny", folder), **({"precision": "float32", "device": "cpu"} | options))
+    """The encoder in a folder, exact and on the processor unless told."""
+    return load(of_folder("tiny", folder), **({"precision": "float32", "device": "cpu"} | options))
 
 
 def configure(path: Path, **changes: object) -> None:

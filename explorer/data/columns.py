@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-from explorer.data.cells import Table
 from explorer.data.mapping import Kind, Mapping
+from explorer.data.table import Table
 from explorer.errors import WrongColumns
 
 # Names known without asking, written as `_plain` writes them; within a list the earlier wins.

@@ -5,16 +5,21 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from explorer.data.cells import Table, named
 from explorer.data.columns import is_mostly_numbers, is_number, is_recognised
+from explorer.data.table import Table, named
 from explorer.errors import UnreadableFile
+
+if TYPE_CHECKING:
+    from _csv import Reader  # what csv.reader gives, nameless in Python 3.11
 
 DELIMITERS = (",", ";", "\t", "|")
 ALONE = "\x1f"  # the ASCII unit separator, which text files do not use: each line is one field
 SAMPLE = 100  # rows looked at before a delimiter or a header is believed
 SENTENCE = 5  # from so many words on, a cell reads like a sentence and no longer like the name of a column
+NO_LIMIT = 2**31 - 1  # characters a field, the most that `csv` takes everywhere; files.py limits the whole file
 
 Record = tuple[int, list[str]]  # (line it starts on, its fields)
 
@@ -47,8 +52,11 @@ class _Bare(csv.excel_tab):
     quoting = csv.QUOTE_NONE
 
 
-def _dialect(delimiter: str) -> type[csv.Dialect]:
-    return _Bare if delimiter == "\t" else csv.excel
+def _cut(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Reader:
+    # Python's own limit of 131,072 characters is one for the whole process, in which nobody else reads csv
+    csv.field_size_limit(NO_LIMIT)
+    dialect = _Bare if delimiter == "\t" else csv.excel
+    return csv.reader(lines, dialect, delimiter=delimiter, strict=strict)
 
 
 def _delimiter(text: str) -> str:
@@ -56,10 +64,7 @@ def _delimiter(text: str) -> str:
     lines = [line for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
 
     def evenness(delimiter: str) -> tuple[float, int]:
-        try:
-            widths = [len(row) for row in csv.reader(lines, _dialect(delimiter), delimiter=delimiter)]
-        except csv.Error:
-            return 0.0, 0
+        widths = [len(row) for row in _cut(lines, delimiter)]
         return (widths.count(widths[0]) / len(widths), widths[0]) if widths[0] > 1 else (0.0, 0)
 
     best = max(DELIMITERS, key=evenness)
@@ -68,7 +73,7 @@ def _delimiter(text: str) -> str:
 
 def _records(name: str, text: str, delimiter: str) -> Iterator[Record]:
     # strict: a quote that is never closed would otherwise swallow the rest of the file in silence
-    reader = csv.reader(io.StringIO(text), _dialect(delimiter), delimiter=delimiter, strict=True)
+    reader = _cut(io.StringIO(text), delimiter, strict=True)
     start = 1
     try:
         for fields in reader:

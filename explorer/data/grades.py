@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from explorer.data.cells import Table
+from explorer.data.table import Table
 from explorer.errors import BadScores
 
 MISSING = "score missing, NaN or infinite"

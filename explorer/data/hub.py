@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from explorer.data.cells import Table
-from explorer.data.tables import ENDINGS, read_bytes
+from explorer.data.files import ENDINGS, read_bytes
+from explorer.data.table import Table
 
 ZIPPED = ".gz"
+PATIENCE = 10.0  # seconds until a hub that says nothing is out of reach; as long as huggingface_hub gives a download
 
 
 def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | None:
@@ -30,11 +31,13 @@ def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | 
 
 
 def _path(hub_id: str, contains: Sequence[str], *, online: bool) -> Path | None:
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
     wanted = [f"*{word}*{ending}{zipped}" for word in contains for ending in ENDINGS for zipped in ("", ZIPPED)]
     try:
+        if online:  # asked first, since `snapshot_download` waits for ever on a host that takes calls and says nothing
+            HfApi().dataset_info(hub_id, timeout=PATIENCE)
         folder = snapshot_download(hub_id, repo_type="dataset", allow_patterns=wanted, local_files_only=not online)
     except HfHubHTTPError.__bases__:  # OSError, and the errors of whichever HTTP library the hub was built on
         return None

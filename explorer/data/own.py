@@ -1,11 +1,15 @@
-"""Which graded pairs has the user brought? Kept on this disk, so that a reload or a link finds them again."""
+"""Which graded pairs has the user brought? Kept on this disk, so that a reload or a link finds them again.
+
+A file has two lines of JSON, its name and its columns: a menu of names reads no more than first lines.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from explorer.data.kinds import GradedPairs
 from explorer.errors import SetNotFound
@@ -13,19 +17,24 @@ from explorer.places import cache_folder, write_whole
 
 # what a name in the menu ends with; it tells apart two files of one name
 _MARK = re.compile(r" · ([0-9a-f]{8})$")
+_COLUMNS = ("first", "second", "gold", "parts")
+# what reading a file raises that is broken, foreign or gone
+_FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def keep(pairs: GradedPairs) -> str:
     """Put pairs where they can be found again; gives the name under which they stand in the menu."""
-    content = json.dumps(asdict(pairs), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    write_whole(_folder() / f"{pairs.digest[:8]}.json", lambda file: file.write(content))
-    return _menu_name(pairs.name, pairs.digest[:8])
+    name = _menu_name(pairs.name, pairs.digest[:8])
+    lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
+    content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
+    write_whole(path(name), lambda file: file.write(content))
+    return name
 
 
 def names() -> tuple[str, ...]:
-    """The user's sets as they stand in the menu, newest first."""
-    files = sorted(_folder().glob("*.json"), key=lambda file: -file.stat().st_mtime)
-    return tuple(_menu_name(_read(file).name, file.stem) for file in files)
+    """The user's sets as they stand in the menu, newest first; what cannot be read is left out."""
+    found = filter(None, map(_age_and_name, _folder().glob("[0-9a-f]" * 8 + ".jsonl")))
+    return tuple(name for _, name in sorted(found, reverse=True))
 
 
 def is_own(name: str) -> bool:
@@ -35,34 +44,54 @@ def is_own(name: str) -> bool:
 
 def graded_pairs(name: str) -> GradedPairs:
     """The set behind a name of the menu."""
-    file = _file(name)
-    if not file.is_file():
-        raise SetNotFound(
-            f"The file '{name}' is no longer kept on this machine. Bring it again on the Start page, "
-            "or choose another set in the sidebar."
-        )
-    return _read(file)
+    file = path(name)
+    try:
+        pairs = _read(file)
+        if pairs.digest.startswith(file.stem):
+            return pairs
+        fault = "was changed since it was brought"
+    except FileNotFoundError:
+        fault = "is no longer kept on this machine"
+    except _FAULTS:
+        fault = f"can no longer be read from {file}"
+    raise SetNotFound(
+        f"The file '{name}' {fault}. Bring it again on the Start page, or choose another set in the sidebar."
+    )
 
 
 def forget(name: str) -> None:
     """Delete a set from this disk; the user's own file is untouched."""
-    _file(name).unlink(missing_ok=True)
+    path(name).unlink(missing_ok=True)
+
+
+def path(name: str) -> Path:
+    """Where the set behind a name of the menu is kept."""
+    mark = _MARK.search(name)
+    return _folder() / f"{mark[1] if mark else 'none'}.jsonl"
 
 
 def _folder() -> Path:
     return cache_folder() / "sets"
 
 
-def _file(name: str) -> Path:
-    mark = _MARK.search(name)
-    return _folder() / f"{mark[1] if mark else 'none'}.json"
-
-
 def _menu_name(name: str, mark: str) -> str:
     return f"{name} · {mark}"
 
 
+def _age_and_name(file: Path) -> tuple[int, str] | None:
+    try:
+        with file.open("rb") as lines:
+            name = _menu_name(_parsed(lines.readline())["name"], file.stem)
+            return os.fstat(lines.fileno()).st_mtime_ns, name
+    except _FAULTS:
+        return None
+
+
 def _read(file: Path) -> GradedPairs:
-    content = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
-    columns = {column: tuple(content[column]) for column in ("first", "second", "gold", "parts")}
-    return GradedPairs(name=content["name"], **columns)
+    head, columns = map(_parsed, file.read_bytes().split(b"\n"))
+    return GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS))
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(line.decode("utf-8", "surrogatepass"))
+    return value

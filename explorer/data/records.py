@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from explorer.data.cells import Table, named
+from explorer.data.table import Table, named
 from explorer.errors import UnreadableFile
 
 Record = tuple[int, dict[str, Any]]  # (line it stands on, its values by field)
+EXAMPLE = 'Write each record like {"sentence1": "…", "sentence2": "…", "score": 3.5}, one a line or all in one list.'
 
 
 def jsonl_table(name: str, text: str) -> Table:
@@ -21,11 +23,8 @@ def json_table(name: str, text: str) -> Table:
     """A JSON list of objects; or one object a line, which many call .json too."""
     if not text.lstrip().startswith("["):
         return jsonl_table(name, text)
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UnreadableFile(f"{name} is not JSON: {error.msg}, line {error.lineno}. Mend that line.") from None
-    return _table(name, tuple((at, _object(name, at, value)) for at, value in enumerate(values, start=1)))
+    values = enumerate(_parsed(name, text), start=1)
+    return _table(name, tuple((at, _object(name, at, value)) for at, value in values))
 
 
 def parquet_table(name: str, data: bytes) -> Table:
@@ -57,16 +56,38 @@ def _is_bytes(kind: Any) -> bool:
 
 def _lines(name: str, text: str) -> Iterator[Record]:
     for at, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+        if line.strip():
+            yield at, _object(name, at, _parsed(name, line, at))
+
+
+def _parsed(name: str, text: str, starts: int = 1) -> Any:
+    """The value of a piece of JSON that starts on this line of the file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line, fault = error.lineno, f"is not JSON: {error.msg} at character {error.colno}. {EXAMPLE}"
+    except RecursionError:
+        line, fault = _stumble(text), "has lists or objects too deep inside one another. Leave that field out."
+    except ValueError:  # the one other: `int` refuses more digits than sys.get_int_max_str_digits()
+        line, fault = _stumble(text), "has a number of thousands of digits. Shorten it, or put it in quotes."
+    raise UnreadableFile(f"{name}, line {starts + line - 1} {fault}")
+
+
+def _stumble(text: str) -> int:
+    """The line at which the parser gives up: with it it does, and with all before it the text is only cut off."""
+    lines = text.split("\n")
+
+    def gives_up(count: int) -> bool:
         try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UnreadableFile(
-                f"{name}, line {at} is not JSON: {error.msg} at character {error.pos + 1}. "
-                'Each line must be one object, such as {"sentence1": "…", "sentence2": "…", "score": 3.5}.'
-            ) from None
-        yield at, _object(name, at, value)
+            json.loads("\n".join(lines[:count]))
+        except json.JSONDecodeError:
+            return False
+        except (RecursionError, ValueError):
+            return True
+        return False
+
+    counts = range(1, len(lines) + 1)
+    return counts[bisect_left(counts, True, hi=len(lines) - 1, key=gives_up)]
 
 
 def _object(name: str, at: int, value: object) -> dict[str, Any]:

@@ -7,17 +7,18 @@ from pathlib import Path
 
 from explorer.data import text
 from explorer.data.columns import guess
+from explorer.data.files import read_file
 from explorer.data.kinds import GradedPairs, Sentences, Triplets
-from explorer.data.tables import read_file
 
 FOLDER = Path(__file__).parent / "samples"
+PAIRS = "Sample pairs"  # as it stands in the menu
 
 
 @cache
 def pairs() -> GradedPairs:
     """Graded pairs from six domains, 0 (unrelated) to 5 (the same); each pair's part is its domain."""
     table = read_file(FOLDER / "pairs.tsv")
-    return text.graded_pairs(table, guess(table, "graded pairs"), "Sample pairs")[0]
+    return text.graded_pairs(table, guess(table, "graded pairs"), PAIRS)[0]
 
 
 @cache

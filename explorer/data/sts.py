@@ -14,11 +14,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.data.cells import Table
 from explorer.data.columns import guess
+from explorer.data.files import read_file
 from explorer.data.hub import hub_table
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables import read_file
+from explorer.data.table import Table
 from explorer.data.text import graded_pairs
 from explorer.errors import DataError, SetNotFound
 
@@ -94,8 +94,7 @@ def load(name: str, split: str = "test", folder: Path | None = None, *, online: 
     """A split of a set by name, whole or not at all: its counts are compared with the published ones."""
     chosen = find(name)
     part = _split(chosen, split)
-    folder = _folder(folder)
-    file = folder / part.file if folder else None
+    file = path(name, split, folder)
     if file and file.is_file():
         table: Table | None = read_file(file)
     else:
@@ -103,6 +102,13 @@ def load(name: str, split: str = "test", folder: Path | None = None, *, online: 
     if table is None:
         raise SetNotFound(_where_to_get(chosen, part, file, online=online))
     return _whole(chosen, part, table)
+
+
+def path(name: str, split: str = "test", folder: Path | None = None) -> Path | None:
+    """Where the folder has a split, or would have it; None without a folder."""
+    part = _split(find(name), split)
+    folder = _folder(folder)
+    return folder / part.file if folder else None
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
@@ -147,7 +153,7 @@ def _split(chosen: GradedSet, name: str) -> Split:
 
 def _folder(folder: Path | None) -> Path | None:
     named = os.environ.get(VARIABLE)
-    return folder or (Path(named) if named else None)
+    return folder or (Path(named).expanduser() if named else None)
 
 
 def _plain(name: str) -> str:

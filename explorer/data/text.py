@@ -7,13 +7,13 @@ from collections.abc import Mapping as Lookup
 from pathlib import Path
 from typing import TypeVar
 
-from explorer.data.cells import Table
 from explorer.data.columns import guess
+from explorer.data.files import read_file
 from explorer.data.grades import check_spread, grades
 from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets
 from explorer.data.mapping import Kind, Mapping
 from explorer.data.reports import Report, dropped_rows, report_on
-from explorer.data.tables import read_file
+from explorer.data.table import Table
 from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"

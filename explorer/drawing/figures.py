@@ -97,7 +97,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
             y=own,
             yanchor="bottom",
             showarrow=False,
-            text=f"as published {own:.2f}",
+            text=f"own reading {own:.2f}",
         )
     if chosen is not None:
         row, column = scores.place(chosen)
@@ -157,16 +157,16 @@ def _notes(scores: LayerScores) -> list[list[str]]:
     for place, row in enumerate(scores.rows):
         notes.append([])
         for column, pooling in enumerate(GRID_POOLINGS):
-            lines = [f"<b>{pooling} of {row.title}</b>"]
+            lines = [f"<b>{Reading(row, pooling).title}</b>"]
             if len(row.layers) == 2:
                 lines.append(pair_name(row, scores.last))
             if np.isnan(scores.table()[place, column]):
                 lines.append("every pair has the same cosine here:<br>nothing to correlate")
             else:
-                lines += [
-                    f"{metric}{f' ({way})' if scores.has_parts else ''}: {table[place, column]:.2f}"
-                    for (metric, way), table in tables.items()
-                ]
+                for (metric, way), table in tables.items():
+                    score = table[place, column]
+                    joined = f" ({way})" if scores.has_parts else ""
+                    lines.append(f"{metric}{joined}: {'none' if np.isnan(score) else f'{score:.2f}'}")
             notes[-1].append("<br>".join(lines))
     return notes
 

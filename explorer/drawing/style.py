@@ -39,4 +39,5 @@ def hover_text(text: str, width: int = 60, most: int = 240) -> str:
     """A sentence for a hover box: shown as it is typed, never read as markup, wrapped, and cut when very long."""
     if len(text) > most:
         text = text[: most - 1] + "…"
-    return "<br>".join(escape(line) for line in wrap(text, width))
+    # plotly knows no &quot;, and a quote is harmless outside an attribute
+    return "<br>".join(escape(line, quote=False) for line in wrap(text, width))

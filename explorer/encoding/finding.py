@@ -3,57 +3,84 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.encoding import bundled, digests, hub, layout
-from explorer.encoding.hub import on_disk, size
+from explorer.encoding import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
-
-__all__ = ["Found", "find", "on_disk", "size"]
+from explorer.progress import Work, finish
 
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 
 @dataclass(frozen=True)
 class Found:
-    """A model's folder. `revision` is the commit of a model of the hub, and None for any other."""
+    """A model's folder, under the name it was asked for.
+
+    `digest` is what the model is, whatever it is called: of every file that has a say in a vector. `revision` is the
+    commit of a model of the hub, and None for any other.
+    """
 
     name: str
     folder: Path
+    digest: str
     revision: str | None = None
 
-    @property
-    def digest(self) -> str:
-        """What the model is, whatever it is called: of every file that has a say in a vector."""
-        return digests.of_files(self.folder, layout.parts(self.folder))
+
+def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
+    """A folder as a model. Its files are read, not judged: loading says if they are a model."""
+    try:
+        return Found(name, folder, digests.of_files(folder, layout.parts(folder)), revision)
+    except OSError as error:
+        raise NotAModelFolder(
+            f"'{name}' cannot be read: {error.filename or folder}: {error.strerror or error}. See that you may read "
+            "every file in it, or choose another model."
+        ) from error
 
 
-def find(source: str, revision: str | None = None, online: bool = False) -> Found:
-    """The folder of a model: the bundled one, a folder, or a model of the hub.
+def find(source: str, online: bool = False) -> Found:
+    """A model on this disk: the bundled one, a folder, or one of the hub, as `name` or `name@revision`.
 
-    The hub is asked only where `online` says so and the local cache has nothing: without a connection, asking
+    The network is asked only where `online` says so and this disk does not have it: without a connection, asking
     takes half a minute.
     """
-    name, revision = source.strip(), (revision or "").strip() or None
+    if online:
+        return finish(fetch(source))
+    name = source.strip()
+    folder = _folder(name)
+    if folder is not None:
+        return of_folder(name, folder)
+    model, revision = _on_hub(name)
+    folder = hub.cached(model, revision)
+    lacks = "" if folder is None else hub.lacks(folder)
+    if folder is None or lacks:
+        state = f"is in the local cache without {lacks}" if lacks else "is neither a folder here nor in the local cache"
+        command = f"hf download {model}" + (f" --revision {revision}" if revision else "")
+        raise HubUnreachable(
+            f"'{name}' {state}. Allow the download from huggingface.co (online), or run '{command}'. "
+            f"Without a connection, choose the bundled {bundled.NAME}{_or_else()}."
+        )
+    return of_folder(name, folder, folder.name)
+
+
+def fetch(source: str) -> Work[Found]:
+    """What `find` finds; a model of the hub that this disk lacks is downloaded first."""
+    with suppress(HubUnreachable):
+        return find(source)
+    yield from fetching.fetch(*_on_hub(source.strip()))
+    return find(source)
+
+
+def _folder(name: str) -> Path | None:
+    """The folder a name means; None where the name can only be one on the hub."""
     if not name:
         raise BadChoice(
             f"No model is named. Give '{bundled.NAME}', a folder, or a name on the hub such as "
             "'sentence-transformers/all-mpnet-base-v2'."
         )
-    folder = bundled.folder() if name == bundled.NAME else _folder(name)
-    if folder is None:
-        return _on_hub(name, revision, online)
-    if revision:
-        raise BadChoice(
-            f"A revision ('{revision}') belongs to a model of the hub; '{name}' is a folder on this machine. "
-            "Leave the revision empty."
-        )
-    return Found(name, folder)
-
-
-def _folder(name: str) -> Path | None:
-    """The folder a name means; None where the name can only be one on the hub."""
+    if name == bundled.NAME:
+        return bundled.folder()
     try:
         path = Path(name).expanduser().absolute()
         if path.is_dir():
@@ -63,41 +90,38 @@ def _folder(name: str) -> Path | None:
         raise ModelNotFound(f"'{name}' cannot be looked up: {error}. Give a folder that can be read.") from error
     if is_file:
         raise NotAModelFolder(f"'{name}' is a file. Give the folder it lies in, with config.json and the tokenizer.")
-    if name.startswith(("/", ".", "~")) or "\\" in name or name.count("/") > 1:
+    # a revision may have slashes of its own: refs/pr/1
+    if name.startswith(("/", ".", "~")) or "\\" in name or name.partition("@")[0].count("/") > 1:
         raise ModelNotFound(f"There is no folder '{name}'. Check the path; relative ones start at {Path.cwd()}.")
     return None
 
 
-def _on_hub(name: str, revision: str | None, online: bool) -> Found:
-    _check_names(name, revision)
-    folder = hub.cached(name, revision)
-    lacks = "" if folder is None else hub.lacks(folder)
-    if online and (folder is None or lacks):
-        folder = hub.download(name, revision)
-    elif folder is None or lacks:
-        place = f"'{name}'" + (f" at revision '{revision}'" if revision else "")
-        state = f"is in the local cache without {lacks}" if lacks else "is neither a folder here nor in the local cache"
-        raise HubUnreachable(
-            f"{place} {state}. Allow the download from huggingface.co (online), or run 'hf download {name}'. "
-            f"Without a connection, choose the bundled {bundled.NAME}, a folder{_cached_names()}."
-        )
-    return Found(name, folder, folder.name)
-
-
-def _check_names(name: str, revision: str | None) -> None:
+def _on_hub(name: str) -> tuple[str, str | None]:
+    """A model's name on the hub, and its revision where one is asked for."""
     from huggingface_hub.utils import HFValidationError, validate_repo_id
 
+    model, at, revision = name.partition("@")
     try:
-        validate_repo_id(name)
+        validate_repo_id(model)
     except HFValidationError as error:
         raise BadChoice(
             f"'{name}' is neither a folder here nor a name the hub could have: 'name' or 'organisation/name' of "
-            "letters, digits, '-', '_' and '.'. Check the spelling."
+            "letters, digits, '-', '_' and '.', and '@revision' after it for one revision. Check the spelling."
         ) from error
-    if revision and (not _REVISION.fullmatch(revision) or ".." in revision):
-        raise BadChoice(f"'{revision}' is not a revision. Give a branch, a tag or a commit, or leave it empty.")
+    if not at:
+        return model, None
+    if not _REVISION.fullmatch(revision) or ".." in revision:
+        raise BadChoice(
+            f"'{revision}' is not a revision. Give a branch, a tag or a commit after '{model}@', or leave the @ out."
+        )
+    if _folder(model) is not None:
+        raise BadChoice(
+            f"A revision ('{revision}') belongs to a model of the hub; '{model}' is on this machine. Leave "
+            f"'@{revision}' out, or give the name on the hub in full."
+        )
+    return model, revision
 
 
-def _cached_names() -> str:
-    names = on_disk()[:5]
-    return f" or one of those in the cache: {', '.join(names)}" if names else ""
+def _or_else() -> str:
+    names = hub.on_disk()[:5]
+    return f", a folder, or one of those in the cache: {', '.join(names)}" if names else " or a folder"

@@ -7,7 +7,7 @@ from pathlib import Path
 from explorer.errors import BadChoice
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-PRECISIONS = ("auto", "float32", "bfloat16")
+PRECISIONS = ("auto", "bfloat16", "float32")
 _CGROUP = Path("/sys/fs/cgroup")
 
 

@@ -68,13 +68,14 @@ class LayerNorm:
 class Head:
     """Poolings of the last layer, side by side; then maps, in order; then length 1 if `normalize`.
 
-    `prompt` is put before every sentence.
+    `prompt` is put before every sentence, under every reading. `remark` says what the files leave open.
     """
 
     poolings: tuple[str, ...]
     dense: tuple[Dense | LayerNorm, ...] = ()
     normalize: bool = False
     prompt: str = ""
+    remark: str = ""
 
     def __call__(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """States (sentence, token, width) as vectors (sentence, width); the mask is that of every pooling."""
@@ -84,9 +85,11 @@ class Head:
         return functional.normalize(vectors, dim=-1) if self.normalize else vectors
 
     def describe(self) -> str:
-        """`mean of the last layer → Dense 512 (tanh) → normalised`."""
+        """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
         pooled = f"{' + '.join(self.poolings)} of the last layer"
-        return " → ".join((pooled, *(step.describe() for step in self.dense), *["normalised"] * self.normalize))
+        steps = (pooled, *(step.describe() for step in self.dense), *["normalised"] * self.normalize)
+        prompt = f"after the prompt {self.prompt!r}" if self.prompt else ""
+        return ", ".join(part for part in (" → ".join(steps), self.remark, prompt) if part)
 
     def to(self, device: str) -> Head:
         """The same on a device."""

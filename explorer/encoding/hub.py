@@ -8,12 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from explorer.encoding import bundled, layout
-from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound, NotWeights
+from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
 
 _CACHED = "models--"  # how the cache spells a model: models--org--name/snapshots/<commit>
 # shards included; half-precision variants and copies for onnx, openvino or tensorflow are not
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)")
-_SETTINGS = (".json", ".txt", ".model", ".spm")
 _MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
 _OFFLINE_HELP = (
     f"Without the hub, choose the bundled {bundled.NAME} or a folder with a model in it; on a machine with a "
@@ -52,35 +51,25 @@ def on_disk() -> tuple[str, ...]:
     return tuple(name for name in names if _readable(name))
 
 
-def size(name: str, revision: str | None = None) -> int:
-    """How many bytes a download would fetch. Asks the hub."""
-    return sum(_files(name, revision).values())
+def files(name: str, revision: str | None = None) -> dict[str, int]:
+    """The wanted files of a model on the hub and their sizes in bytes. Asks the hub."""
+    from huggingface_hub import HfApi
 
-
-def download(name: str, revision: str | None = None) -> Path:
-    """Fetch what is needed of a model into the local cache."""
-    from huggingface_hub import snapshot_download
-
-    files = _files(name, revision)
-    if not any(_WEIGHTS.fullmatch(PurePosixPath(file).name) for file in files):
-        raise NotWeights(
-            f"'{name}' has no weights on the hub that Strata reads (model.safetensors or pytorch_model.bin). Choose a "
-            "model saved for transformers."
-        )
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(files)))
+        siblings: list[Any] = HfApi().model_info(name, revision=revision, files_metadata=True).siblings or []
     except Exception as error:
         raise in_words(error, name, revision) from error
+    sizes = {each.rfilename: int(each.size or 0) for each in siblings}
+    return {file: sizes[file] for file in wanted(sizes)}
 
 
-def wanted(files: Iterable[str]) -> tuple[str, ...]:
+def wanted(paths: Iterable[str]) -> tuple[str, ...]:
     """Which files of a repository a model is read from: safetensors where there are any, pickles if not."""
-    paths = [PurePosixPath(file) for file in files]
-    near = [path for path in paths if path.parts[1:] == () or _MODULE.fullmatch(str(path.parent))]
+    near = [path for path in map(PurePosixPath, paths) if path.parts[1:] == () or _MODULE.fullmatch(str(path.parent))]
     heavy = [path for path in near if _WEIGHTS.fullmatch(path.name)]
     safe = {path.parent for path in heavy if path.suffix == ".safetensors"}
     pickled = {path for path in heavy if path.suffix == ".bin" and path.parent in safe}
-    kept = {path for path in near if path.suffix in _SETTINGS} | {*heavy} - pickled
+    kept = {path for path in near if path.suffix in layout.SETTINGS} | {*heavy} - pickled
     return tuple(sorted(map(str, kept)))
 
 
@@ -102,7 +91,7 @@ def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
     if isinstance(error, errors.RevisionNotFoundError):
         return ModelNotFound(
             f"'{name}' has no revision '{revision or 'main'}'. See its branches, tags and commits at "
-            f"https://huggingface.co/{name}/commits, or leave the revision empty."
+            f"https://huggingface.co/{name}/commits, or leave '@{revision or 'main'}' out."
         )
     if status in (401, 403):
         return ModelGated(
@@ -118,6 +107,8 @@ def _reason(error: Exception, status: int | None) -> str:
     chain = (error, error.__cause__, error.__context__)
     if any(isinstance(each, errors.OfflineModeIsEnabled) for each in chain):
         return "HF_HUB_OFFLINE is set, so the hub is not asked"
+    if type(error) is RuntimeError and "cancelled" in str(error):  # xet ends all of a process's downloads, or none
+        return "it was ended with another download that was stopped; start it again"
     if status == 429:
         return "the hub asks to wait, too many requests came from here (HTTP 429)"
     if status is not None:
@@ -125,18 +116,6 @@ def _reason(error: Exception, status: int | None) -> str:
     if isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
         return error.strerror  # the disk is full, say
     return f"huggingface.co cannot be reached ({type(error).__name__})"
-
-
-def _files(name: str, revision: str | None) -> dict[str, int]:
-    """The wanted files of a model on the hub and their sizes in bytes."""
-    from huggingface_hub import HfApi
-
-    try:
-        siblings: list[Any] = HfApi().model_info(name, revision=revision, files_metadata=True).siblings or []
-    except Exception as error:
-        raise in_words(error, name, revision) from error
-    sizes = {each.rfilename: int(each.size or 0) for each in siblings}
-    return {file: sizes[file] for file in wanted(sizes)}
 
 
 def _readable(name: str) -> bool:

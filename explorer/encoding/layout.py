@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.errors import NotAModelFolder, NotWeights
+from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
 
 # in the order transformers prefers them; an index names the shards of weights that lie in several files
 WEIGHTS = (
@@ -30,7 +30,9 @@ VOCABULARIES = (
     ("source.spm", "vocab.json"),
     ("vocab.json",),
 )
-_WORD_FILES = ("*.txt", "*.model", "*.spm")
+SETTINGS = (".json", ".txt", ".model", ".spm")  # and words: all that is small and has a say in a vector
+# what the families call the number of their layers, most common name first
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,7 @@ class Module:
 
 def settings(path: Path) -> dict[str, Any]:
     """A JSON file of settings; empty where there is no such file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:  # broken JSON, or not UTF-8
-        raise NotAModelFolder(f"{path} is not valid JSON ({error}). Copy or download the file again.") from error
+    found = _json(path, otherwise={})
     if not isinstance(found, dict):
         raise NotAModelFolder(f"{path} should hold names and values, {{…}}. Copy or download the file again.")
     return found
@@ -57,11 +54,9 @@ def settings(path: Path) -> dict[str, Any]:
 def modules(folder: Path) -> tuple[Module, ...]:
     """What modules.json of a sentence-transformers folder lists, in order; nothing where there is none."""
     path = folder / "modules.json"
-    if not path.is_file():
-        return ()
     try:
-        lines = [(str(line["type"]), str(line["path"])) for line in json.loads(path.read_text(encoding="utf-8"))]
-    except (ValueError, KeyError, TypeError) as error:
+        lines = [(str(line["type"]), str(line["path"])) for line in _json(path, otherwise=[])]
+    except (KeyError, TypeError) as error:
         raise NotAModelFolder(
             f"{path} should be a list of modules, each with a type and a path ({error!r}). "
             "Copy or download the file again."
@@ -85,7 +80,7 @@ def weights(folder: Path) -> tuple[Path, ...]:
         return () if path is None else (path,)
     try:
         shards = sorted(set(settings(path)["weight_map"].values()))
-    except (KeyError, AttributeError) as error:
+    except (KeyError, AttributeError, TypeError) as error:
         raise NotWeights(f"{path} names no shards. Copy or download the file again.") from error
     return tuple(folder / Path(str(shard)).name for shard in shards)
 
@@ -103,7 +98,32 @@ def parts(folder: Path) -> tuple[Path, ...]:
     """Every file that has a say in a vector: weights, settings, vocabularies, those of module folders too."""
     found: set[Path] = set()
     for place in {folder, *(module.folder for module in modules(folder))}:
-        for pattern in ("*.json", *_WORD_FILES):
-            found.update(path for path in place.glob(pattern) if path.is_file())
-        found.update(path for path in weights(place) if path.is_file())
+        inside = place.iterdir() if place.is_dir() else ()  # older releases made none for Normalize
+        small = (path for path in inside if path.suffix in SETTINGS)
+        found.update(path for path in (*small, *weights(place)) if path.is_file())
     return tuple(sorted(found))
+
+
+def last_layer(folder: Path) -> int:
+    """The number of the last layer of a model; layer 0 is the output of the embeddings, so there is one more."""
+    path = transformer(folder) / "config.json"
+    stated = settings(path)
+    numbers = [number for name in _LAYERS if type(number := stated.get(name)) is int and number > 0]
+    if not numbers:
+        raise UnsupportedModel(
+            f"{path} does not say how many layers the model has (one of {', '.join(_LAYERS)}). Save the model again "
+            "with transformers' save_pretrained."
+        )
+    return numbers[0]
+
+
+def _json(path: Path, otherwise: Any) -> Any:
+    """What a JSON file holds; `otherwise` where there is no such file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return otherwise
+    except OSError as error:
+        raise NotAModelFolder(f"{path} cannot be read: {error.strerror}. See that you may read it.") from error
+    except (ValueError, RecursionError) as error:  # broken JSON, or not UTF-8
+        raise NotAModelFolder(f"{path} is not valid JSON ({error}). Copy or download the file again.") from error

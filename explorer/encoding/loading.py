@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
@@ -14,11 +13,8 @@ from explorer.encoding import checking, hardware, layout, tokenizing, transforme
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
     from explorer.encoding.encoder import Encoder
     from explorer.encoding.finding import Found
-    from explorer.encoding.head import Head
 
 ATTENTIONS = ("sdpa", "eager")
 # while it builds a model, from_pretrained swaps functions of torch and transformers for the whole process: two at
@@ -26,31 +22,10 @@ ATTENTIONS = ("sdpa", "eager")
 ONE_AT_A_TIME = threading.RLock()
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What an Encoder is made of."""
-
-    found_name: str
-    digest: str
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    max_length: int
-    head: Head | None
-    lower_case: bool
-    precision: str
-    device: str
-
-
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Encoder:
     """The encoder in a folder, ready to read. `attention` 'eager' shows attention weights, and is slower."""
-    from explorer.encoding.encoder import Encoder
-
-    return Encoder(**vars(load_parts(found, precision, device, attention)))
-
-
-def load_parts(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Parts:
-    """The parts of that encoder, tried out together."""
     from explorer.encoding import modules, simcse
+    from explorer.encoding.encoder import Encoder
 
     if attention not in ATTENTIONS:
         raise BadChoice(f"'{attention}' is not a way to compute attention. Choose one of {', '.join(ATTENTIONS)}.")
@@ -69,8 +44,8 @@ def load_parts(found: Found, precision: str = "auto", device: str = "auto", atte
         transformer.settle(model, precision, device)
     head = head and head.to(device)
     transformer.try_out(model, tokenizer, head, found.name)
-    return Parts(
-        found_name=found.name,
+    return Encoder(
+        name=found.name,
         digest=found.digest,
         model=model,
         tokenizer=tokenizer,

@@ -15,8 +15,6 @@ from explorer.encoding import layout, weights
 from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm
 from explorer.errors import NotWeights, UnsupportedModel
 
-__all__ = ["Head", "Limits", "head", "limits"]
-
 # today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
 _POOLINGS = (
     ("cls", "pooling_mode_cls_token", "cls"),
@@ -66,7 +64,8 @@ def limits(transformer: Path) -> Limits:
     path = next(iter(sorted(transformer.glob("sentence_*_config.json"))), transformer / "sentence_bert_config.json")
     stated = layout.settings(path)
     task = stated.get("transformer_task", "feature-extraction")
-    text = stated.get("modality_config", {}).get("text") if "modality_config" in stated else {}
+    modalities = stated.get("modality_config", {"text": {}})
+    text = modalities.get("text")
     if (
         task != "feature-extraction"
         or text is None

@@ -1,7 +1,9 @@
 """Does a folder hold a model as the SimCSE code saves it: an encoder, and its training head beside it?
 
-Gao, Yao and Chen 2021; the head is the dense layer on [CLS] that supervised SimCSE keeps at test time. The
-class is BertForCL or RobertaForCL, the encoder's weights start with its family's name, the head's with `mlp.dense`.
+Gao, Yao and Chen 2021. The class is BertForCL or RobertaForCL, the encoder's weights start with its family's name,
+the head's with `mlp.dense`. Supervised SimCSE keeps the head at test time, unsupervised SimCSE drops it (section 6.3),
+and a save does not say which of the two it is: the head is what the save holds, so it is the model's own reading, and
+says whose it is. The unsupervised reading is the grid's `cls` of the last layer.
 """
 
 from __future__ import annotations
@@ -22,5 +24,6 @@ def head(transformer: Path) -> Head | None:
     for path in layout.weights(transformer):
         found = weights.tensors(path, _PREFIX)
         if found:
-            return Head(("cls",), (Dense(found["weight"], found["bias"], "Tanh"),))
+            dense = Dense(found["weight"], found["bias"], "Tanh")
+            return Head(("cls",), (dense,), remark="as supervised SimCSE reads it")
     return None

@@ -14,8 +14,8 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.cosines import Cosines, pair_cosines
-from explorer.progress import Progress, Work
 from explorer.measuring.similarity import pearson, spearman
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
@@ -24,7 +24,7 @@ METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LayerScores:
     """One cosine per (row, pooling, pair), beside what people said, and how it was measured."""
 
@@ -40,7 +40,7 @@ class LayerScores:
     truncated: int
     sentences: int
     seconds: float
-    _tables: dict[tuple[str, str], NDArray[np.float64]] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[tuple[str, ...], NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def last(self) -> int:
@@ -52,18 +52,25 @@ class LayerScores:
         """Whether the set is made of several sub-corpora."""
         return len(set(self.parts)) > 1
 
+    @cached_property
+    def silent_parts(self) -> tuple[str, ...]:
+        """Sub-corpora without a correlation of their own: all their pairs have the same grade, or there is one pair."""
+        names = np.array(self.parts)
+        return tuple(name for name in dict.fromkeys(self.parts) if np.ptp(self.gold[names == name]) == 0)
+
     def table(self, metric: str = "Spearman", aggregate: str = "all") -> NDArray[np.float64]:
         """Scores × 100 as (row, pooling); NaN where a column is constant, and so has no correlation."""
-        key = (metric, aggregate)
-        if key not in self._tables:
-            self._tables[key] = 100 * agreement(self.gold, self.cosines, self.parts, metric, aggregate)
-        return self._tables[key]
+        return self._agreement("grid", self.cosines, metric, aggregate)
 
     def own_score(self, metric: str = "Spearman", aggregate: str = "all") -> float | None:
         """The score × 100 of the reading the model declares, if it declares one."""
-        if self.own is None:
-            return None
-        return 100 * float(agreement(self.gold, self.own, self.parts, metric, aggregate))
+        return None if self.own is None else float(self._agreement("own", self.own, metric, aggregate))
+
+    def _agreement(self, what: str, cosines: Cosines, metric: str, aggregate: str) -> NDArray[np.float64]:
+        key = (what, metric, aggregate)
+        if key not in self._known:
+            self._known[key] = 100 * agreement(self.gold, cosines, self.parts, metric, aggregate)
+        return self._known[key]
 
     def score(self, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> float:
         """The score × 100 of one reading."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 
 from explorer.encoding.readings import GRID_POOLINGS, Reading
@@ -26,8 +28,17 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
             rows.append({"reading": Reading(row, pooling).title, "layer": row.label, "pooling": pooling, **numbers})
     if scores.own is not None:
         numbers = {name: _number(own) for name, (_, own) in tables.items()}
-        rows.append({"reading": "as published", "layer": "", "pooling": scores.own_title, **numbers})
+        rows.append({"reading": "own", "layer": "", "pooling": scores.own_title, **numbers})
     return rows
+
+
+def as_csv(rows: list[dict[str, object]]) -> str:
+    """Rows as CSV with a header; a missing number is an empty cell."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _number(score: float | None) -> float | None:

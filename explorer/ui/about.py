@@ -6,18 +6,18 @@ import streamlit as st
 
 from explorer.ui import controls, notices
 from explorer.ui.controls import Choice
-from explorer.ui.panels import Measured
+from explorer.ui.panels import Shown
 
 
-def encoder(measured: Measured) -> None:
+def encoder(shown: Shown) -> None:
     """The encoder of the sidebar, in a line."""
-    scores, best = measured.scores, measured.scores.best()
-    own = scores.own_title or "no reading of its own"
-    told = f"**{notices.plain(measured.found.name)}** has {scores.last} layers and reads {scores.max_length} tokens. "
-    told += f"Published reading: {notices.plain(own)}."
+    scores, best = shown.scores, shown.scores.best()
+    told = f"**{notices.plain(shown.found.name)}** has {scores.last} layers and reads {scores.max_length} tokens. "
+    if scores.own_title:
+        told += f"Its own reading: {notices.plain(scores.own_title)}."
     if best is not None:
         told += (
-            f" On **{notices.plain(measured.pairs.name)}** the {best.title} agrees best with people: "
+            f" On **{notices.plain(shown.pairs.name)}** the {best.title} agrees best with people: "
             f"{scores.score(best):.2f}."
         )
     st.markdown(told)
@@ -32,13 +32,9 @@ def on_disk(choice: Choice) -> None:
         if name == choice.source:
             line.badge("chosen", icon=":material/check:")
         else:
-            line.button("Choose", key=f"choose {name}", on_click=_choose, args=(name,))
+            line.button("Choose", key=f"choose {name}", on_click=controls.choose_encoder, args=(name,))
     if len(names) == 1:
         st.caption(
             "It came with the requirements. Models of the hub that other programs have fetched show up here; "
             "to read one from a folder, type the folder into the sidebar."
         )
-
-
-def _choose(name: str) -> None:
-    st.session_state["model"] = name

@@ -6,12 +6,12 @@ import hashlib
 
 import streamlit as st
 
-from explorer.data import columns, own, text
-from explorer.data.cells import Table
+from explorer.data import columns, own, sets, text
+from explorer.data.files import ENDINGS
 from explorer.data.kinds import GradedPairs
 from explorer.data.mapping import ROLES, Mapping
 from explorer.data.reports import Report
-from explorer.data.tables import ENDINGS
+from explorer.data.table import Table
 from explorer.errors import StrataError
 from explorer.ui import cached, controls, notices
 
@@ -28,7 +28,10 @@ def own_pairs() -> None:
         help="It is kept on this machine only. Columns named sentence1, sentence2 and score are recognised.",
     )
     if upload is None:
-        st.caption("For example a CSV whose first line is `sentence1,sentence2,score`. Any range of scores will do.")
+        st.caption(
+            "For example a CSV whose first line is `sentence1,sentence2,score`. Any range of scores will do. "
+            "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
+        )
     else:
         data = upload.getvalue()
         try:
@@ -89,7 +92,10 @@ def _truncation(cards: st.delta_generator.DeltaGenerator, pairs: GradedPairs) ->
 
 
 def _use(pairs: GradedPairs) -> None:
-    st.session_state["sts"] = own.keep(pairs)
+    try:
+        controls.choose_set(own.keep(pairs))
+    except StrataError as error:
+        notices.trouble(error)
 
 
 def _kept_files() -> None:
@@ -100,15 +106,11 @@ def _kept_files() -> None:
         for name in names:
             line = st.container(horizontal=True, vertical_alignment="center")
             line.text(name)
-            line.button("Use", key=f"use {name}", on_click=_choose, args=(name,))
+            line.button("Use", key=f"use {name}", on_click=controls.choose_set, args=(name,))
             line.button("Forget", key=f"forget {name}", on_click=_forget, args=(name,), help="Deletes Strata's copy.")
-
-
-def _choose(name: str) -> None:
-    st.session_state["sts"] = name
 
 
 def _forget(name: str) -> None:
     own.forget(name)
-    if st.session_state.get("sts") == name:
-        st.session_state["sts"] = cached.SAMPLE
+    if controls.chosen().sts == name:
+        controls.choose_set(sets.SAMPLE)

@@ -7,53 +7,60 @@ here only saves reading them again.
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data import own, sample, sts
-from explorer.data.cells import Table
+from explorer.data import sets
+from explorer.data.files import read_bytes
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables import read_bytes
+from explorer.data.table import Table
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
-from explorer.encoding.shape import last_layer
 from explorer.measuring import shelf
-from explorer.measuring.measured import Settings, load_encoder, shelf_key
+from explorer.measuring.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.scores import LayerScores
 
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
 
-SAMPLE = "Sample pairs"
+
+def found(source: str) -> Found:
+    """Which folder on this disk a name means; the network is never asked. Its digest is remembered file by file."""
+    return finding.find(source)
 
 
-def found(source: str, revision: str | None = None) -> Found:
-    """Which folder on this disk a name means; the network is never asked. Errors are not remembered."""
-    return finding.find(source, revision)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def layers_of(folder: str, digest: str) -> int:
-    """The number of the last layer of the model in a folder."""
-    return last_layer(Path(folder))
+def graded_pairs(name: str) -> GradedPairs:
+    """A set by its name in the menu: the sample, a file the user brought, or a published set of this disk."""
+    return _graded_pairs(name, sets.stamp(name))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def graded_pairs(name: str) -> GradedPairs:
-    """A set by its name in the menu: the sample, an STS set of this disk, or a file the user brought."""
-    if name == SAMPLE:
-        return sample.pairs()
-    if own.is_own(name):
-        return own.graded_pairs(name)
-    return sts.load(*sts.name_and_split(name))
+def _graded_pairs(name: str, stamp: Hashable) -> GradedPairs:
+    return sets.by_name(name)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def table(name: str, digest: str, _data: bytes) -> Table:
     """An uploaded file as a table; `digest` stands for its bytes."""
     return read_bytes(name, _data)
+
+
+def encoder(found: Found, settings: Settings) -> Encoder:
+    """A loaded encoder; the two last used stay in memory."""
+    # the length is a matter of reading, not of loading: one model in memory serves every length
+    return _encoder(found.digest, Settings(settings.precision, settings.device), found)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _encoder(digest: str, settings: Settings, _found: Found) -> Encoder:
+    return load_encoder(_found, settings)
+
+
+def truncation(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, int]:
+    """At how many tokens an encoder cuts a sentence, and how many sentences of a set it cuts."""
+    return _truncation(found.digest, pairs.digest, settings, found, pairs)
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting tokens …")
@@ -64,24 +71,12 @@ def _truncation(
     return reader.limit(settings.max_length), reader.tokens(_pairs.sentences, settings.max_length).truncated
 
 
-def truncation(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, int]:
-    """At how many tokens an encoder cuts a sentence, and how many sentences of a set it cuts."""
-    return _truncation(found.digest, pairs.digest, settings, found, pairs)
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _encoder(digest: str, settings: Settings, _found: Found) -> Encoder:
-    return load_encoder(_found, settings)
-
-
-def encoder(found: Found, settings: Settings) -> Encoder:
-    """A loaded encoder; the two last used stay in memory."""
-    # the length is a matter of reading, not of loading: one model in memory serves every length
-    return _encoder(found.digest, Settings(settings.precision, settings.device), found)
-
-
-class _NotKeptError(Exception):
-    """Raised instead of returning nothing, since an exception is not cached: the scores may come later."""
+def kept_scores(found: Found, pairs: GradedPairs, settings: Settings) -> LayerScores | None:
+    """Scores that were measured before, today or in another year; None where they were not."""
+    try:
+        return _kept(shelf_key(found, pairs, settings))
+    except _NotKeptError:
+        return None
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -92,9 +87,5 @@ def _kept(key: str) -> LayerScores:
     return scores
 
 
-def layer_scores(found: Found, pairs: GradedPairs, settings: Settings) -> LayerScores | None:
-    """Scores that were measured before, today or in another year; None where they were not."""
-    try:
-        return _kept(shelf_key(found, pairs, settings))
-    except _NotKeptError:
-        return None
+class _NotKeptError(Exception):
+    """Raised instead of returning nothing, since an exception is not cached: the scores may come later."""

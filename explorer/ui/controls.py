@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import own, sts
+from explorer.data import sets
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import bundled, finding
+from explorer.encoding import bundled, hub, layout
 from explorer.encoding.finding import Found
+from explorer.encoding.hardware import PRECISIONS
 from explorer.encoding.readings import Reading, parse, readings
 from explorer.errors import StrataError
-from explorer.measuring.measured import Settings
+from explorer.measuring.measure import Settings
 from explorer.ui import cached
-
-PRECISIONS = ("auto", "bfloat16", "float32")
 
 
 @dataclass(frozen=True)
@@ -24,14 +22,13 @@ class Choice:
     """An encoder, a set of graded pairs, how to measure, and the reading that stands for a sentence."""
 
     source: str
-    revision: str | None
     sts: str
     reading: str | None
     settings: Settings
 
     def found(self) -> Found:
         """The encoder's folder."""
-        return cached.found(self.source, self.revision)
+        return cached.found(self.source)
 
     def pairs(self) -> GradedPairs:
         """The graded pairs."""
@@ -39,7 +36,7 @@ class Choice:
 
     def reading_of(self, last: int) -> Reading:
         """The reading, in an encoder whose last layer is `last`."""
-        return parse(self.reading or f"mean of layer {last}", last)
+        return parse(self.reading or _titles(last)[0], last)
 
 
 def sidebar() -> None:
@@ -54,13 +51,13 @@ def sidebar() -> None:
     )
     pairs = st.selectbox(
         "Graded pairs",
-        _with_current(graded_sets(), "sts"),
+        _with_current(list(sets.names()), "sts"),
         key="sts",
         bind="query-params",
         help="Sentence pairs that people have graded. Bring your own on the Start page.",
     )
-    name, revision = split_revision(source or bundled.NAME)
-    reading = _reading_control(name, revision)
+    source = (source or bundled.NAME).strip()
+    reading = _reading_control(source)
     with st.expander("How to measure", icon=":material/tune:"):
         precision = st.radio(
             "Precision",
@@ -79,7 +76,7 @@ def sidebar() -> None:
             help="Longer sentences are cut, and counted.",
         )
     settings = Settings(precision, "auto", max_length)
-    st.session_state["_choice"] = Choice(name, revision, pairs or cached.SAMPLE, reading, settings)
+    st.session_state["_choice"] = Choice(source, pairs or sets.SAMPLE, reading, settings)
 
 
 def chosen() -> Choice:
@@ -93,33 +90,27 @@ def choose_reading(reading: Reading) -> None:
     st.session_state["reading"] = reading.title
 
 
+def choose_encoder(name: str) -> None:
+    """Make an encoder the one of every page; only in a callback."""
+    st.session_state["model"] = name
+
+
+def choose_set(name: str) -> None:
+    """Make a set the one of every page; only in a callback."""
+    st.session_state["sts"] = name
+
+
 def encoders() -> list[str]:
     """Encoders on this disk: the bundled one, then what the hub's cache holds."""
-    return [bundled.NAME, *finding.on_disk()]
+    return [bundled.NAME, *hub.on_disk()]
 
 
-def graded_sets() -> list[str]:
-    """Sets by name: the sample, files the user brought, then the published ones."""
-    return [cached.SAMPLE, *own.names(), *sts.menu()]
-
-
-def split_revision(text: str) -> tuple[str, str | None]:
-    """`org/name@revision` in its two parts; a folder keeps its @."""
-    text = text.strip()
-    name, _, revision = text.partition("@")
-    if not revision or Path(text).expanduser().exists():
-        return text, None
-    return name, revision
-
-
-def _reading_control(name: str, revision: str | None) -> str | None:
+def _reading_control(source: str) -> str | None:
     """Choose a reading by keyboard; without a loadable encoder there is none to choose from."""
     try:
-        found = cached.found(name, revision)
-        last = cached.layers_of(str(found.folder), found.digest)
-    except (StrataError, OSError, ValueError):
+        titles = _titles(layout.last_layer(cached.found(source).folder))
+    except StrataError:
         return None  # the page says what is wrong with the encoder, at length
-    titles = [reading.title for reading in sorted(readings(last), key=_most_used_first)]
     if st.session_state.get("reading") not in titles:
         st.session_state.pop("reading", None)  # another encoder has fewer layers
     title: str = st.selectbox(
@@ -133,8 +124,13 @@ def _reading_control(name: str, revision: str | None) -> str | None:
     return title
 
 
+def _titles(last: int) -> list[str]:
+    """Every reading; the first is the default, and what is chosen by default is not written into the address."""
+    return [reading.title for reading in sorted(readings(last), key=_most_used_first)]
+
+
 def _most_used_first(reading: Reading) -> tuple[int, int, int]:
-    """The mean of the last layer leads: what is chosen by default is not written into the address."""
+    """The mean of the last layer leads."""
     return len(reading.row.layers), -reading.row.layers[0], ("mean", "cls", "max").index(reading.pooling)
 
 

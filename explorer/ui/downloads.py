@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 
 import streamlit as st
 
 from explorer.drawing import figures
-from explorer.measuring.tables import score_rows
-from explorer.ui.panels import Measured
+from explorer.measuring.tables import as_csv, score_rows
+from explorer.ui.panels import Shown
 
 
-def offer(measured: Measured, metric: str, aggregate: str) -> None:
+def offer(shown: Shown, metric: str, aggregate: str) -> None:
     """The table, to look at and to keep, and the figure as a page of its own."""
-    rows = score_rows(measured.scores)
+    rows = score_rows(shown.scores)
     st.dataframe(rows, hide_index=True, height=38 * 8)
-    stem = _file_name(f"{measured.found.name}-{measured.pairs.name}")
+    stem = _file_name(f"{shown.found.name}-{shown.pairs.name}")
     with st.container(horizontal=True):
         st.download_button(
-            "Table (CSV)", _csv(rows), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
+            "Table (CSV)", as_csv(rows), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
         )
         # made when asked for: the page that stands alone carries 4 MB of plotly
         st.download_button(
             "Figure (HTML)",
-            lambda: _page(measured, metric, aggregate),
+            lambda: _page(shown, metric, aggregate),
             f"{stem}.html",
             "text/html",
             icon=":material/show_chart:",
@@ -34,17 +32,9 @@ def offer(measured: Measured, metric: str, aggregate: str) -> None:
     st.caption("For a figure as SVG, use the camera in its corner.")
 
 
-def _csv(rows: list[dict[str, object]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def _page(measured: Measured, metric: str, aggregate: str) -> bytes:
-    figure = figures.score_by_layer(measured.scores, metric, aggregate, measured.reading)
-    figure.update_layout(template="plotly_white", title=f"{measured.found.name} on {measured.pairs.name}")
+def _page(shown: Shown, metric: str, aggregate: str) -> bytes:
+    figure = figures.score_by_layer(shown.scores, metric, aggregate, shown.reading)
+    figure.update_layout(template="plotly_white", title=f"{shown.found.name} on {shown.pairs.name}")
     page: str = figure.to_html(include_plotlyjs=True, full_html=True)
     return page.encode()
 

@@ -25,11 +25,11 @@ def trouble(error: StrataError | str, details: str = "") -> None:
 
 
 def progress_of(job: Job) -> None:
-    """Show a job until it ends: stage, share, time left, and Stop. Ends the page's script while there is no result."""
+    """Show a job that has no result to show: stage, share, time left and Stop, or how it ended and how to go on."""
     if job.live:
         _follow(job.key)
     elif job.state == work.STOPPED:
-        st.info(f"Stopped: {job.title}.", icon=":material/stop_circle:")
+        st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
         _again(job, "Start again")
     elif job.state == work.FAILED:
         trouble(job.error, job.details)
@@ -41,14 +41,17 @@ def _follow(key: str) -> None:
     job = work.find(key)
     if job is None or not job.live:
         st.rerun()
+    progress = job.progress  # one look: the job's thread puts another one here
+    told = f"{plain(job.title)}: {plain(progress.stage)}"
+    if progress.total:
+        told += f", {progress.amount}"
     left = job.seconds_left
-    told = f"{job.title}: {job.progress.stage}"
-    if job.progress.total:
-        told += f", {job.progress.done:,} of {job.progress.total:,}"
-    if left is not None:
-        told += f" · about {_duration(left)} left"
-    st.progress(job.progress.done / job.progress.total if job.progress.total else 0.0, told)
-    st.button("Stop", icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
+    told += f" · {_duration(job.seconds)} so far" if left is None else f" · about {_duration(left)} left"
+    st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
+    if job.stopping:
+        st.caption("Stopping …")
+    else:
+        st.button("Stop", icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
 
 
 def _again(job: Job, label: str) -> None:

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import sts
+from explorer.data import sets, sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
 from explorer.encoding.readings import Reading
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
-from explorer.measuring.measured import layer_scores, shelf_key
-from explorer.progress import Progress, Work
+from explorer.measuring.measure import measure, shelf_key
 from explorer.measuring.scores import LayerScores
+from explorer.progress import Progress, Work
 from explorer.ui import cached, notices, work
 from explorer.ui.controls import Choice
 
 
 @dataclass(frozen=True)
-class Measured:
-    """An encoder, a set, and what the one scored on the other."""
+class Shown:
+    """An encoder, a set, what the one scored on the other, and the reading that is looked at."""
 
     found: Found
     pairs: GradedPairs
@@ -29,28 +29,35 @@ class Measured:
     reading: Reading
 
 
-def measured(choice: Choice) -> Measured | None:
-    """The scores of the choice; until there are any, what is in their way: an error, a question, progress."""
-    found = _encoder(choice)
-    pairs = _pairs(choice)
+def shown(choice: Choice) -> Shown | None:
+    """What the choice leads to; until it is there, what is in the way: an error, a question, progress."""
+    found, pairs = _encoder(choice), _pairs(choice)
     if found is None or pairs is None:
         return None
-    scores = cached.layer_scores(found, pairs, choice.settings)
+    scores = _scores(found, pairs, choice)
     if scores is None:
-        key = shelf_key(found, pairs, choice.settings)
-        job = work.follow(
-            key,
-            f"{found.name} on {pairs.name}",
-            lambda: layer_scores(found, pairs, choice.settings, load=cached.encoder),
-        )
-        notices.progress_of(job)
         return None
     try:
-        reading = choice.reading_of(scores.last)
+        return Shown(found, pairs, scores, choice.reading_of(scores.last))
     except StrataError as error:
         notices.trouble(error)
         return None
-    return Measured(found, pairs, scores, reading)
+
+
+def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | None:
+    scores = cached.kept_scores(found, pairs, choice.settings)
+    if scores is not None:
+        return scores
+    job = work.follow(
+        shelf_key(found, pairs, choice.settings),
+        f"{found.name} on {pairs.name}",
+        lambda: measure(found, pairs, choice.settings, load=cached.encoder),
+    )
+    if job.state == work.DONE:  # measured by this process, and not on the shelf: it cannot be written, or was emptied
+        of_job: LayerScores = job.result
+        return of_job
+    notices.progress_of(job)
+    return None
 
 
 def _encoder(choice: Choice) -> Found | None:
@@ -58,8 +65,7 @@ def _encoder(choice: Choice) -> Found | None:
         return choice.found()
     except HubUnreachable as error:
         notices.trouble(error)
-        name = f"{choice.source}@{choice.revision}" if choice.revision else choice.source
-        _offer(f"Fetch {name} from the hub", f"hub {name}", lambda: _fetch_encoder(choice))
+        _offer(f"Fetch {choice.source} from the hub", lambda: finding.fetch(choice.source))
     except StrataError as error:
         notices.trouble(error)
     return None
@@ -71,28 +77,23 @@ def _pairs(choice: Choice) -> GradedPairs | None:
     except SetNotFound as error:
         notices.trouble(error)
         if choice.sts in sts.menu():
-            _offer(f"Fetch {choice.sts} from the hub", f"hub {choice.sts}", lambda: _fetch_set(choice.sts))
+            _offer(f"Fetch {choice.sts} from the hub", lambda: _fetch_set(choice.sts))
     except StrataError as error:
         notices.trouble(error)
     return None
 
 
-def _offer(label: str, key: str, make: work.Make) -> None:
+def _offer(label: str, make: work.Make) -> None:
     """A button that starts work on the network: never without being asked."""
-    job = work.find(key)
+    job = work.find(label)
     if job is not None and job.state != work.DONE:
         notices.progress_of(job)
-    elif st.button(label, icon=":material/download:"):
-        work.forget(key)
-        work.follow(key, label, make)
+    elif st.button(notices.plain(label), icon=":material/download:", key=label):
+        work.forget(label)
+        work.follow(label, label, make, network=True)
         st.rerun()
-
-
-def _fetch_encoder(choice: Choice) -> Work[None]:
-    yield Progress("asking huggingface.co", 0, 0)
-    finding.find(choice.source, choice.revision, online=True)
 
 
 def _fetch_set(name: str) -> Work[None]:
     yield Progress("asking huggingface.co", 0, 0)
-    sts.load(*sts.name_and_split(name), online=True)
+    sets.by_name(name, online=True)

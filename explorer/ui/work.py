@@ -1,14 +1,15 @@
 """What is being worked on in the background, for every tab of every visitor?
 
-A page asks for work under a key; whoever asks for the same key follows the same job. The thread never calls
-Streamlit: it writes to its job, and pages look there. One job works at a time, the others wait their turn, since
-two would only halve each other's share of the processor.
+A page asks for work under a key; whoever asks for the same key follows the same job. The thread draws nothing: it
+writes to its job, and pages look there. One worker takes jobs first in, first out, since two at once would only
+halve each other's share of the processor; what waits for the network has a thread of its own beside it.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
+import queue
 import threading
 import time
 import traceback
@@ -26,19 +27,21 @@ Make = Callable[[], Work[Any]]
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """One piece of work: how far it is, and how it ended."""
 
     key: str
     title: str
+    make: Make
     state: str = WAITING
     progress: Progress = field(default_factory=lambda: Progress("waiting for its turn", 0, 0))
+    result: Any = None
     error: str = ""
     details: str = ""
     _stage_started: float = field(default_factory=time.monotonic)
     _stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
+    _ended: threading.Event = field(default_factory=threading.Event)
 
     @property
     def live(self) -> bool:
@@ -46,65 +49,81 @@ class Job:
         return self.state in (WAITING, RUNNING)
 
     @property
+    def stopping(self) -> bool:
+        """Whether it was told to stop and is still at its last step."""
+        return self.live and self._stop.is_set()
+
+    @property
+    def seconds(self) -> float:
+        """How long the present stage has taken."""
+        return time.monotonic() - self._stage_started
+
+    @property
     def seconds_left(self) -> float | None:
         """A guess from the pace of the present stage; None before there is a pace."""
-        done, total = self.progress.done, self.progress.total
-        if not done:
+        progress = self.progress
+        if not progress.done:
             return None
-        return (time.monotonic() - self._stage_started) / done * (total - done)
+        return self.seconds / progress.done * (progress.total - progress.done)
 
     def stop(self) -> None:
-        """End it before its next step."""
-        self._stop.set()
+        """End it: at once if it waits, before its next step if it works."""
+        with _lock:
+            self._stop.set()
+            if self.state == WAITING:
+                self._end(STOPPED)
+
+    def _run(self) -> None:
+        with _lock:
+            if not self.live:
+                return
+            self.state = RUNNING
+        work = self.make()
+        try:
+            while not self._stop.is_set():
+                self._advance(next(work))
+            work.close()
+            self._end(STOPPED)
+        except StopIteration as end:
+            self.result = end.value
+            self._end(DONE)
+        except StrataError as trouble:
+            self.error = str(trouble)
+            self._end(FAILED)
+        except Exception as trouble:  # a thread's last chance to say what went wrong
+            logger.exception("%s failed", self.title)
+            # as text: a traceback that is kept alive keeps the model alive
+            self.details = "".join(traceback.format_exception(trouble))
+            self.error = f"{type(trouble).__name__}: {trouble}"
+            self._end(FAILED)
 
     def _advance(self, progress: Progress) -> None:
         if progress.stage != self.progress.stage:
             self._stage_started = time.monotonic()
         self.progress = progress
 
-    def _run(self, make: Make) -> None:
-        while not _turn.acquire(timeout=0.2):
-            if self._stop.is_set():
-                self.state = STOPPED
-                return
-        try:
-            self.state = RUNNING
-            self._work(make())
-        finally:
-            _turn.release()
-
-    def _work(self, work: Work[Any]) -> None:
-        try:
-            for progress in work:
-                self._advance(progress)
-                if self._stop.is_set():
-                    work.close()
-                    self.state = STOPPED
-                    return
-            self.state = DONE
-        except StrataError as trouble:
-            self.error, self.state = str(trouble), FAILED
-        except Exception as trouble:
-            logger.exception("%s failed", self.title)
-            # as text: a traceback that is kept alive keeps the model alive
-            self.details = "".join(traceback.format_exception(trouble))
-            self.error, self.state = f"{type(trouble).__name__}: {trouble}", FAILED
+    def _end(self, state: str) -> None:
+        self.state = state
+        self._ended.set()
 
 
 _jobs: dict[str, Job] = {}
-_jobs_lock = threading.Lock()
-_turn = threading.Lock()
+_queue: queue.SimpleQueue[Job] = queue.SimpleQueue()
+_lock = threading.Lock()
+_worker: threading.Thread | None = None
 
 
-def follow(key: str, title: str, make: Make) -> Job:
-    """The job under a key; it is started if there is none."""
-    with _jobs_lock:
+def follow(key: str, title: str, make: Make, *, network: bool = False) -> Job:
+    """The job under a key; it is put in the queue if there is none, or started beside it if it waits for a network."""
+    with _lock:
         job = _jobs.get(key)
         if job is None:
-            job = _jobs[key] = Job(key, title)
-            # daemon: a thread that is not would hold the process open at Ctrl-C
-            job._thread = threading.Thread(target=job._run, args=(make,), name=f"work: {title}", daemon=True)
-            job._thread.start()
+            job = _jobs[key] = Job(key, title, make)
+            if network:
+                _thread(job._run, f"work: {title}")
+            else:
+                _start_worker()
+                _queue.put(job)
     return job
 
 
@@ -115,7 +134,7 @@ def find(key: str) -> Job | None:
 
 def forget(key: str) -> None:
     """Let a job that has ended be started anew."""
-    with _jobs_lock:
+    with _lock:
         job = _jobs.get(key)
         if job and not job.live:
             del _jobs[key]
@@ -128,5 +147,22 @@ def stop_all(patience: float = 15.0) -> None:
     for job in jobs:
         job.stop()
     for job in jobs:
-        if job._thread:
-            job._thread.join(patience)
+        job._ended.wait(patience)
+
+
+def _start_worker() -> None:
+    global _worker
+    if _worker is None or not _worker.is_alive():
+        _worker = _thread(_work_off, "worker")
+
+
+def _work_off() -> None:
+    while True:
+        _queue.get()._run()
+
+
+def _thread(target: Callable[[], None], name: str) -> threading.Thread:
+    # daemon: a thread that is not would hold the process open at Ctrl-C
+    thread = threading.Thread(target=target, name=name, daemon=True)
+    thread.start()
+    return thread

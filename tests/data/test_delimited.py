@@ -89,6 +89,20 @@ def test_two_columns_of_one_name_are_refused() -> None:
         csv_table("a.csv", "text,text\na,b\n")
 
 
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_a_field_may_be_longer_than_python_allows_unasked(delimiter: str) -> None:
+    long = "word " * 30_000
+    assert len(long) > 131_072  # csv.field_size_limit() of a fresh process
+    table = csv_table("a.csv", f"one{delimiter}two\n{long}{delimiter}b\nc{delimiter}d\n")
+    assert table.rows == ((long, "b"), ("c", "d"))
+    assert tsv_table("a.tsv", f"one\ttwo\n{long}\tb\n").rows == ((long, "b"),)
+
+
+def test_a_quote_that_swallows_very_much_is_still_named_with_its_line() -> None:
+    with pytest.raises(UnreadableFile, match=r"from line 3: unexpected end of data.*double every quote"):
+        csv_table("a.csv", 'one,two\na,b\n"Three,four\n' + 50_000 * "five,six\n")
+
+
 def test_a_file_of_delimiters_alone_is_refused() -> None:
     with pytest.raises(UnreadableFile, match="has only empty fields"):
         csv_table("a.csv", ",,\n,,\n")

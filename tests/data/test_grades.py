@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from explorer.data.cells import Table
 from explorer.data.grades import MISSING, TEXT, check_spread, grades
+from explorer.data.table import Table
 from explorer.errors import BadScores
 
 

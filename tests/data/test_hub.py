@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 
+from explorer.data import hub
 from explorer.data.hub import hub_table
 
 ROWS = [{"sentence1": f"One {at}.", "sentence2": f"Two {at}.", "score": float(at)} for at in range(3)]
@@ -99,6 +100,18 @@ def test_a_hub_that_does_not_answer_is_out_of_reach(cache: Path, monkeypatch: py
     assert time.perf_counter() - start < 10
 
 
+def test_a_hub_that_takes_calls_and_says_nothing_is_out_of_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr(hub, "PATIENCE", 0.2)
+        start = time.perf_counter()
+        assert hub_table("org/set", ("test",), online=True) is None
+        assert 0.2 < time.perf_counter() - start < 10
+
+
 def test_only_the_files_wanted_are_fetched(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
 
@@ -109,6 +122,7 @@ def test_only_the_files_wanted_are_fetched(cache: Path, monkeypatch: pytest.Monk
         _put(cache, "data/test-0.parquet", _parquet())
         return str(cache / "datasets--org--set" / "snapshots" / COMMIT)
 
+    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda *_, **__: None)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
     assert hub_table("org/set", ("test",), online=True) is not None
     assert len(asked) == 1

@@ -1,8 +1,13 @@
+"""Does what a user brought come back whole, and does a broken file stand in nobody's way?"""
+
+import os
+import time
+
 import pytest
 
 from explorer.data import own
 from explorer.data.kinds import GradedPairs
-from explorer.errors import SetNotFound
+from explorer.errors import NotWritable, SetNotFound
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +43,81 @@ def test_a_forgotten_file_is_named_with_the_next_step():
 @pytest.mark.parametrize("name", ["Sample pairs", "STS-B test", "../../etc/passwd", "x · ../../secret"])
 def test_other_names_are_not_files_of_the_user(name):
     assert not own.is_own(name)
+
+
+BROKEN = {
+    "empty": b"",
+    "cut off in its name": b'{"na',
+    "cut off in its columns": b'{"name": "b.csv"}\n{"first": ["a',
+    "of another size": b'{"name": "b.csv"}\n{"first": ["a"], "second": [], "gold": [1.0], "parts": []}',
+    "of other types": b'{"name": "b.csv"}\n{"first": [1], "second": [2], "gold": "x", "parts": [null]}',
+    "a list": b"[1]\n[2]",
+    "nested": b"[" * 100_000,
+    "a long number": b"9" * 5000,
+    "binary": b"PAR1\xff\x00",
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_hides_no_other_and_says_what_to_do(content):
+    name = own.keep(pairs())
+    broken = own.path("b.csv · 0123abcd")
+    broken.write_bytes(content)
+    assert set(own.names()) in ({name}, {name, "b.csv · 0123abcd"})
+    assert own.graded_pairs(name) == pairs()
+    with pytest.raises(SetNotFound, match=r"'b.csv · 0123abcd' (can no longer be read|was changed).*Bring it again"):
+        own.graded_pairs("b.csv · 0123abcd")
+    own.forget("b.csv · 0123abcd")
+    assert own.names() == (name,)
+
+
+def test_what_else_lies_in_the_folder_is_left_alone():
+    name = own.keep(pairs())
+    folder = own.path(name).parent
+    (folder / "0123abcd.json").write_text('{"name": "an older release"}')
+    (folder / "notes.jsonl").write_text('{"name": "notes"}')
+    (folder / "0123abcd.jsonl").symlink_to(folder / "gone")  # as if deleted between listing and reading
+    (folder / "4567abcd.jsonl").mkdir()
+    assert own.names() == (name,)
+
+
+def test_a_file_that_was_edited_is_not_taken_for_what_was_brought():
+    name = own.keep(pairs())
+    file = own.path(name)
+    assert b"1.5" in file.read_bytes()
+    file.write_bytes(file.read_bytes().replace(b"1.5", b"2.5"))
+    with pytest.raises(SetNotFound, match=r"was changed since it was brought\. Bring it again"):
+        own.graded_pairs(name)
+
+
+def test_the_newest_comes_first_and_gives_its_name():
+    names = [own.keep(pairs(score=score)) for score in (1.0, 2.0, 3.0)]
+    for age, at in enumerate((1, 0, 2)):
+        os.utime(own.path(names[at]), (1e9 - age, 1e9 - age))
+    assert own.names() == (names[1], names[0], names[2])
+    again = own.keep(pairs("renamed.csv", score=3.0))
+    assert own.names() == (again, names[1], names[0])
+    assert own.graded_pairs(names[2]).name == "renamed.csv"
+
+
+def test_a_name_may_hold_anything():
+    odd = pairs("a\n\u2028 \ud800 · 0123abcd")
+    name = own.keep(odd)
+    assert own.names() == (name,)
+    assert own.graded_pairs(name) == odd
+
+
+def test_names_are_read_without_the_pairs():
+    many = 100_000
+    own.keep(GradedPairs("large.csv", ("One sentence.",) * many, ("Two.",) * many, (1.5,) * many, ("",) * many))
+    start = time.perf_counter()
+    assert len(own.names()) == 1
+    assert time.perf_counter() - start < 0.02  # 0.0002 s; with the pairs it would be 0.06 s
+
+
+def test_a_full_or_locked_disk_is_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
+    assert own.names() == ()
+    with pytest.raises(NotWritable, match=r"cannot be written to.*STRATA_CACHE"):
+        own.keep(pairs())

@@ -1,6 +1,7 @@
 """Do jsonl, json and parquet become the same rows of text, and say what they cannot give?"""
 
 import io
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -35,13 +36,31 @@ def test_what_a_record_lacks_is_empty() -> None:
 
 
 def test_a_broken_line_is_named() -> None:
-    with pytest.raises(UnreadableFile, match=r"a\.jsonl, line 2 is not JSON: .* Each line must be one object"):
+    with pytest.raises(UnreadableFile, match=r"a\.jsonl, line 2 is not JSON: .* at character 7\. Write each record"):
         jsonl_table("a.jsonl", '{"s": "One."}\n{"s": "Two.\n{"s": "Three."}')
 
 
 def test_a_broken_list_is_named_with_its_line() -> None:
-    with pytest.raises(UnreadableFile, match=r"a\.json is not JSON: .*line 2"):
+    with pytest.raises(UnreadableFile, match=r"a\.json, line 2 is not JSON: .* at character 7\. Write each record"):
         json_table("a.json", '[{"s": "One."},\n{"s": }]')
+
+
+DEEP, LONG = "[" * 100_000 + "]" * 100_000, "9" * 4301
+TOO_MUCH = [(DEEP, r"too deep inside one another\. Leave that field out"), (LONG, r"thousands of digits\. Shorten it")]
+
+
+@pytest.mark.parametrize(("value", "fault"), TOO_MUCH)
+def test_what_the_parser_gives_up_on_is_named_with_its_line(value: str, fault: str) -> None:
+    with pytest.raises((RecursionError, ValueError), match=r"recursion depth|Exceeds the limit"):
+        json.loads(value)
+    good, bad = '{"s": "One."}', f'{{"s": "Two.", "n": {value}}}'
+    with pytest.raises(UnreadableFile, match=rf"a\.jsonl, line 3 has .*{fault}"):
+        jsonl_table("a.jsonl", f"{good}\n\n{bad}\n{good}")
+    for at in range(1, 5):
+        lines = [good] * 4
+        lines[at - 1] = bad
+        with pytest.raises(UnreadableFile, match=rf"a\.json, line {at} has .*{fault}"):
+            json_table("a.json", "[" + ",\n".join(lines) + "]")
 
 
 @pytest.mark.parametrize(("line", "kind"), [('"One."', "str"), ("[1, 2]", "list"), ("3", "int")])

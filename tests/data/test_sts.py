@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sts
-from explorer.data.cells import Table
 from explorer.data.sts import SETS, VARIABLE, available, find, load, menu, name_and_split
+from explorer.data.table import Table
 from explorer.errors import DataError, SetNotFound
 
 FOLDER = Path(os.environ.get(VARIABLE) or "no folder")
@@ -123,6 +123,18 @@ def test_the_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert len(load("STS17")) == 250
     assert available() == (("STS17", "test"),)
+
+
+def test_the_folder_may_be_in_the_home_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _put(tmp_path, "sets/STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(250))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(VARIABLE, "~/sets")
+    assert len(load("STS17")) == 250
+
+
+def test_a_split_has_a_path_whether_or_not_it_is_there(tmp_path: Path) -> None:
+    assert sts.path("sickr", "validation", tmp_path) == tmp_path / "SICK" / "trial.tsv"
+    assert sts.path("STS-B") is None
 
 
 def test_what_is_available_is_what_the_folder_holds(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from explorer.data import text
-from explorer.data.cells import Table
 from explorer.data.columns import guess
+from explorer.data.files import read_bytes
 from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets
 from explorer.data.mapping import Kind, Mapping
 from explorer.data.reports import Dropped, Report
-from explorer.data.tables import read_bytes
+from explorer.data.table import Table
 from explorer.data.text import MINIMUM, graded_pairs, read_graded_pairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 

@@ -77,3 +77,4 @@ def test_sentences_in_hover_boxes_are_text_and_nothing_else():
     assert hover_text("<b>bold</b> & <script>") == "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;script&gt;"
     assert hover_text("word " * 100).count("<br>") >= 2
     assert len(hover_text("x" * 10_000)) < 400
+    assert hover_text("she said \"no\" and 'yes'") == "she said \"no\" and 'yes'", "plotly knows no &quot;"

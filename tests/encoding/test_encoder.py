@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import Found
+from explorer.encoding.finding import of_folder
 from explorer.encoding.loading import load
 from explorer.encoding.readings import GRID_POOLINGS
 from explorer.errors import BadChoice
@@ -16,7 +16,7 @@ KINDS = [kind for kind in FAMILIES if kind != "bart"]
 @pytest.fixture(scope="module", params=KINDS)
 def encoder(request, tmp_path_factory) -> Encoder:
     folder = save_tiny(request.param, tmp_path_factory.mktemp("models") / request.param)
-    return load(Found(request.param, folder), precision="float32", device="cpu")
+    return load(of_folder(request.param, folder), precision="float32", device="cpu")
 
 
 def grid_of(encoder: Encoder, sentences: list[str]) -> torch.Tensor:
@@ -105,7 +105,7 @@ def test_reading_leaves_no_gradient_and_no_mode_behind(tiny_encoder):
 
 
 def test_bfloat16_reads_almost_what_float32_reads(tmp_path):
-    found = Found("tiny", save_tiny("bert", tmp_path / "tiny"))
+    found = of_folder("tiny", save_tiny("bert", tmp_path / "tiny"))
     exact, quick = (load(found, precision=precision, device="cpu") for precision in ("float32", "bfloat16"))
     assert quick.precision == "bfloat16"
     one, two = grid_of(exact, list(SENTENCES)), grid_of(quick, list(SENTENCES))

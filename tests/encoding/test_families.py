@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.spoiling import encoder_of, parts_of
+from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, save_tiny, tiny_model, tiny_tokenizer
 
 
@@ -44,7 +44,7 @@ def test_every_family_reads_the_weights_that_were_saved(family):
 
 def test_every_family_reads_in_bfloat16_with_exact_positions(family):
     kind, folder = family
-    exact, rounded = (parts_of(folder, precision=name).model for name in ("float32", "bfloat16"))
+    exact, rounded = (encoder_of(folder, precision=name).model for name in ("float32", "bfloat16"))
     assert {weight.dtype for weight in rounded.parameters()} == {torch.bfloat16}
     for (name, table), (_, other) in zip(exact.named_buffers(), rounded.named_buffers(), strict=True):
         assert torch.equal(table, other), f"{kind}: {name}"
@@ -65,4 +65,4 @@ def test_every_family_can_compute_attention_to_be_looked_at(family):
 
 def test_no_family_has_a_pooler_to_be_made_up(family):
     kind, folder = family
-    assert not [name for name, _ in parts_of(folder).model.named_parameters() if "pooler" in name], kind
+    assert not [name for name, _ in encoder_of(folder).model.named_parameters() if "pooler" in name], kind

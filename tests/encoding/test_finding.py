@@ -1,14 +1,16 @@
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from explorer.encoding import bundled, digests, hub
-from explorer.encoding.finding import Found, find, on_disk
-from explorer.encoding.loading import load_parts
-from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
+from explorer.encoding.finding import find, of_folder
+from explorer.encoding.hub import on_disk
+from explorer.encoding.loading import load
+from explorer.errors import BadChoice, HubUnreachable, ModelError, ModelNotFound, NotAModelFolder
 
 COMMIT = "a" * 40
 
@@ -35,7 +37,8 @@ def test_no_name_is_a_choice_to_be_made(nothing):
 
 
 def test_the_bare_name_is_the_bundled_one_and_the_full_name_the_hubs(cache):
-    assert find(" all-MiniLM-L6-v2 ") == Found("all-MiniLM-L6-v2", bundled.folder(), None)
+    found = find(" all-MiniLM-L6-v2 ")
+    assert (found.name, found.folder, found.revision) == ("all-MiniLM-L6-v2", bundled.folder(), None)
     with pytest.raises(HubUnreachable, match="sentence-transformers/all-MiniLM-L6-v2"):
         find("sentence-transformers/all-MiniLM-L6-v2")
 
@@ -51,14 +54,25 @@ def test_a_folder_is_found_by_absolute_relative_and_home_path(bert, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "path", ["/no/where", "./nowhere", "../nowhere", "~/nowhere", "a\\b", "one/two/three", "~no-user/x"]
+    "path",
+    [
+        "/no/where",
+        "./nowhere",
+        "../nowhere",
+        "~/nowhere",
+        "a\\b",
+        "one/two/three",
+        "~no-user/x",
+        "~no-user@x",
+        "/no/where@x",
+    ],
 )
 def test_a_path_to_nothing_is_no_name_on_the_hub(path):
     with pytest.raises(ModelNotFound, match=r"There is no folder|cannot be looked up"):
         find(path)
 
 
-@pytest.mark.parametrize("path", ["/" + "x" * 300, "a\0b"])
+@pytest.mark.parametrize("path", ["/" + "x" * 300, "x" * 500 + "@b", "a\0b", "a\0@b"])
 def test_a_name_no_file_system_knows_is_refused_in_words(path):
     with pytest.raises((ModelNotFound, BadChoice), match=r"cannot be looked up|neither a folder here nor"):
         find(path)
@@ -69,33 +83,45 @@ def test_a_file_is_not_a_folder(bert):
         find(str(bert / "config.json"))
 
 
-@pytest.mark.parametrize("name", ["my model", "org/na me", "a--b", "a..b", "-a", "a/", "org/model.git", "x" * 97, "é"])
+@pytest.mark.parametrize(
+    "name", ["my model", "org/na me", "a--b", "a..b", "-a", "a/", "org/model.git", "x" * 97, "é", "@v1"]
+)
 def test_a_name_the_hub_could_not_have_is_refused(cache, name):
     with pytest.raises(BadChoice, match="neither a folder here nor a name the hub could have"):
         find(name)
 
 
-@pytest.mark.parametrize("revision", ["../../etc", "a b", "/abs"])
+@pytest.mark.parametrize("revision", ["../../etc", "a b", "/abs", "", "@v1"])
 def test_a_revision_that_cannot_be_one_is_refused(cache, revision):
     with pytest.raises(BadChoice, match=r"is not a revision. Give a branch, a tag or a commit"):
-        find("org/model", revision)
+        find(f"org/model@{revision}")
 
 
-def test_a_revision_belongs_to_the_hub_only(bert):
-    for source in (str(bert), "all-MiniLM-L6-v2"):
-        with pytest.raises(BadChoice, match=r"A revision \('main'\) belongs to a model of the hub"):
-            find(source, "main")
+def test_a_revision_belongs_to_the_hub_only(bert, monkeypatch):
+    monkeypatch.chdir(bert.parent)
+    for source in ("bert", "all-MiniLM-L6-v2"):
+        with pytest.raises(BadChoice, match=rf"A revision \('main'\) belongs to .* hub; '{source}' is on this machine"):
+            find(f"{source}@main")
+
+
+def test_a_folder_keeps_its_at_sign(bert, monkeypatch):
+    monkeypatch.chdir(bert.parent)
+    bert.rename(bert.parent / "bert@2024")
+    for source in ("bert@2024", str(bert.parent / "bert@2024")):
+        found = find(source)
+        assert (found.name, found.folder, found.revision) == (source, bert.parent / "bert@2024", None)
 
 
 def test_a_name_that_is_nowhere_is_answered_at_once_with_what_to_do(cache):
     find_nothing = pytest.raises(
         HubUnreachable,
-        match=r"'org/model' at revision 'v1' is neither a folder here nor in the local cache. Allow the download from "
-        r"huggingface.co \(online\), or run 'hf download org/model'. Without a connection, choose the bundled all-Mini",
+        match=r"^'org/model@v1' is neither a folder here nor in the local cache. Allow the download from "
+        r"huggingface.co \(online\), or run 'hf download org/model --revision v1'. Without a connection, choose "
+        r"the bundled all-MiniLM-L6-v2 or a folder.$",
     )
     start = time.perf_counter()
     with find_nothing:
-        find("org/model", "v1")
+        find("org/model@v1")
     assert time.perf_counter() - start < 0.5
 
 
@@ -103,15 +129,15 @@ def test_a_cached_model_is_found_and_loads_with_its_commit(cache, bert):
     keep(cache, "org/tiny", bert)
     found = find("org/tiny")
     assert found.revision == COMMIT
-    assert load_parts(found, precision="float32", device="cpu").model.config.hidden_size == 32
-    assert find("org/tiny", COMMIT) == found
-    with pytest.raises(HubUnreachable, match="at revision 'v2' is neither"):
-        find("org/tiny", "v2")
+    assert load(found, precision="float32", device="cpu").width == 32
+    assert find(f"org/tiny@{COMMIT}") == replace(found, name=f"org/tiny@{COMMIT}")
+    with pytest.raises(HubUnreachable, match="'org/tiny@v2' is neither"):
+        find("org/tiny@v2")
 
 
 def test_a_cached_tag_is_found_by_its_name(cache, bert):
     keep(cache, "org/tiny", bert, ref="refs/pr/1")
-    assert find("org/tiny", "refs/pr/1").revision == COMMIT
+    assert find("org/tiny@refs/pr/1").revision == COMMIT
     with pytest.raises(HubUnreachable, match="neither a folder here"):
         find("org/tiny")
 
@@ -145,31 +171,64 @@ def test_the_models_in_the_cache_are_listed_and_offered(cache, bert):
     (cache / "models--org--empty").mkdir()
     (cache / "datasets--org--tiny").mkdir()
     assert on_disk() == ("alone", "org/second", "org/tiny")
-    with pytest.raises(HubUnreachable, match="or one of those in the cache: alone, org/second, org/tiny"):
+    with pytest.raises(
+        HubUnreachable,
+        match=r"bundled all-MiniLM-L6-v2, a folder, or one of those in the cache: alone, org/second, org/tiny\.$",
+    ):
         find("org/other")
 
 
 def test_the_digest_is_of_what_decides_a_vector(bert, tmp_path):
     folder = Path(shutil.copytree(bert, tmp_path / "copy"))
-    first = Found("a", folder).digest
-    assert first == Found("b", bert, "c").digest, "neither the name nor the place counts"
+    first = of_folder("a", folder).digest
+    assert first == of_folder("b", bert, "c").digest, "neither the name nor the place counts"
     (folder / "README.md").write_text("words")
     (folder / "checkpoint-5").mkdir()
     (folder / "checkpoint-5" / "config.json").write_text("{}")
-    assert Found("a", folder).digest == first, "files that are never read do not count"
+    assert of_folder("a", folder).digest == first, "files that are never read do not count"
     seen = {first}
     for file in ("config.json", "tokenizer.json", "model.safetensors"):
         with (folder / file).open("ab") as end:
             end.write(b" ")
-        seen.add(Found("a", folder).digest)
+        seen.add(of_folder("a", folder).digest)
     (folder / "modules.json").write_text(
         '[{"type": "a.Transformer", "path": ""}, {"type": "a.Dense", "path": "2_Dense"}]'
     )
     (folder / "2_Dense").mkdir()
     for file in ("config.json", "model.safetensors"):
         (folder / "2_Dense" / file).write_text("{}")
-        seen.add(Found("a", folder).digest)
+        seen.add(of_folder("a", folder).digest)
     assert len(seen) == 6
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("modules.json", "{"),
+        ("modules.json", "[" * 10**5),
+        ("modules.json", '[{"type": "a.Transformer", "path": "/etc"}]'),
+        ("model.safetensors.index.json", "{}"),
+        ("model.safetensors.index.json", '{"weight_map": {"a": 1, "b": "x"}}'),
+    ],
+)
+def test_a_folder_whose_parts_cannot_be_told_is_refused_on_finding(bert, file, text):
+    (bert / "model.safetensors").unlink()
+    (bert / file).write_text(text)
+    with pytest.raises(ModelError, match=f"{file} (is not valid|points outside|names no shards)"):
+        find(str(bert))
+
+
+def test_a_file_that_cannot_be_read_is_named(bert, monkeypatch):
+    secret, opened = bert / "tokenizer.json", Path.open
+
+    def refuse(path, *args, **options):
+        if path == secret:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(NotAModelFolder, match=rf"'{bert}' cannot be read: {secret}: Permission denied. See that you"):
+        find(str(bert))
 
 
 def test_a_second_digest_is_free_and_a_changed_file_is_seen(tmp_path):

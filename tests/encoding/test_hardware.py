@@ -1,3 +1,7 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -8,8 +12,17 @@ from explorer.errors import BadChoice
 def test_a_device_or_precision_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(BadChoice, match=r"'tpu' is not a device. Choose one of auto, cpu, cuda, mps"):
         hardware.device("tpu")
-    with pytest.raises(BadChoice, match=r"'float8' is not a precision. Choose one of auto, float32, bfloat16"):
+    with pytest.raises(BadChoice, match=r"'float8' is not a precision. Choose one of auto, bfloat16, float32"):
         hardware.precision("float8", "cpu")
+
+
+def test_the_lists_of_devices_and_precisions_need_no_torch():
+    script = "import sys; from explorer.encoding.hardware import DEVICES, PRECISIONS; print(*sys.modules)"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
+    loaded = done.stdout.split()
+    assert "explorer.encoding.hardware" in loaded, "the script ran"
+    assert "torch" not in loaded
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.encoding.finding import Found
+from explorer.encoding.finding import of_folder
 from explorer.encoding.loading import load
 from explorer.errors import (
     BadChoice,
@@ -14,36 +14,36 @@ from explorer.errors import (
     UnsupportedModel,
     WeightsMissing,
 )
-from tests.spoiling import Malicious, configure, encoder_of, parts_of, reweigh
+from tests.spoiling import Malicious, configure, encoder_of, reweigh
 from tests.tiny_models import WIDTH, save_tiny, tiny_model, tiny_tokenizer
 
 
 def test_sdpa_is_used_where_the_family_has_it(bert, tmp_path):
-    assert parts_of(bert).model.config._attn_implementation == "sdpa"
+    assert encoder_of(bert).model.config._attn_implementation == "sdpa"
     deberta = save_tiny("deberta-v2", tmp_path / "deberta")
-    assert parts_of(deberta).model.config._attn_implementation == "eager"
+    assert encoder_of(deberta).model.config._attn_implementation == "eager"
 
 
 def test_a_wish_in_the_config_for_another_attention_is_not_followed(bert):
     configure(bert / "config.json", _attn_implementation="flash_attention_2", attn_implementation="flash_attention_2")
-    assert parts_of(bert).model.config._attn_implementation == "sdpa"
+    assert encoder_of(bert).model.config._attn_implementation == "sdpa"
 
 
 @pytest.mark.parametrize("attention", ["flash_attention_2", ""])
 def test_an_unknown_attention_is_refused(bert, attention):
     with pytest.raises(BadChoice, match=f"'{attention}' is not a way to compute attention. Choose one of sdpa, eager"):
-        load(Found("tiny", bert), attention=attention)
+        load(of_folder("tiny", bert), attention=attention)
 
 
 def test_an_unknown_device_or_precision_is_refused(bert):
     with pytest.raises(BadChoice, match="'tpu' is not a device"):
-        load(Found("tiny", bert), device="tpu")
+        load(of_folder("tiny", bert), device="tpu")
     with pytest.raises(BadChoice, match="'int8' is not a precision"):
-        load(Found("tiny", bert), precision="int8")
+        load(of_folder("tiny", bert), precision="int8")
 
 
 def test_the_encoder_knows_what_it_is(bert):
-    found = Found("tiny", bert)
+    found = of_folder("tiny", bert)
     encoder = load(found, precision="float32", device="cpu")
     assert (encoder.name, encoder.digest, encoder.head) == ("tiny", found.digest, None)
     assert (encoder.precision, encoder.device, encoder.lower_case) == ("float32", "cpu", False)
@@ -52,7 +52,7 @@ def test_the_encoder_knows_what_it_is(bert):
 def test_a_model_saved_in_half_precision_is_read_in_float32(bert):
     reweigh(bert, lambda weights: {name: weight.half() for name, weight in weights.items()})
     configure(bert / "config.json", dtype="float16")
-    assert {weight.dtype for weight in parts_of(bert).model.parameters()} == {torch.float32}
+    assert {weight.dtype for weight in encoder_of(bert).model.parameters()} == {torch.float32}
 
 
 def test_a_loaded_model_outlives_its_file(bert):
@@ -89,13 +89,13 @@ def test_a_missing_weight_is_never_made_up(bert):
     gone = [f"encoder.layer.1.{name}.dense.weight" for name in ("attention.output", "intermediate", "output")]
     reweigh(bert, lambda weights: {name: weight for name, weight in weights.items() if name not in gone[:1]})
     with pytest.raises(WeightsMissing, match=rf"lacks 1 of the model's weights \({gone[0]}\): they would be made up"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_weights_under_other_names_are_missing_weights(bert):
     reweigh(bert, lambda weights: {f"other.{name}": weight for name, weight in weights.items()})
     with pytest.raises(WeightsMissing, match=r"lacks 37 of the model's weights \(embeddings.LayerNorm.bias, .*, …\)"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_weights_that_fit_only_code_of_their_own_are_refused_as_such(bert):
@@ -104,7 +104,7 @@ def test_weights_that_fit_only_code_of_their_own_are_refused_as_such(bert):
     with pytest.raises(
         RemoteCodeRefused, match="calls itself 'bert', but its weights fit only the Python code that comes"
     ):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_missing_pooler_does_not_matter(bert):
@@ -116,7 +116,7 @@ def test_weights_of_another_shape_are_refused(bert):
     name = "encoder.layer.1.output.dense.weight"
     reweigh(bert, lambda weights: weights | {name: torch.zeros(8, 8)})
     with pytest.raises(WeightsMissing, match=rf"1 weights of another shape .*\({name} \[8, 8\] for \[32, 64\]\)"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -125,14 +125,14 @@ def test_code_in_a_pickle_is_refused_and_not_run(bert, tmp_path, old):
     weights = {"embeddings.word_embeddings.weight": Malicious(tmp_path / "ran")}
     torch.save(weights, bert / "pytorch_model.bin", _use_new_zipfile_serialization=not old)
     with pytest.raises(NotWeights, match=r"pytorch_model.bin .* torch refuses it, since it is broken or holds code"):
-        parts_of(bert)
+        encoder_of(bert)
     assert not (tmp_path / "ran").exists()
 
 
 def test_weights_that_are_no_numbers_are_noticed(bert):
     reweigh(bert, lambda weights: {name: weight * float("nan") for name, weight in weights.items()})
     with pytest.raises(NotWeights, match="answers with values that are no numbers: its weights are damaged"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_config_no_model_can_be_built_from_is_refused(bert):
@@ -140,16 +140,16 @@ def test_a_config_no_model_can_be_built_from_is_refused(bert):
     with pytest.raises(
         UnsupportedModel, match=r"transformers cannot build 'tiny' from .* not a multiple of the number"
     ):
-        parts_of(bert)
+        encoder_of(bert)
     configure(bert / "config.json", num_attention_heads="two")
     with pytest.raises(UnsupportedModel, match=r"transformers cannot build 'tiny'"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_quantised_model_is_refused(bert):
     configure(bert / "config.json", quantization_config={"quant_method": "gptq", "bits": 4})
     with pytest.raises(UnsupportedModel, match=r"transformers cannot build 'tiny' from .* GPTQ"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 @pytest.mark.parametrize("name", ["ViT", "CLIP"])
@@ -165,7 +165,7 @@ def test_a_model_that_does_not_read_text_is_refused(tmp_path, name):
     with pytest.raises(
         UnsupportedModel, match=rf"'tiny' \({name}Model\) has no embeddings of words: it is no text encod"
     ):
-        parts_of(tmp_path)
+        encoder_of(tmp_path)
 
 
 def test_a_model_that_loses_tokens_on_its_way_is_refused(tmp_path):
@@ -175,7 +175,7 @@ def test_a_model_that_loses_tokens_on_its_way_is_refused(tmp_path):
     FunnelModel(FunnelConfig(**sizes, num_decoder_layers=1)).save_pretrained(tmp_path)
     tiny_tokenizer().save_pretrained(tmp_path)
     with pytest.raises(UnsupportedModel, match=r"does not show one state per token after each of its layers"):
-        parts_of(tmp_path)
+        encoder_of(tmp_path)
 
 
 def test_a_type_without_a_plain_encoder_is_refused(bert):
@@ -183,7 +183,7 @@ def test_a_type_without_a_plain_encoder_is_refused(bert):
     with pytest.raises(
         UnsupportedModel, match=r"holds a 'encoder-decoder', of which transformers has no plain encoder. Choose a te"
     ):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_t5_with_its_decoder_gives_the_encoder_alone(tmp_path):
@@ -192,7 +192,7 @@ def test_a_t5_with_its_decoder_gives_the_encoder_alone(tmp_path):
     folder = save_tiny("t5", tmp_path / "t5")
     whole = AutoModel.from_config(AutoConfig.from_pretrained(folder, is_encoder_decoder=True))
     whole.save_pretrained(folder)
-    model = parts_of(folder).model
+    model = encoder_of(folder).model
     assert not [name for name, _ in model.named_parameters() if "decoder" in name]
     assert torch.equal(model.get_input_embeddings().weight, whole.shared.weight)
 
@@ -206,7 +206,7 @@ def test_loading_in_many_threads_leaves_transformers_as_it_was(bert):
     def work(precision: str) -> None:
         try:
             for _ in range(10):
-                parts_of(bert, precision=precision)
+                encoder_of(bert, precision=precision)
         except Exception as error:  # noqa: BLE001  reported below, by the test's own thread
             failures.append(error)
 
@@ -220,6 +220,6 @@ def test_loading_in_many_threads_leaves_transformers_as_it_was(bert):
 
 
 def test_nothing_is_written_to_the_terminal(bert, capfd):
-    parts_of(bert)
+    encoder_of(bert)
     captured = capfd.readouterr()
     assert captured.out + captured.err == ""

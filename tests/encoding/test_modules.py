@@ -156,7 +156,9 @@ def test_a_transformer_in_a_folder_of_its_own_is_read_from_there(bert, tmp_path)
 def test_a_default_prompt_is_put_before_every_sentence(bert, tmp_path):
     prompts = {"prompts": {"query": "the dog "}, "default_prompt_name": "query"}
     folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), **prompts)
-    assert assert_reads_alike(folder).prompt == "the dog "
+    head = assert_reads_alike(folder)
+    assert head.prompt == "the dog "
+    assert head.describe() == "mean of the last layer, after the prompt 'the dog '"
     settings(folder / "1_Pooling", include_prompt=False)
     with pytest.raises(
         UnsupportedModel, match=r"puts 'the dog ' before every sentence and leaves it out of the pooling"
@@ -256,6 +258,7 @@ def test_an_unknown_pooling_is_refused(dense, mode):
     [
         {"transformer_task": "fill-mask"},
         {"modality_config": {"image": {"method_output_name": "last_hidden_state"}}},
+        {"modality_config": {}},
         {"modality_config": {"text": {"method_output_name": "pooler_output"}}},
     ],
 )

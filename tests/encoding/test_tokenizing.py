@@ -3,20 +3,21 @@ from pathlib import Path
 
 import pytest
 
+from explorer.encoding import tokenizing
 from explorer.errors import (
     RemoteCodeRefused,
     TokenizerMissing,
     UnsupportedModel,
 )
-from tests.spoiling import configure, encoder_of, parts_of
+from tests.spoiling import configure, encoder_of
 from tests.tiny_models import POSITIONS, save_tiny, tiny_tokenizer
 
 
 def test_a_decoder_pads_with_a_token_it_has(tmp_path):
     folder = save_tiny("gpt2", tmp_path / "gpt2")
-    assert parts_of(folder).tokenizer.pad_token == "<|endoftext|>"
+    assert tokenizing.tokenizer(folder).pad_token == "<|endoftext|>"
     configure(folder / "tokenizer_config.json", eos_token=None, unk_token=None, bos_token=None)
-    assert parts_of(folder).tokenizer.pad_token_id == 0
+    assert tokenizing.tokenizer(folder).pad_token_id == 0
 
 
 def test_a_tokenizer_of_another_model_is_refused_before_it_breaks_an_index(bert):
@@ -24,10 +25,10 @@ def test_a_tokenizer_of_another_model_is_refused_before_it_breaks_an_index(bert)
     with pytest.raises(
         UnsupportedModel, match=r"numbers its tokens up to 78, .* embeddings for 0 to 77: they do not bel"
     ):
-        parts_of(bert)
+        encoder_of(bert)
     configure_vocabulary(bert, "drums", 500)  # numbers may be left out
     with pytest.raises(UnsupportedModel, match="numbers its tokens up to 500"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def configure_vocabulary(folder: Path, word: str, number: int) -> None:
@@ -43,7 +44,7 @@ def test_a_broken_tokenizer_is_refused(bert, text):
     with pytest.raises(
         TokenizerMissing, match=r"The tokenizer in .* cannot be read \(.*Copy or download its files again. A tokenizer"
     ):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_vocabulary_of_nothing_but_special_tokens_is_refused(bert):
@@ -52,7 +53,7 @@ def test_a_vocabulary_of_nothing_but_special_tokens_is_refused(bert):
     (bert / "merges.txt").touch()
     (bert / "vocab.json").write_text("{}")  # files of another family: transformers would make up five tokens
     with pytest.raises(TokenizerMissing, match="knows 5 tokens, all of them special: every word would be read as unkn"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_tokenizer_that_brings_code_is_refused(bert):
@@ -61,7 +62,7 @@ def test_a_tokenizer_that_brings_code_is_refused(bert):
     configure(bert / "tokenizer_config.json", **own)
     (bert / "tokenization_own.py").write_text("raise SystemExit('ran')")
     with pytest.raises(RemoteCodeRefused, match=r"The tokenizer in .* would run Python code that comes with the model"):
-        parts_of(bert)
+        encoder_of(bert)
 
 
 def test_a_vocabulary_file_alone_is_a_tokenizer(bert):
@@ -76,13 +77,13 @@ def test_a_vocabulary_file_alone_is_a_tokenizer(bert):
 
 def test_the_least_of_all_limits_counts(bert, tmp_path):
     configure(bert / "tokenizer_config.json", model_max_length=40)
-    assert parts_of(bert).max_length == 40
+    assert encoder_of(bert).max_length == 40
     configure(bert / "tokenizer_config.json", model_max_length=10**30)
-    assert parts_of(bert).max_length == POSITIONS
+    assert encoder_of(bert).max_length == POSITIONS
     (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 20}')
-    assert parts_of(bert).max_length == 20
+    assert encoder_of(bert).max_length == 20
     (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 200}')
-    assert parts_of(bert).max_length == POSITIONS, "a model cannot read beyond its positions"
+    assert encoder_of(bert).max_length == POSITIONS, "a model cannot read beyond its positions"
     t5 = save_tiny("t5", tmp_path / "t5")
     configure(t5 / "tokenizer_config.json", model_max_length=10**30)
-    assert parts_of(t5).max_length == 512, "nobody sets a limit"
+    assert encoder_of(t5).max_length == 512, "nobody sets a limit"

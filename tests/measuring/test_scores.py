@@ -5,8 +5,8 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring import cosines
-from explorer.progress import finish
 from explorer.measuring.scores import agreement, score_layers
+from explorer.progress import finish
 
 # two sub-corpora that agree with people in opposite ways
 GOLD = np.array([1.0, 2, 3, 4, 1, 2, 3])
@@ -63,7 +63,10 @@ def test_every_cosine_is_the_slow_one(tiny_encoder, few_pairs):
 def test_cutting_the_set_into_chunks_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
     whole = finish(score_layers(tiny_encoder, few_pairs))
     monkeypatch.setattr(cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
+    made, chunks = [], cosines.chunks
+    monkeypatch.setattr(cosines, "chunks", lambda *given: (made.append(chunk) or chunk for chunk in chunks(*given)))
     assert np.allclose(finish(score_layers(tiny_encoder, few_pairs)).cosines, whole.cosines, atol=1e-6)
+    assert len(made) > 1
 
 
 def test_the_first_token_of_layer_0_has_no_score(bundled_scores):

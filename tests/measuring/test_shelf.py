@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from explorer.encoding.finding import find
-from explorer.measuring import measured, shelf
-from explorer.measuring.measured import Settings, layer_scores
+from explorer.errors import NotWritable
+from explorer.measuring import shelf
+from explorer.measuring.measure import Settings, load_encoder, measure
 from explorer.progress import finish
 
 
@@ -21,7 +22,7 @@ def same(one, two):
         if isinstance(getattr(one, field.name), np.ndarray)
         else getattr(one, field.name) == getattr(two, field.name)
         for field in dataclasses.fields(one)
-        if field.compare
+        if field.init
     )
 
 
@@ -50,7 +51,7 @@ def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez_compressed", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(NotWritable, match="No space left"):
         shelf.keep("a", bundled_scores)
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
@@ -61,20 +62,43 @@ def test_every_setting_has_its_own_place():
     assert len({shelf.key(*each) for each in settings}) == len(settings)
 
 
-def test_what_was_measured_is_not_measured_again(few_pairs, monkeypatch):
+def never(*_):
+    raise AssertionError("the encoder was loaded again")
+
+
+def test_what_was_measured_is_not_measured_again(few_pairs):
     found = find("all-MiniLM-L6-v2")
-    first = finish(layer_scores(found, few_pairs, Settings()))
+    first = finish(measure(found, few_pairs, Settings()))
+    assert same(finish(measure(found, few_pairs, Settings(), load=never)), first)
 
-    def never(*_):
-        raise AssertionError("the encoder was loaded again")
 
-    monkeypatch.setattr(measured, "load_encoder", never)
-    assert same(finish(layer_scores(found, few_pairs, Settings())), first)
+def test_what_auto_meant_is_not_measured_again_under_its_own_name(few_pairs):
+    found = find("all-MiniLM-L6-v2")
+    first = finish(measure(found, few_pairs, Settings()))
+    by_name = Settings(first.precision, first.device, first.max_length)
+    assert same(finish(measure(found, few_pairs, by_name, load=never)), first)
+
+
+def test_auto_finds_what_was_measured_under_its_name(few_pairs):
+    found = find("all-MiniLM-L6-v2")
+    auto = load_encoder(found, Settings())
+    first = finish(measure(found, few_pairs, Settings(auto.precision, auto.device)))
+    steps = list(measure(found, few_pairs, Settings()))
+    assert [step.stage for step in steps] == ["loading all-MiniLM-L6-v2"], "loaded to know what auto means, not read"
+    assert same(finish(measure(found, few_pairs, Settings(), load=never)), first)
 
 
 def test_work_that_is_stopped_leaves_nothing(few_pairs, own_cache):
-    work = layer_scores(find("all-MiniLM-L6-v2"), few_pairs, Settings())
+    work = measure(find("all-MiniLM-L6-v2"), few_pairs, Settings())
     next(work)
     next(work)
     work.close()
     assert list(own_cache.rglob("*.npz")) == []
+
+
+def test_work_that_cannot_be_kept_is_not_lost(few_pairs, tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
+    scores = finish(measure(find("all-MiniLM-L6-v2"), few_pairs, Settings()))
+    assert len(scores.gold) == len(few_pairs)
+    assert "set STRATA_CACHE to a folder that can be written to" in caplog.text

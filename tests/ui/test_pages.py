@@ -1,10 +1,15 @@
+import shutil
 import time
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from explorer.data import own
+from explorer.data.kinds import GradedPairs
 from explorer.ui import frame, work
 from tests.live import ROOT
+from tests.tiny_models import save_tiny
 
 
 @pytest.fixture
@@ -35,8 +40,12 @@ def test_every_page_opens(app, file):
     assert app.title
 
 
+NO_MODELS = ["nonsense", "no/such-model", "no/such@main", "/no/such/folder", "<b>x</b>", "a b"]
+NO_MODELS += ["x" * 500, "x" * 500 + "@b", "~nobody@x", "@", "\0"]
+
+
 @pytest.mark.parametrize("file", [page[0] for page in frame.PAGES])
-@pytest.mark.parametrize("model", ["nonsense", "no/such-model", "/no/such/folder", "<b>x</b>", "a b", "x" * 500])
+@pytest.mark.parametrize("model", NO_MODELS)
 def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
     app.query_params["model"] = model
     app.switch_page(file).run()
@@ -50,7 +59,7 @@ def test_layers_shows_the_bundled_encoder_on_the_sample_without_being_asked(app,
     measured(app)
     cards = {card.label: float(card.value) for card in app.metric}
     best = bundled_scores.best()
-    assert cards["Best of 30 readings"] == pytest.approx(bundled_scores.score(best), abs=0.3)  # auto may be bfloat16
+    assert cards["Best of 29 readings"] == pytest.approx(bundled_scores.score(best), abs=0.3)  # auto may be bfloat16
     assert len(app.get("plotly_chart")) == 3
     assert "not a result" in app.info[0].value
 
@@ -95,3 +104,47 @@ def test_an_impossible_length_is_an_error_in_words(app):
     measured(app)
     assert "5000 tokens is not possible" in app.error[0].value
     assert [button.label for button in app.button] == ["Try again"]
+
+
+def test_a_broken_model_folder_is_an_error_in_words(app, tmp_path):
+    folder = save_tiny("bert", tmp_path / "model")
+    (folder / "modules.json").write_text("{broken", encoding="utf-8")
+    app.query_params["model"] = str(folder)
+    app.switch_page("pages/layers.py").run()
+    assert [error.value for error in app.exception] == []
+    assert "modules\\.json" in app.error[0].value
+
+
+def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkeypatch):
+    blocked = tmp_path / "a file where the folder should be"
+    blocked.write_text("", encoding="utf-8")
+    monkeypatch.setenv("STRATA_CACHE", str(blocked))
+    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model"))
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert [error.value for error in (*app.exception, *app.error)] == []
+    assert "Chosen reading" in [card.label for card in app.metric]
+
+
+def test_an_emptied_shelf_does_not_leave_the_page_blank(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model", seed=3))
+    app.switch_page("pages/layers.py")
+    measured(app)
+    shutil.rmtree(tmp_path / "cache")
+    st.cache_resource.clear()
+    app.run()
+    assert "Chosen reading" in [card.label for card in app.metric]
+
+
+def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
+    first, second, gold = texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0)
+    name = own.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
+    app.query_params["sts"] = name
+    app.query_params["aggregate"] = "mean"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert "single has no correlation of its own" in app.warning[0].value
+    assert {card.value for card in app.metric} == {"none"}

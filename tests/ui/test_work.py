@@ -39,35 +39,81 @@ def test_whoever_asks_for_the_same_key_follows_the_same_job():
 
 
 def test_stop_takes_effect_at_the_next_step_and_closes_the_work():
-    gate, closed, steps = threading.Event(), [], []
+    gate, begun, closed, steps = threading.Event(), threading.Event(), [], []
 
     def long_work():
         try:
             for step in range(1000):
-                gate.wait(10)
                 steps.append(step)
+                begun.set()
+                gate.wait(10)
                 yield Progress("counting", step, 1000)
         finally:
             closed.append(True)
 
     job = work.follow("a", "long", long_work)
+    assert begun.wait(10)
     job.stop()
+    assert job.stopping
     gate.set()
     wait_for(job, work.STOPPED)
-    assert len(steps) == 1
+    assert steps == [0]
     assert closed == [True]
 
 
-def test_a_job_that_waits_can_be_stopped():
-    gate = threading.Event()
+def test_a_job_that_waits_is_stopped_at_once_and_never_starts():
+    gate, started = threading.Event(), []
+
+    def second_work():
+        started.append(True)
+        yield Progress("counting", 1, 1)
+
     first = work.follow("a", "first", lambda: counting(1, gate))
-    second = work.follow("b", "second", lambda: counting(1))
+    second = work.follow("b", "second", second_work)
     wait_for(first, work.RUNNING)
     assert second.state == work.WAITING
     second.stop()
-    wait_for(second, work.STOPPED)
+    assert second.state == work.STOPPED
     gate.set()
-    wait_for(first, work.DONE)
+    after = work.follow("c", "after", lambda: counting(1))
+    wait_for(after, work.DONE)
+    assert first.state == work.DONE
+    assert started == []
+
+
+def test_jobs_take_their_turn_in_the_order_they_came():
+    gate, order = threading.Event(), []
+
+    def noted(name):
+        order.append(name)
+        yield Progress("counting", 1, 1)
+
+    jobs = [work.follow("a", "a", lambda: counting(1, gate))]
+    jobs += [work.follow(name, name, lambda name=name: noted(name)) for name in "edcb"]
+    gate.set()
+    for job in jobs:
+        wait_for(job, work.DONE)
+    assert order == list("edcb")
+
+
+def test_what_waits_for_the_network_keeps_no_one_waiting():
+    gate = threading.Event()
+    fetching = work.follow("a", "fetching", lambda: counting(1, gate), network=True)
+    measuring = work.follow("b", "measuring", lambda: counting(1))
+    wait_for(measuring, work.DONE)
+    assert fetching.live
+    gate.set()
+    wait_for(fetching, work.DONE)
+
+
+def test_the_result_stays_with_the_job():
+    def work_with_result():
+        yield Progress("counting", 1, 1)
+        return 42
+
+    job = work.follow("a", "a", work_with_result)
+    wait_for(job, work.DONE)
+    assert job.result == 42
 
 
 def test_the_next_job_runs_after_one_that_failed():
@@ -108,7 +154,7 @@ def test_what_has_ended_can_be_started_anew_and_what_works_cannot():
 def test_the_time_left_comes_from_the_pace_of_the_stage(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(work.time, "monotonic", lambda: now[0])
-    job = work.Job("a", "a")
+    job = work.Job("a", "a", lambda: counting(1))
     assert job.seconds_left is None
     job._advance(Progress("reading", 0, 40))
     assert job.seconds_left is None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import tables
-from explorer.data.tables import ENDINGS, LARGEST, read_bytes, read_file
+from explorer.data import files
+from explorer.data.files import ENDINGS, LARGEST, read_bytes, read_file
 from explorer.errors import UnreadableFile, WrongColumns
 
 
@@ -30,7 +30,7 @@ def test_a_file_over_the_limit_is_refused_without_being_read(tmp_path: Path, mon
 
 
 def test_an_upload_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "LARGEST", 3)
+    monkeypatch.setattr(files, "LARGEST", 3)
     with pytest.raises(UnreadableFile, match="at most 0 MB"):
         read_bytes("a.txt", b"Four")
 

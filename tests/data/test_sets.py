@@ -1,0 +1,81 @@
+"""Does a name mean the same set everywhere, and does its stamp change with the file behind it?"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from explorer.data import own, sample, sets, sts
+from explorer.data.kinds import GradedPairs
+from explorer.errors import SetNotFound
+
+BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "f"), (1.0, 2.0, 3.0), ("", "", ""))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of sets with STS17 alone, an empty cache, and no hub."""
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(sts.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(sts, "hub_table", lambda *_, **__: None)
+    rows = "".join(f"{at % 6}\tOne {at}.\tTwo {at}.\n" for at in range(250))
+    (tmp_path / "STS17_en").mkdir()
+    (tmp_path / "STS17_en" / "test.tsv").write_text("score\tsentence1\tsentence2\n" + rows, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_menu_has_the_sample_then_the_users_own_then_the_published() -> None:
+    assert sets.names() == (sets.SAMPLE, *sts.menu())
+    name = own.keep(BROUGHT)
+    assert sets.names() == (sets.SAMPLE, name, *sts.menu())
+
+
+def test_every_name_of_the_menu_leads_to_its_set() -> None:
+    name = own.keep(BROUGHT)
+    assert sets.by_name(sets.SAMPLE) is sets.by_name("sample") is sample.pairs()
+    assert sets.by_name(name) == BROUGHT
+    assert sets.by_name("STS17 test") == sets.by_name("sts17") == sts.load("STS17")
+
+
+def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
+    for online in (False, True):
+        with pytest.raises(SetNotFound, match="STS16 test is out of reach"):
+            sets.by_name("STS16", online=online)
+    assert asked == [False, True]
+
+
+def test_a_name_that_means_nothing_is_answered_with_those_that_do() -> None:
+    with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
+        sets.by_name("MNLI")
+
+
+def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
+    name = own.keep(BROUGHT)
+    for title, file in (("STS17 test", folder / "STS17_en" / "test.tsv"), (name, own.path(name))):
+        before = sets.stamp(title)
+        assert before is not None
+        assert hash(before) == hash(sets.stamp(title))
+        content = file.read_bytes()
+        file.write_bytes(content + b"\n")
+        os.utime(file, ns=(0, 0))
+        longer = sets.stamp(title)
+        os.utime(file, ns=(0, 1))
+        assert len({before, longer, sets.stamp(title)}) == 3
+        file.unlink()
+        assert sets.stamp(title) is None
+
+
+def test_another_folder_gives_another_stamp(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sets.stamp("STS17")
+    (folder / "other").mkdir()
+    (folder / "STS17_en").rename(folder / "other" / "STS17_en")
+    assert sets.stamp("STS17") is None
+    monkeypatch.setenv(sts.VARIABLE, str(folder / "other"))
+    assert sets.stamp("STS17") not in (None, before)
+
+
+@pytest.mark.parametrize("name", [sets.SAMPLE, "STS16 test", "MNLI", "", "gone.csv · 0123abcd"])
+def test_without_a_file_there_is_no_stamp(name: str) -> None:
+    assert sets.stamp(name) is None

@@ -1,0 +1,173 @@
+import shutil
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from explorer.encoding import fetching, finding, hub
+from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder
+from explorer.progress import Progress, finish
+from tests import fake_hub
+
+MIB = 2**20
+HEAVY = 60 * MIB  # the library reads 10 MB at a time
+
+
+@pytest.fixture
+def heavy(bert) -> Path:
+    """A model with a large file; that it holds no weights does not matter to a download."""
+    (bert / "model.safetensors").write_bytes(bytes(HEAVY))
+    return bert
+
+
+@pytest.fixture
+def connect(tmp_path, monkeypatch):
+    """Ask this hub and keep what it gives in an empty cache; the library read its settings when it was imported."""
+
+    def change(address: str) -> Path:
+        constants = "huggingface_hub.constants."
+        monkeypatch.setattr(constants + "ENDPOINT", address)
+        monkeypatch.setattr(
+            constants + "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}"
+        )
+        monkeypatch.setattr(constants + "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants + "HF_HUB_CACHE", str(tmp_path / "hub"))
+        return tmp_path / "hub"
+
+    return change
+
+
+def test_a_download_tells_each_file_and_how_far_it_is_inside_a_large_one(heavy, connect):
+    with fake_hub.serving({"org/tiny": heavy}, pause=0.04) as address:
+        connect(address)
+        told: list[Progress] = []
+        found = finish(finding.fetch("org/tiny"), told.append)
+    names = sorted(path.name for path in heavy.iterdir())
+    assert list(dict.fromkeys(each.stage for each in told)) == [
+        "asking huggingface.co",
+        *(f"fetching {name}" for name in names),
+    ]
+    inside = [each for each in told if each.stage == "fetching model.safetensors"]
+    assert {each.total for each in inside} == {HEAVY}
+    done = [each.done for each in inside]
+    assert done == sorted(done)
+    assert done[0] == 0
+    assert len({number for number in done if 0 < number < HEAVY}) > 1
+    assert found == finding.find("org/tiny")
+
+
+def test_what_is_on_this_disk_is_found_at_once_and_the_hub_is_not_asked(bert, connect, monkeypatch):
+    with fake_hub.serving({"org/tiny": bert}) as address:
+        connect(address)
+        found = finish(finding.fetch("org/tiny"))
+    monkeypatch.setattr(hub, "files", lambda *_: pytest.fail("the hub was asked"))
+    for again in (finding.fetch("org/tiny"), finding.fetch(f"org/tiny@{fake_hub.COMMIT}"), finding.fetch(str(bert))):
+        with pytest.raises(StopIteration) as end:
+            next(again)
+        assert end.value.value.digest == found.digest
+
+
+def test_a_stop_takes_effect_at_once_inside_a_file_and_ends_the_download(heavy, connect):
+    with fake_hub.serving({"org/tiny": heavy}, pause=0.1) as address:
+        cache = connect(address)
+        work = finding.fetch("org/tiny")
+        while not (told := next(work)).done:
+            assert told.done == 0
+        assert told.stage == "fetching model.safetensors"
+        assert told.done < HEAVY / 2, "most of it is still to come"
+        start = time.perf_counter()
+        work.close()
+        assert time.perf_counter() - start < 0.5
+        while any(thread.name == "fetching" for thread in threading.enumerate()):
+            assert time.perf_counter() - start < 4, "the rest would take longer"
+            time.sleep(0.05)
+    kept = {path.stat().st_size for path in cache.rglob("*") if path.is_file()}
+    assert max(kept) < MIB, "nothing is left of the file that was given up"
+    with pytest.raises(HubUnreachable, match="'org/tiny' is in the local cache without its weights"):
+        finding.find("org/tiny")
+
+
+def test_a_download_that_was_stopped_goes_on_with_the_file_it_was_stopped_in(heavy, connect):
+    with fake_hub.serving({"org/tiny": heavy}) as address:
+        cache = connect(address)
+        work = finding.fetch("org/tiny")
+        while next(work).stage != "fetching model.safetensors":
+            pass
+        work.close()
+        config = next(cache.glob("*/snapshots/*/config.json"))
+        (heavy / "config.json").write_text("{}")  # would be fetched if it were asked for
+        before = config.read_text()
+        finish(finding.fetch("org/tiny"))
+    assert config.read_text() == before
+
+
+def test_a_stop_takes_effect_while_the_hub_does_not_answer(monkeypatch):
+    answered = threading.Event()
+    monkeypatch.setattr(hub, "files", lambda *_: answered.wait(10))
+    work = fetching.fetch("org/tiny")
+    start = time.perf_counter()
+    assert [next(work).stage for _ in range(3)] == ["asking huggingface.co"] * 3
+    work.close()
+    assert time.perf_counter() - start < 2
+    answered.set()
+
+
+def test_trouble_on_the_way_is_told_in_words(bert, connect, monkeypatch):
+    with fake_hub.serving({"org/tiny": bert}) as address:
+        connect(address)
+        with pytest.raises(ModelNotFound, match="The hub has no model 'org/absent'"):
+            finish(finding.fetch("org/absent"))
+        monkeypatch.setattr(hub, "files", lambda *_: {"model.safetensors": 9, "gone.json": 9})
+        with pytest.raises(HubUnreachable, match=r"'org/tiny' could not be fetched: the hub answers HTTP 404"):
+            finish(finding.fetch("org/tiny"))
+
+
+@pytest.mark.parametrize(("gone", "lacks"), [("tokenizer.json", "its tokenizer"), ("config.json", "its config.json")])
+def test_what_the_hub_itself_lacks_is_not_offered_to_be_fetched_again(bert, connect, gone, lacks):
+    (bert / gone).unlink()
+    with fake_hub.serving({"org/tiny": bert}) as address:
+        connect(address)
+        with pytest.raises(NotAModelFolder, match=f"The hub has 'org/tiny' without {lacks}. Strata reads config.json"):
+            finish(finding.fetch("org/tiny"))
+
+
+def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
+    from huggingface_hub.utils._xet_progress_reporting import XetDownloadProgressReporter
+
+    bar = fetching._Bar()
+    with XetDownloadProgressReporter(reconstruction_desc="", total=90, log_level=0, tqdm_class=bar) as reporter:
+        for on_disk, fetched in ((0, 20), (40, 50), (90, 60)):
+            report = SimpleNamespace(total_bytes_completed=on_disk, total_bytes=90, total_bytes_completion_rate=1.0)
+            report.total_transfer_bytes_completed, report.total_transfer_bytes_completion_rate = fetched, 1.0
+            reporter.update_progress(report)
+            assert bar.done == on_disk
+
+
+def test_a_stop_ends_what_comes_by_xet_and_what_comes_by_http(monkeypatch):
+    aborted = []
+    monkeypatch.setattr("huggingface_hub.utils._xet.abort_xet_session", lambda: aborted.append(True))
+    bar = fetching._Bar()
+    bar.update(1)
+    bar.give_up()
+    assert aborted == [True]
+    with pytest.raises(fetching._GivenUpError):
+        bar.update(1)
+
+
+def test_a_fetched_model_is_what_was_served(bert, connect, tmp_path):
+    served = Path(shutil.copytree(bert, tmp_path / "served"))
+    (served / "1_Pooling").mkdir()
+    (served / "1_Pooling" / "config.json").write_text('{"pooling_mode": "cls"}')
+    (served / "modules.json").write_text(
+        '[{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "1_Pooling"}]'
+    )
+    with fake_hub.serving({"org/tiny": served}) as address:
+        connect(address)
+        found = finding.find("org/tiny@main", online=True)
+    assert (found.name, found.revision) == ("org/tiny@main", fake_hub.COMMIT)
+    assert found.digest == finding.of_folder("served", served).digest
+    (served / "modules.json").write_text("{")
+    with pytest.raises(NotAModelFolder, match="is not valid JSON"):
+        finding.of_folder("served", served)

@@ -1,0 +1,56 @@
+import json
+import time
+
+import pytest
+
+from explorer.encoding import digests, layout
+from explorer.errors import NotAModelFolder, StrataError, UnsupportedModel
+from tests.spoiling import configure, encoder_of
+from tests.tiny_models import FAMILIES, LAYERS, save_tiny
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_the_last_layer_is_told_before_loading_as_it_is_after(tmp_path, kind):
+    folder = save_tiny(kind, tmp_path / kind)
+    assert layout.last_layer(folder) == encoder_of(folder).rows[LAYERS].layers[0] == LAYERS
+
+
+def test_the_last_layer_of_a_transformer_in_a_folder_of_its_own_is_told(bert, tmp_path):
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    bert.rename(outer / "0_Transformer")
+    (outer / "modules.json").write_text(json.dumps([{"path": "0_Transformer", "type": "a.Transformer"}]))
+    assert layout.last_layer(outer) == LAYERS
+
+
+def test_the_last_layer_is_told_without_reading_the_weights(bert, monkeypatch):
+    monkeypatch.setattr(digests, "of_file", lambda path: pytest.fail(f"{path} was read"))
+    start = time.perf_counter()
+    layout.last_layer(bert)
+    assert time.perf_counter() - start < 0.05
+
+
+@pytest.mark.parametrize("stated", [None, "two", True, 0, -1, [2]])
+def test_a_config_that_does_not_say_how_many_layers_is_refused(bert, stated):
+    configure(bert / "config.json", num_hidden_layers=stated)
+    with pytest.raises(
+        UnsupportedModel, match=r"config.json does not say how many layers the model has \(one of num_h"
+    ):
+        layout.last_layer(bert)
+
+
+def test_what_is_no_folder_of_a_model_is_refused_in_words(bert, tmp_path):
+    for folder in (tmp_path / "nowhere", bert / "config.json"):
+        with pytest.raises(StrataError, match=r"does not say how many layers|cannot be read: Not a directory"):
+            layout.last_layer(folder)
+    (bert / "config.json").unlink()
+    (bert / "config.json").mkdir()
+    with pytest.raises(NotAModelFolder, match=r"config.json cannot be read: Is a directory. See that you may read it"):
+        layout.last_layer(bert)
+
+
+def test_a_module_without_a_folder_has_no_say(bert):
+    alone = layout.parts(bert)
+    lines = [{"type": "a.Transformer", "path": ""}, {"type": "a.Normalize", "path": "2_Normalize"}]
+    (bert / "modules.json").write_text(json.dumps(lines))
+    assert layout.parts(bert) == tuple(sorted((*alone, bert / "modules.json")))
