@@ -19,6 +19,7 @@ DELIMITERS = (",", ";", "\t", "|")
 ALONE = "\x1f"  # the ASCII unit separator, which text files do not use: each line is one field
 SAMPLE = 100  # rows looked at before a delimiter or a header is believed
 SENTENCE = 5  # from so many words on, a cell reads like a sentence and no longer like the name of a column
+TABBED = 0.9  # of the lines of a text with as many tabs as its first: it is a table, whatever it is called
 NO_LIMIT = 2**31 - 1  # characters a field, the most that `csv` takes everywhere; files.py limits the whole file
 
 Record = tuple[int, list[str]]  # (line it starts on, its fields)
@@ -35,7 +36,9 @@ def tsv_table(name: str, text: str) -> Table:
 
 
 def txt_table(name: str, text: str) -> Table:
-    """One sentence a line; blank lines are only layout."""
+    """One sentence a line, where blank lines are only layout; or a tsv file under another name."""
+    if _is_tabbed(text):
+        return tsv_table(name, text)
     records = [(line, row) for line, row in enumerate(text.split("\n"), start=1) if row.strip()]
     return Table(
         name,
@@ -44,6 +47,11 @@ def txt_table(name: str, text: str) -> Table:
         lines=tuple(line for line, _ in records),
         header=False,
     )
+
+
+def _is_tabbed(text: str) -> bool:
+    tabs = [line.strip().count("\t") for line in text.split("\n") if line.strip()]  # outer ones indent
+    return len(tabs) > 1 and tabs[0] > 0 and tabs.count(tabs[0]) >= TABBED * len(tabs)
 
 
 class _Bare(csv.excel_tab):

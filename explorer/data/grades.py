@@ -11,6 +11,8 @@ from explorer.errors import BadScores
 MISSING = "score missing, NaN or infinite"
 TEXT = "score is text"
 CLASSES = 10  # at most so many different words, each used again and again, are classes rather than grades
+SPREADS = 1e-100, 1e100  # from the lowest to the highest: squares of less or more are no numbers in float64
+NOISE = 1e-9  # of the largest: grades that differ by less drown in rounding once their mean is taken away
 NLI_CODES = {0.0, 1.0, 2.0}  # entailment, neutral, contradiction; -1 where the annotators disagree
 
 
@@ -31,11 +33,19 @@ def grades(table: Table, column: str) -> tuple[tuple[float, ...], tuple[str, ...
 
 
 def check_spread(table: Table, column: str, gold: Sequence[float]) -> None:
-    """Raise if all grades are one value: nothing can correlate with them."""
-    if min(gold) == max(gold):
+    """Raise if all grades are one value, or as good as one, or endlessly apart: nothing can correlate with them."""
+    low, high = min(gold), max(gold)
+    if low == high:
         raise BadScores(
             f"{table.name}: every score in {column!r} is {gold[0]:g}, so there is no order to agree with. "
             "Choose a column whose scores differ."
+        )
+    least, most = SPREADS
+    if not max(least, NOISE * max(-low, high)) <= high - low <= most:
+        apart = "far apart" if high - low > most else "close together"
+        raise BadScores(
+            f"{table.name}: the scores in {column!r} run from {low!r} to {high!r}, too {apart} to be calculated with. "
+            "Bring them to a scale such as 0 to 5, or choose another column."
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data.kinds import GradedPairs
-from explorer.errors import SetNotFound
+from explorer.errors import NotWritable, SetNotFound
 from explorer.places import cache_folder, write_whole
 
 # what a name in the menu ends with; it tells apart two files of one name
@@ -61,7 +61,14 @@ def graded_pairs(name: str) -> GradedPairs:
 
 def forget(name: str) -> None:
     """Delete a set from this disk; the user's own file is untouched."""
-    path(name).unlink(missing_ok=True)
+    file = path(name)
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise NotWritable(
+            f"'{name}' cannot be deleted: {file}: {error.strerror or error}. Make its folder writable, or delete the "
+            "file by hand."
+        ) from error
 
 
 def path(name: str) -> Path:

@@ -11,6 +11,7 @@ from explorer.data.table import Table, named
 from explorer.errors import UnreadableFile
 
 Record = tuple[int, dict[str, Any]]  # (line it stands on, its values by field)
+CALLED = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", type(None): "null"}
 EXAMPLE = 'Write each record like {"sentence1": "…", "sentence2": "…", "score": 3.5}, one a line or all in one list.'
 
 
@@ -93,7 +94,7 @@ def _stumble(text: str) -> int:
 def _object(name: str, at: int, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UnreadableFile(
-            f"{name}, record {at} is a {type(value).__name__}, not an object with named fields. "
+            f"{name}, record {at} holds {CALLED[type(value)]}, not an object with named fields. "
             'Write {"text": "…"} instead.'
         )
     return value

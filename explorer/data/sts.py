@@ -137,7 +137,7 @@ def find(name: str) -> GradedSet:
     by_name = {plain: known for known in SETS for plain in (_plain(known.name), *known.also)}
     if _plain(name) in by_name:
         return by_name[_plain(name)]
-    near = difflib.get_close_matches(_plain(name), by_name, n=1)
+    near = difflib.get_close_matches(_plain(name), by_name, n=1, cutoff=0.7)  # at 0.6 STS99 is near STS-B
     hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
     raise SetNotFound(f"There is no set {name!r}.{hint} There are: {', '.join(s.name for s in SETS)}.")
 

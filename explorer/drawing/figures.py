@@ -88,7 +88,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 hovertemplate="%{text}<extra></extra>",
             )
     own = scores.own_score(metric, aggregate)
-    if own is not None:
+    if own is not None and not np.isnan(own):
         figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
         figure.add_annotation(
             x=0,
@@ -109,6 +109,8 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
             name="chosen",
             hoverinfo="skip",
         )
+    if np.isnan(table).all():
+        figure.add_annotation(text="nothing to correlate", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     figure.update_xaxes(tickvals=places, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
     figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}

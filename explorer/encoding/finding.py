@@ -6,11 +6,18 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from explorer.encoding import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
 from explorer.progress import Work, finish
 
+# a page of the hub: a model's, or of one of its files; datasets/org/name is none
+_LINK = re.compile(
+    r"(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/(?!(?:datasets|spaces)/)"
+    r"([^/?#]+(?:/(?!(?:tree|blob|resolve|commit)/)[^/?#]+)?)(?:/(?:tree|blob|resolve|commit)/([^/?#]+))?(?:[/?#].*)?",
+    re.IGNORECASE,
+)
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 
@@ -40,14 +47,14 @@ def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
 
 
 def find(source: str, online: bool = False) -> Found:
-    """A model on this disk: the bundled one, a folder, or one of the hub, as `name` or `name@revision`.
+    """A model on this disk: the bundled one, a folder, or one of the hub: `name`, `name@revision` or a link to it.
 
     The network is asked only where `online` says so and this disk does not have it: without a connection, asking
     takes half a minute.
     """
     if online:
         return finish(fetch(source))
-    name = source.strip()
+    name = _unlinked(source.strip())
     folder = _folder(name)
     if folder is not None:
         return of_folder(name, folder)
@@ -68,8 +75,22 @@ def fetch(source: str) -> Work[Found]:
     """What `find` finds; a model of the hub that this disk lacks is downloaded first."""
     with suppress(HubUnreachable):
         return find(source)
-    yield from fetching.fetch(*_on_hub(source.strip()))
+    yield from fetching.fetch(*_on_hub(_unlinked(source.strip())))
     return find(source)
+
+
+def _unlinked(name: str) -> str:
+    """What a link to a model of the hub means as a name, with the revision it is to; any other name as it is."""
+    link = _LINK.fullmatch(name)
+    if link:
+        model, revision = link.groups()
+        return f"{model}@{unquote(revision)}" if revision else model
+    if "://" in name:
+        raise BadChoice(
+            f"'{name}' is no link to a model of the hub. Give one such as "
+            "'https://huggingface.co/sentence-transformers/all-mpnet-base-v2', or the name at its end."
+        )
+    return name
 
 
 def _folder(name: str) -> Path | None:
@@ -87,7 +108,9 @@ def _folder(name: str) -> Path | None:
             return path
         is_file = path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # no right to look, no such user, too long
-        raise ModelNotFound(f"'{name}' cannot be looked up: {error}. Give a folder that can be read.") from error
+        raise ModelNotFound(
+            f"'{name}' cannot be looked up: {str(error).rstrip('.')}. Give a folder that can be read."
+        ) from error
     if is_file:
         raise NotAModelFolder(f"'{name}' is a file. Give the folder it lies in, with config.json and the tokenizer.")
     # a revision may have slashes of its own: refs/pr/1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ VOCABULARIES = (
 SETTINGS = (".json", ".txt", ".model", ".spm")  # and words: all that is small and has a say in a vector
 # what the families call the number of their layers, most common name first
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
+MOST_LAYERS = 1000  # published encoders have at most a hundred; a menu has an entry for each
 
 
 @dataclass(frozen=True)
@@ -108,13 +110,19 @@ def last_layer(folder: Path) -> int:
     """The number of the last layer of a model; layer 0 is the output of the embeddings, so there is one more."""
     path = transformer(folder) / "config.json"
     stated = settings(path)
-    numbers = [number for name in _LAYERS if type(number := stated.get(name)) is int and number > 0]
-    if not numbers:
+    name = next((name for name in _LAYERS if stated.get(name) is not None), None)
+    if name is None:
         raise UnsupportedModel(
             f"{path} does not say how many layers the model has (one of {', '.join(_LAYERS)}). Save the model again "
             "with transformers' save_pretrained."
         )
-    return numbers[0]
+    number = stated[name]
+    if type(number) is not int or not 1 <= number <= MOST_LAYERS:  # to Python, true is an int too
+        raise UnsupportedModel(
+            f"{path} says that {name} is {reprlib.repr(number)}, which is no number of layers from 1 to {MOST_LAYERS}. "
+            "Save the model again with transformers' save_pretrained, or choose another."
+        )
+    return number
 
 
 def _json(path: Path, otherwise: Any) -> Any:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
 
+# sentences that are tokenised between two looks at whether to stop
+AT_A_TIME = 8192
+
 
 @dataclass(frozen=True, eq=False)
 class LayerScores:
@@ -126,9 +129,8 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
     Only cosines are kept: the vectors of a chunk of pairs are dropped before the next one is read.
     """
     started = time.perf_counter()
-    yield Progress("tokenising", 0, len(pairs.sentences))
-    tokens = encoder.tokens(pairs.sentences, max_length)
-    cosines, own = yield from pair_cosines(encoder, pairs, tokens.ids)
+    ids, truncated = yield from _tokens(encoder, pairs, max_length)
+    cosines, own = yield from pair_cosines(encoder, pairs, ids)
     return LayerScores(
         rows=encoder.rows,
         cosines=cosines,
@@ -139,7 +141,19 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
         precision=encoder.precision,
         device=encoder.device,
         max_length=encoder.limit(max_length),
-        truncated=tokens.truncated,
+        truncated=truncated,
         sentences=len(pairs.sentences),
         seconds=time.perf_counter() - started,
     )
+
+
+def _tokens(encoder: Encoder, pairs: GradedPairs, max_length: int | None) -> Work[tuple[list[list[int]], int]]:
+    """Every sentence as tokens, and how many were cut: some thousands at a time, so that a large set can be stopped."""
+    ids: list[list[int]] = []
+    truncated = 0
+    for start in range(0, len(pairs.sentences), AT_A_TIME):
+        yield Progress("tokenising sentences", start, len(pairs.sentences))
+        some = encoder.tokens(pairs.sentences[start : start + AT_A_TIME], max_length)
+        ids += some.ids
+        truncated += some.truncated
+    return ids, truncated

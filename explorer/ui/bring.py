@@ -36,12 +36,21 @@ def own_pairs() -> None:
         data = upload.getvalue()
         try:
             table = cached.table(upload.name, hashlib.sha256(data).hexdigest(), data)
-            pairs, report = text.graded_pairs(table, _columns(table))
         except StrataError as error:
             notices.trouble(error)
         else:
-            _report(table, pairs, report)
+            _from_table(table)
     _kept_files()
+
+
+def _from_table(table: Table) -> None:
+    try:
+        pairs, report = text.graded_pairs(table, _columns(table))
+    except StrataError as error:
+        notices.trouble(error)
+    else:
+        _report(pairs, report)
+    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
 
 
 def _columns(table: Table) -> Mapping:
@@ -64,19 +73,26 @@ def _columns(table: Table) -> Mapping:
     return guess.corrected(chosen)
 
 
-def _report(table: Table, pairs: GradedPairs, report: Report) -> None:
+def _report(pairs: GradedPairs, report: Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True)
-    cards.metric("Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows", delta_color="off")
+    cards.metric(
+        "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows", delta_color="off", delta_arrow="off"
+    )
     cards.metric("Scores", f"{low:g} to {high:g}")
-    cards.metric("Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}", delta_color="off")
+    cards.metric(
+        "Words a sentence",
+        f"{report.words.median:g}",
+        f"at most {report.words.most}",
+        delta_color="off",
+        delta_arrow="off",
+    )
     cards.metric("Exact duplicates", f"{report.duplicates:,}")
     _truncation(cards, pairs)
     for dropped in report.dropped:
         st.warning(notices.plain(str(dropped)), icon=":material/filter_alt:")
     if report.set_aside:
         st.caption(notices.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
-    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
     st.button("Use these pairs", type="primary", icon=":material/check:", on_click=_use, args=(pairs,))
 
 
@@ -84,11 +100,10 @@ def _truncation(cards: st.delta_generator.DeltaGenerator, pairs: GradedPairs) ->
     """What share of the sentences the chosen encoder would cut."""
     choice = controls.chosen()
     try:
-        limit, cut = cached.truncation(choice.found(), pairs, choice.settings)
+        limit, share = cached.share_cut(choice.found(), pairs, choice.settings)
     except StrataError:
         return  # the encoder has troubles of its own, which the top of the page tells
-    share = cut / len(pairs.sentences)
-    cards.metric("Sentences cut", f"{share:.1%}", f"at {limit} tokens", delta_color="off")
+    cards.metric("Sentences cut", f"{share:.1%}", f"at {limit} tokens", delta_color="off", delta_arrow="off")
 
 
 def _use(pairs: GradedPairs) -> None:

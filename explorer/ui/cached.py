@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
 
 
+# sentences by which the share of those that are cut is judged
+JUDGED_BY = 4000
+
+
 def found(source: str) -> Found:
     """Which folder on this disk a name means; the network is never asked. Its digest is remembered file by file."""
     return finding.find(source)
@@ -58,17 +62,20 @@ def _encoder(digest: str, settings: Settings, _found: Found) -> Encoder:
     return load_encoder(_found, settings)
 
 
-def truncation(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, int]:
-    """At how many tokens an encoder cuts a sentence, and how many sentences of a set it cuts."""
-    return _truncation(found.digest, pairs.digest, settings, found, pairs)
+def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:
+    """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, judged by some thousands."""
+    return _share_cut(found.digest, pairs.digest, settings, found, pairs)
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting tokens …")
-def _truncation(
+def _share_cut(
     digest: str, pairs_digest: str, settings: Settings, _found: Found, _pairs: GradedPairs
-) -> tuple[int, int]:
+) -> tuple[int, float]:
     reader = encoder(_found, settings)
-    return reader.limit(settings.max_length), reader.tokens(_pairs.sentences, settings.max_length).truncated
+    step = max(1, len(_pairs.sentences) // JUDGED_BY)  # from all over the file: it may be sorted by length
+    some = _pairs.sentences[::step]
+    cut = reader.tokens(some, settings.max_length).truncated
+    return reader.limit(settings.max_length), cut / len(some)
 
 
 def kept_scores(found: Found, pairs: GradedPairs, settings: Settings) -> LayerScores | None:

@@ -16,6 +16,8 @@ from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
 from explorer.ui import cached
 
+ANOTHER = "another encoder"
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -41,22 +43,28 @@ class Choice:
 
 def sidebar() -> None:
     """Draw the controls that every page shares, and remember what they say for `chosen`."""
-    source = st.selectbox(
+    source: str = st.selectbox(
         "Encoder",
         _with_current(encoders(), "model"),
         key="model",
-        accept_new_options=True,
         bind="query-params",
-        help="Choose one, or type a hub id (`org/name`, or `org/name@revision`) or a folder on this machine.",
+        help="Encoders on this disk, and what you named below.",
     )
-    pairs = st.selectbox(
+    st.text_input(
+        "Another encoder",
+        key=ANOTHER,
+        on_change=_choose_another,
+        placeholder="hub id or folder",
+        help="A hub id (`org/name` or `org/name@revision`), or a folder as saved by transformers, sentence-transformers or SimCSE. "
+        "Nothing is fetched from the hub before you say so.",
+    )
+    pairs: str = st.selectbox(
         "Graded pairs",
         _with_current(list(sets.names()), "sts"),
         key="sts",
         bind="query-params",
         help="Sentence pairs that people have graded. Bring your own on the Start page.",
     )
-    source = (source or bundled.NAME).strip()
     reading = _reading_control(source)
     with st.expander("How to measure", icon=":material/tune:"):
         precision = st.radio(
@@ -73,10 +81,10 @@ def sidebar() -> None:
             key="max_length",
             bind="query-params",
             placeholder="the encoder's own limit",
-            help="Longer sentences are cut, and counted.",
+            help="3 or more. Longer sentences are cut, and counted.",
         )
     settings = Settings(precision, "auto", max_length)
-    st.session_state["_choice"] = Choice(source, pairs or sets.SAMPLE, reading, settings)
+    st.session_state["_choice"] = Choice(source, pairs, reading, settings)
 
 
 def chosen() -> Choice:
@@ -103,6 +111,13 @@ def choose_set(name: str) -> None:
 def encoders() -> list[str]:
     """Encoders on this disk: the bundled one, then what the hub's cache holds."""
     return [bundled.NAME, *hub.on_disk()]
+
+
+def _choose_another() -> None:
+    typed = st.session_state[ANOTHER].strip()
+    if typed:
+        choose_encoder(typed)
+        st.session_state[ANOTHER] = ""
 
 
 def _reading_control(source: str) -> str | None:

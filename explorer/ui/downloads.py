@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 import streamlit as st
 
@@ -34,7 +35,9 @@ def offer(shown: Shown, metric: str, aggregate: str) -> None:
 
 def _page(shown: Shown, metric: str, aggregate: str) -> bytes:
     figure = figures.score_by_layer(shown.scores, metric, aggregate, shown.reading)
-    figure.update_layout(template="plotly_white", title=f"{shown.found.name} on {shown.pairs.name}")
+    title = escape(f"{shown.found.name} on {shown.pairs.name}", quote=False)
+    # room above for the title, and on the left for the numbers: the page has them outside the picture
+    figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})
     page: str = figure.to_html(include_plotlyjs=True, full_html=True)
     return page.encode()
 

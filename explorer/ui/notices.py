@@ -48,10 +48,19 @@ def _follow(key: str) -> None:
     left = job.seconds_left
     told += f" · {_duration(job.seconds)} so far" if left is None else f" · about {_duration(left)} left"
     st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
+    front = work.in_front(job)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _stop(job, "Stop")
+        if front is not None:
+            _stop(front, "Stop what is in front")
+            st.caption(f"In front: {plain(front.title)}")
+
+
+def _stop(job: Job, label: str) -> None:
     if job.stopping:
         st.caption("Stopping …")
     else:
-        st.button("Stop", icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
+        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"{label} {job.key}")
 
 
 def _again(job: Job, label: str) -> None:

@@ -48,8 +48,9 @@ def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | N
     scores = cached.kept_scores(found, pairs, choice.settings)
     if scores is not None:
         return scores
+    # the folder too: what is wrong with one folder is not to be told of another that holds the same
     job = work.follow(
-        shelf_key(found, pairs, choice.settings),
+        f"{found.folder} {shelf_key(found, pairs, choice.settings)}",
         f"{found.name} on {pairs.name}",
         lambda: measure(found, pairs, choice.settings, load=cached.encoder),
     )

@@ -34,6 +34,7 @@ class Job:
     key: str
     title: str
     make: Make
+    network: bool = False
     state: str = WAITING
     progress: Progress = field(default_factory=lambda: Progress("waiting for its turn", 0, 0))
     result: Any = None
@@ -118,7 +119,7 @@ def follow(key: str, title: str, make: Make, *, network: bool = False) -> Job:
     with _lock:
         job = _jobs.get(key)
         if job is None:
-            job = _jobs[key] = Job(key, title, make)
+            job = _jobs[key] = Job(key, title, make, network)
             if network:
                 _thread(job._run, f"work: {title}")
             else:
@@ -130,6 +131,13 @@ def follow(key: str, title: str, make: Make, *, network: bool = False) -> Job:
 def find(key: str) -> Job | None:
     """The job under a key, if there is one."""
     return _jobs.get(key)
+
+
+def in_front(job: Job) -> Job | None:
+    """The job that one in the queue waits for."""
+    if job.state != WAITING:
+        return None
+    return next((other for other in list(_jobs.values()) if other.state == RUNNING and not other.network), None)
 
 
 def forget(key: str) -> None:

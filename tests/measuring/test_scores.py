@@ -4,7 +4,7 @@ import pytest
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import Reading, Row
 from explorer.errors import BadChoice
-from explorer.measuring import cosines
+from explorer.measuring import cosines, scores
 from explorer.measuring.scores import agreement, score_layers
 from explorer.progress import finish
 
@@ -103,4 +103,13 @@ def test_truncated_sentences_are_counted(tiny_encoder):
 def test_progress_ends_where_it_said_it_would(tiny_encoder, few_pairs):
     steps = list(score_layers(tiny_encoder, few_pairs))
     assert steps[-1].done == steps[-1].total > 0
-    assert steps[0].stage == "tokenising"
+    assert steps[0].stage == "tokenising sentences"
+
+
+def test_tokenising_in_portions_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
+    whole = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
+    assert whole.truncated > 0
+    monkeypatch.setattr(scores, "AT_A_TIME", 2)
+    portions = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
+    assert portions.truncated == whole.truncated
+    assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)

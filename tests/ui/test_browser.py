@@ -112,14 +112,19 @@ def test_the_keyboard_alone_chooses_a_reading(page, address):
     assert parameters(page) == {"reading": "max of layer 2"}
 
 
-def test_nonsense_in_the_encoder_box_is_answered_and_can_be_mended(page, address):
+def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, address):
     open_layers(page, address)
-    box = page.get_by_role("combobox", name="Encoder")
+    box = page.get_by_role("textbox", name="Another encoder")
     box.fill("<img src=x onerror=alert(1)>")
     box.press("Enter")
-    settle(page)
-    assert "neither a folder here nor a name the hub could have" in page.get_by_test_id("stAlert").first.inner_text()
+    page.get_by_test_id("stAlert").filter(has_text="neither a folder here nor a name the hub could have").wait_for()
     assert page.locator("img[src=x]").count() == 0
+    for typed in ("/no/such", "/no/such/folder"):  # the second begins with the first
+        box.click()
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")
+        page.get_by_test_id("stAlert").filter(has_text=f"There is no folder '{typed}'").wait_for()
+        assert parameters(page)["model"] == typed
     box.fill("all-MiniLM-L6-v2")
     box.press("Enter")
     page.get_by_test_id("stMetric").first.wait_for()

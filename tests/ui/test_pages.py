@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.data import own
 from explorer.data.kinds import GradedPairs
-from explorer.ui import frame, work
+from explorer.ui import controls, frame, work
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
 
@@ -113,6 +113,14 @@ def test_a_broken_model_folder_is_an_error_in_words(app, tmp_path):
     app.switch_page("pages/layers.py").run()
     assert [error.value for error in app.exception] == []
     assert "modules\\.json" in app.error[0].value
+
+
+def test_what_is_wrong_with_one_folder_is_not_told_of_another(app, tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        app.run().text_input(key=controls.ANOTHER).input(str(tmp_path / name)).run()
+        measured(app)
+        assert f"{name} is no model" in app.error[0].value.replace("\\", "")
 
 
 def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkeypatch):

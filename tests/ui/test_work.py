@@ -161,3 +161,15 @@ def test_the_time_left_comes_from_the_pace_of_the_stage(monkeypatch):
     now[0] += 10
     job._advance(Progress("reading", 10, 40))
     assert job.seconds_left == pytest.approx(30)
+
+
+def test_what_waits_knows_what_is_in_front():
+    gate = threading.Event()
+    first = work.follow("a", "first", lambda: counting(1, gate))
+    second = work.follow("b", "second", lambda: counting(1))
+    wait_for(first, work.RUNNING)
+    assert work.in_front(second) is first
+    assert work.in_front(first) is None
+    gate.set()
+    wait_for(second, work.DONE)
+    assert work.in_front(second) is None
