@@ -126,6 +126,10 @@ def _kept_files() -> None:
 
 
 def _forget(name: str) -> None:
-    own.forget(name)
+    try:
+        own.forget(name)
+    except StrataError as error:
+        notices.trouble(error)
+        return
     if controls.chosen().sts == name:
         controls.choose_set(sets.SAMPLE)

@@ -55,8 +55,8 @@ def sidebar() -> None:
         key=ANOTHER,
         on_change=_choose_another,
         placeholder="hub id or folder",
-        help="A hub id (`org/name` or `org/name@revision`), or a folder as saved by transformers, sentence-transformers or SimCSE. "
-        "Nothing is fetched from the hub before you say so.",
+        help="A hub id (`org/name` or `org/name@revision`), its link, or a folder as saved by transformers, "
+        "sentence-transformers or SimCSE. Nothing is fetched from the hub before you say so.",
     )
     pairs: str = st.selectbox(
         "Graded pairs",

@@ -113,3 +113,17 @@ def test_text_has_a_sentence_a_line_and_blank_lines_are_layout() -> None:
     assert table.columns == ("sentence",)
     assert table.rows == (("One, two.",), ("Three.",))
     assert table.lines == (1, 4)
+
+
+@pytest.mark.parametrize("odd", ["", "\nA line alone.", "\n \n\n"])
+def test_a_text_cut_by_tabs_is_read_as_the_table_it_is(odd: str) -> None:
+    text = "score\tsentence1\tsentence2\n" + "3\tOne, two.\tTwo.\n" * 10 + "1\tA.\tB." + odd
+    assert txt_table("a.txt", text) == tsv_table("a.txt", text)
+    assert txt_table("a.txt", text).rows[0] == ("3", "One, two.", "Two.")
+
+
+@pytest.mark.parametrize("text", ["\tOne.\n\tTwo.\n", "A\tb.\n", "A\tb.\nC d.\nE f.\n", "A b.\nC\td.\nE\tf.\n"])
+def test_a_tab_here_and_there_makes_no_table(text: str) -> None:
+    table = txt_table("a.txt", text)
+    assert table.columns == ("sentence",)
+    assert len(table.rows) == len(text.splitlines())

@@ -1,6 +1,7 @@
 """Is every score a finite number, or a named fault; and is a column without any refused for the right reason?"""
 
 import math
+import re
 
 import pytest
 
@@ -58,3 +59,31 @@ def test_scores_that_are_all_the_same_are_refused_with_their_value() -> None:
     with pytest.raises(BadScores, match=r"every score in 'score' is 2\.5, so there is no order to agree with"):
         check_spread(_table(), "score", (2.5, 2.5, 2.5))
     check_spread(_table(), "score", (2.5, 2.5, 2.6))
+
+
+@pytest.mark.parametrize(
+    ("gold", "apart"),
+    [
+        ((-1e308, 1e308, 0.0), "far apart"),
+        ((0.0, 1e200), "far apart"),
+        ((0.0, 1e-320), "close together"),
+        ((0.0, -1e-200), "close together"),
+        ((1e9, 1e9 + 0.5), "close together"),
+        ((-3.0, -3.0 + 4.5e-16), "close together"),
+    ],
+)
+def test_scores_that_cannot_be_calculated_with_are_refused_with_their_values(
+    gold: tuple[float, ...], apart: str
+) -> None:
+    low, high = sorted(gold)[0], sorted(gold)[-1]
+    assert low < high
+    values = rf"from {re.escape(repr(low))} to {re.escape(repr(high))}, too {apart}"
+    with pytest.raises(BadScores, match=rf"a\.csv: the scores in 'score' run {values}.*scale such as 0 to 5"):
+        check_spread(_table(), "score", gold)
+
+
+@pytest.mark.parametrize("gold", [(0.0, 1e-99, 5e-100), (-1e99, 1e99, 0.0), (1e6, 1e6 + 0.01, 1e6 + 0.02)])
+def test_scores_on_any_scale_that_squares_survive_are_taken(gold: tuple[float, ...]) -> None:
+    check_spread(_table(), "score", gold)
+    mean = math.fsum(gold) / len(gold)
+    assert 0 < sum((grade - mean) ** 2 for grade in gold) < math.inf

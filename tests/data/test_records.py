@@ -63,9 +63,20 @@ def test_what_the_parser_gives_up_on_is_named_with_its_line(value: str, fault: s
             json_table("a.json", "[" + ",\n".join(lines) + "]")
 
 
-@pytest.mark.parametrize(("line", "kind"), [('"One."', "str"), ("[1, 2]", "list"), ("3", "int")])
+VALUES = [
+    ('"One."', "text"),
+    ("[1, 2]", "a list"),
+    ("3", "a number"),
+    ("0.5", "a number"),
+    ("NaN", "a number"),
+    ("true", "true or false"),
+    ("null", "null"),
+]
+
+
+@pytest.mark.parametrize(("line", "kind"), VALUES)
 def test_a_line_that_is_no_object_is_named_with_what_it_is(line: str, kind: str) -> None:
-    with pytest.raises(UnreadableFile, match=f"record 2 is a {kind}, not an object with named fields"):
+    with pytest.raises(UnreadableFile, match=f"record 2 holds {kind}, not an object with named fields"):
         jsonl_table("a.jsonl", '{"s": "One."}\n' + line)
 
 

@@ -1,7 +1,6 @@
 """Are the published sets found by any of their names, whole, and with a way out where they are not?"""
 
 import os
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -78,9 +77,10 @@ def test_a_name_that_is_nearly_right_is_answered_with_the_right_one() -> None:
         find("SICKS")
 
 
-def test_a_name_that_is_nothing_like_a_set_is_answered_with_all() -> None:
-    with pytest.raises(SetNotFound, match=r"no set 'MNLI'\. There are: STS-B.*SICK-R, STS17\."):
-        find("MNLI")
+@pytest.mark.parametrize("name", ["MNLI", "STS99"])
+def test_a_name_that_is_not_near_a_set_is_answered_with_all(name: str) -> None:
+    with pytest.raises(SetNotFound, match=rf"no set '{name}'\. There are: STS-B.*SICK-R, STS17\."):
+        find(name)
 
 
 def test_a_split_that_does_not_exist_is_answered_with_those_that_do() -> None:
@@ -151,15 +151,13 @@ def test_the_menu_lists_every_split_and_leads_back_to_it() -> None:
     assert name_and_split("STS-B") == ("STS-B", "test")
 
 
-def test_a_set_out_of_reach_is_answered_quickly_with_the_ways_to_it(tmp_path: Path) -> None:
-    start = time.perf_counter()
+def test_a_set_out_of_reach_is_answered_with_the_ways_to_it(tmp_path: Path) -> None:
     with pytest.raises(
         SetNotFound, match=r"STRATA_DATA names no folder.*not in the hub's cache.*STSB/test\.tsv.*sample"
     ):
         load("STS-B")
     with pytest.raises(SetNotFound, match=r"there is no .*test\.tsv.*could not be fetched"):
         load("STS-B", folder=tmp_path, online=True)
-    assert time.perf_counter() - start < 1
 
 
 def test_sick_is_not_taken_from_the_hub_which_has_another_split(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,13 @@ def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path: Path) -> None:
     assert swapped.parts == ("", "", "")
 
 
+def test_graded_pairs_in_a_text_file_are_read_as_those_of_a_tsv(tmp_path: Path) -> None:
+    for name in ("mine.txt", "mine.tsv"):
+        (tmp_path / name).write_text(HEADER + GOOD, encoding="utf-8")
+    (text_pairs, _), (pairs, _) = (read_graded_pairs(tmp_path / name) for name in ("mine.txt", "mine.tsv"))
+    assert (text_pairs.first, text_pairs.second, text_pairs.gold) == (pairs.first, pairs.second, pairs.gold)
+
+
 def test_a_file_without_grades_says_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")

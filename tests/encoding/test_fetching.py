@@ -1,6 +1,5 @@
 import shutil
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -69,7 +68,7 @@ def test_what_is_on_this_disk_is_found_at_once_and_the_hub_is_not_asked(bert, co
         assert end.value.value.digest == found.digest
 
 
-def test_a_stop_takes_effect_at_once_inside_a_file_and_ends_the_download(heavy, connect):
+def test_a_stop_inside_a_file_ends_the_download(heavy, connect):
     with fake_hub.serving({"org/tiny": heavy}, pause=0.1) as address:
         cache = connect(address)
         work = finding.fetch("org/tiny")
@@ -77,12 +76,11 @@ def test_a_stop_takes_effect_at_once_inside_a_file_and_ends_the_download(heavy, 
             assert told.done == 0
         assert told.stage == "fetching model.safetensors"
         assert told.done < HEAVY / 2, "most of it is still to come"
-        start = time.perf_counter()
         work.close()
-        assert time.perf_counter() - start < 0.5
-        while any(thread.name == "fetching" for thread in threading.enumerate()):
-            assert time.perf_counter() - start < 4, "the rest would take longer"
-            time.sleep(0.05)
+        for thread in threading.enumerate():
+            if thread.name == "fetching":
+                thread.join(60)
+                assert not thread.is_alive()
     kept = {path.stat().st_size for path in cache.rglob("*") if path.is_file()}
     assert max(kept) < MIB, "nothing is left of the file that was given up"
     with pytest.raises(HubUnreachable, match="'org/tiny' is in the local cache without its weights"):
@@ -104,14 +102,19 @@ def test_a_download_that_was_stopped_goes_on_with_the_file_it_was_stopped_in(hea
 
 
 def test_a_stop_takes_effect_while_the_hub_does_not_answer(monkeypatch):
-    answered = threading.Event()
-    monkeypatch.setattr(hub, "files", lambda *_: answered.wait(10))
+    answer, answered = threading.Event(), threading.Event()
+
+    def silent(*_):
+        answer.wait(60)
+        answered.set()
+
+    monkeypatch.setattr(hub, "files", silent)
     work = fetching.fetch("org/tiny")
-    start = time.perf_counter()
     assert [next(work).stage for _ in range(3)] == ["asking huggingface.co"] * 3
     work.close()
-    assert time.perf_counter() - start < 2
-    answered.set()
+    assert not answered.is_set(), "the stop did not wait for the hub"
+    answer.set()
+    assert answered.wait(60), "the hub was asked"
 
 
 def test_trouble_on_the_way_is_told_in_words(bert, connect, monkeypatch):

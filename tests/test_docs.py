@@ -1,0 +1,26 @@
+import re
+
+import pytest
+
+from tests.live import ROOT
+
+PAGES = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("explorer/**/*.md"))
+    if ".venv" not in path.parts
+)
+# code spans that name a file of the program as the docs do: relative to explorer/
+FILES = re.compile(r"`((?:data|encoding|measuring|drawing|ui|methods|training)/\w+\.py)`")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_and_every_file_that_is_named_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [link for link in links if not (page.parent / link).exists()]
+    missing += [file for file in FILES.findall(text) if not (ROOT / "explorer" / file).exists()]
+    assert missing == []
+
+
+def test_there_are_pages_to_check():
+    assert {"README.md", "CONTRIBUTING.md", "walk.md"} <= {page.name for page in PAGES}
