@@ -63,6 +63,7 @@ def _chunk_cosines(
     for views in encoder.views_of(ids):
         vectors.take(views)
         done += sum(len(ids[place]) for place in views.positions)
+        del views  # else they would be alive while the next are made
         # a family of pairs that is cut in two is read twice, and the end is still the end
         yield replace(so_far, done=min(done, so_far.total))
     # row by row: what is gathered for the pairs is small that way
@@ -82,7 +83,8 @@ class _Vectors:
 
     def take(self, views: Views) -> None:
         """Put a batch in its place."""
-        self.grid[:, :, views.positions] = _unit(views.grid)
+        for place, row in enumerate(views.grid):  # row by row: no second copy of the whole batch
+            self.grid[place][:, views.positions] = _unit(row)
         if views.own is not None:
             if self.own is None:
                 self.own = views.own.new_empty(self.grid.shape[2], views.own.shape[-1])
