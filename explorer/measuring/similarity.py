@@ -25,8 +25,25 @@ def pearson(gold: Floats, system: NDArray[Any]) -> Floats:
 
 def spearman(gold: Floats, system: NDArray[Any]) -> Floats:
     """Spearman's ρ of `gold` (pair) with the last axis of `system` (…, pair); NaN where a side is constant."""
-    from scipy.stats import rankdata
-
     constant = np.ptp(system, axis=-1) <= SAME
-    r = pearson(rankdata(gold), rankdata(system, axis=-1))  # ties share their average rank
-    return np.where(constant, np.nan, r)
+    return np.where(constant, np.nan, pearson(ranks(gold), ranks(system)))
+
+
+def ranks(values: NDArray[Any]) -> Floats:
+    """Ranks from 1 along the last axis; ties share their average rank.
+
+    As scipy.stats.rankdata, whose import alone takes longer (0.6 s) than all else a page does before its first
+    picture.
+    """
+    order = np.argsort(values, axis=-1)
+    ascending = np.take_along_axis(values, order, axis=-1)
+    changes = ascending[..., 1:] != ascending[..., :-1]
+    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    places = np.arange(values.shape[-1])
+    # every run of equal values has a first and a last place; its members get the middle of the two
+    first = np.maximum.accumulate(np.where(np.concatenate([edge, changes], axis=-1), places, 0), axis=-1)
+    ends = np.where(np.concatenate([changes, edge], axis=-1), places, len(places))
+    last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]
+    result = np.empty(values.shape)
+    np.put_along_axis(result, order, (first + last) / 2 + 1, axis=-1)
+    return result

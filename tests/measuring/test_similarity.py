@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from explorer.measuring.similarity import pearson, spearman
+from explorer.measuring.similarity import pearson, ranks, spearman
 
 
 @pytest.fixture
@@ -38,3 +38,14 @@ def test_only_the_order_matters_to_spearman(columns):
 def test_one_column_gives_one_number(columns):
     gold, system = columns
     assert spearman(gold, system[0, 0]).shape == ()
+
+
+@pytest.mark.parametrize("levels", [1, 2, 7, 1000])
+def test_ranks_are_those_of_scipy_ties_included(levels):
+    values = np.random.default_rng(levels).integers(0, levels, (3, 4, 101)).astype(np.float32)
+    assert np.array_equal(ranks(values), scipy.stats.rankdata(values, axis=-1))
+    assert np.array_equal(ranks(values[0, 0]), scipy.stats.rankdata(values[0, 0]))
+
+
+def test_a_single_value_has_rank_one():
+    assert ranks(np.array([5.0])).tolist() == [1.0]
