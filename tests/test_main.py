@@ -65,7 +65,7 @@ def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
     [
         (("no/such",), "neither a folder here nor in the local cache"),
         (("/no/such",), "There is no folder '/no/such'"),
-        (("all-MiniLM-L6-v2", "--sts", "STS99"), "Did you mean"),
+        (("all-MiniLM-L6-v2", "--sts", "STS-BB"), "Did you mean 'STS-B'"),
         (("all-MiniLM-L6-v2", "--sts", "missing.csv"), "There is no file missing.csv"),
         (("all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
         (("all-MiniLM-L6-v2", "--aggregate", "sum"), "There is no way 'sum'"),
