@@ -10,7 +10,6 @@ from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
 from explorer.ui import controls, downloads, frame, notices, panels
 
 GRID = "grid of readings"
-CARD = {"delta_color": "off", "delta_arrow": "off", "border": True, "width": "content"}
 # the camera in a figure's corner saves what papers can print
 CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-layers"}}
 
@@ -50,10 +49,12 @@ def headline(shown: panels.Shown, metric: str, aggregate: str) -> None:
     cards = st.container(horizontal=True)
     if best is not None:
         count = np.isfinite(scores.table(metric, aggregate)).sum()
-        cards.metric(f"Best of {count} readings", told(scores.score(best, metric, aggregate)), best.title, **CARD)
-    cards.metric("Chosen reading", told(scores.score(reading, metric, aggregate)), reading.title, **CARD)
+        score = told(scores.score(best, metric, aggregate))
+        notices.number(cards, f"Best of {count} readings", score, best.title, border=True)
+    score = told(scores.score(reading, metric, aggregate))
+    notices.number(cards, "Chosen reading", score, reading.title, border=True)
     if own is not None:
-        cards.metric("The model's own reading", told(own), scores.own_title, **CARD)
+        notices.number(cards, "The model's own reading", told(own), scores.own_title, border=True)
     cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
     st.caption(
         f"{metric} × 100 of {len(shown.pairs):,} pairs. {scores.sentences:,} sentences, at most "

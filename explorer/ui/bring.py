@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import columns, own, sets, text
 from explorer.data.files import ENDINGS
@@ -76,18 +77,10 @@ def _columns(table: Table) -> Mapping:
 def _report(pairs: GradedPairs, report: Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True)
-    cards.metric(
-        "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows", delta_color="off", delta_arrow="off"
-    )
-    cards.metric("Scores", f"{low:g} to {high:g}")
-    cards.metric(
-        "Words a sentence",
-        f"{report.words.median:g}",
-        f"at most {report.words.most}",
-        delta_color="off",
-        delta_arrow="off",
-    )
-    cards.metric("Exact duplicates", f"{report.duplicates:,}")
+    notices.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
+    notices.number(cards, "Scores", f"{low:g} to {high:g}")
+    notices.number(cards, "Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}")
+    notices.number(cards, "Exact duplicates", f"{report.duplicates:,}")
     _truncation(cards, pairs)
     for dropped in report.dropped:
         st.warning(notices.plain(str(dropped)), icon=":material/filter_alt:")
@@ -96,14 +89,14 @@ def _report(pairs: GradedPairs, report: Report) -> None:
     st.button("Use these pairs", type="primary", icon=":material/check:", on_click=_use, args=(pairs,))
 
 
-def _truncation(cards: st.delta_generator.DeltaGenerator, pairs: GradedPairs) -> None:
+def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
     """What share of the sentences the chosen encoder would cut."""
     choice = controls.chosen()
     try:
         limit, share = cached.share_cut(choice.found(), pairs, choice.settings)
     except StrataError:
         return  # the encoder has troubles of its own, which the top of the page tells
-    cards.metric("Sentences cut", f"{share:.1%}", f"at {limit} tokens", delta_color="off", delta_arrow="off")
+    notices.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
 
 
 def _use(pairs: GradedPairs) -> None:

@@ -1,10 +1,11 @@
-"""How do an error, an empty state and running work look?"""
+"""How do a number, an error, an empty state and running work look?"""
 
 from __future__ import annotations
 
 import re
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
 from explorer.ui import work
@@ -14,6 +15,11 @@ from explorer.ui.work import Job
 def plain(text: str) -> str:
     """Text that a user or a file brought, safe inside markdown: nothing in it is read as markup."""
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
+
+
+def number(where: DeltaGenerator, label: str, value: str, note: str = "", *, border: bool = False) -> None:
+    """A number in large type; its note is no change, so it has neither arrow nor colour."""
+    where.metric(label, value, note or None, delta_color="off", delta_arrow="off", border=border, width="content")
 
 
 def trouble(error: StrataError | str, details: str = "") -> None:
