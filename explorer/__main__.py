@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -16,8 +15,6 @@ from explorer.errors import StrataError
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
-    from explorer.encoding.finding import Found
-    from explorer.measuring.scores import LayerScores
     from explorer.progress import Progress
 
 
@@ -91,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _score(options: argparse.Namespace) -> None:
     from explorer.encoding.finding import find
+    from explorer.measuring import tables
     from explorer.measuring.measure import Settings, measure
     from explorer.measuring.scores import check_agreement
     from explorer.progress import finish
@@ -102,11 +100,11 @@ def _score(options: argparse.Namespace) -> None:
     with _Line() as line:
         scores = finish(measure(found, pairs, settings), line.tell)
     if options.json:
-        _print_json(found, pairs, scores)
+        print(tables.as_json(found, pairs, scores))
     elif options.csv:
-        _print_csv(scores)
+        print(tables.as_csv(tables.score_rows(scores)), end="")
     else:
-        _print_table(found, pairs, scores, options.metric, options.aggregate)
+        print(tables.as_text(found, pairs, scores, options.metric, options.aggregate))
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
@@ -153,56 +151,6 @@ class _Line:
     def __exit__(self, *_: object) -> None:
         if self.shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
-def _print_table(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> None:
-    from explorer.encoding.readings import GRID_POOLINGS
-
-    way = f", {aggregate}" if scores.has_parts else ""
-    print(f"{found.name} on {pairs.name}: {metric} × 100 of {len(pairs):,} pairs{way}\n")
-    print(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in GRID_POOLINGS))
-    for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
-        # a constant column has no correlation: an empty cell, never 0
-        cells = "".join(f"{number:8.2f}" if number == number else " " * 8 for number in numbers)
-        print(f"{row.label:>8}{cells}".rstrip())
-    own = scores.own_score(metric, aggregate)
-    if own is not None:
-        print(f"\nown reading: {own:.2f} ({scores.own_title})")
-    best = scores.best(metric, aggregate)
-    if best is not None:
-        value = scores.score(best, metric, aggregate)
-        print(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on")
-    print(
-        f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, "
-        f"{scores.truncated:,} of {scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"
-    )
-
-
-def _print_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> None:
-    from explorer.measuring.tables import score_rows
-
-    content = {
-        "model": found.name,
-        "model_revision": found.revision,
-        "model_digest": found.digest,
-        "set": pairs.name,
-        "set_digest": pairs.digest,
-        "pairs": len(pairs),
-        "precision": scores.precision,
-        "device": scores.device,
-        "max_length": scores.max_length,
-        "sentences": scores.sentences,
-        "truncated": scores.truncated,
-        "seconds": round(scores.seconds, 3),
-        "readings": score_rows(scores),
-    }
-    print(json.dumps(content, indent=1, ensure_ascii=False))
-
-
-def _print_csv(scores: LayerScores) -> None:
-    from explorer.measuring.tables import as_csv, score_rows
-
-    print(as_csv(score_rows(scores)), end="")
 
 
 def _version() -> str:

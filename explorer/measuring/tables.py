@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
+from typing import TYPE_CHECKING
 
+from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS, Reading
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
+
+if TYPE_CHECKING:
+    from explorer.encoding.finding import Found
 
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
@@ -39,6 +45,48 @@ def as_csv(rows: list[dict[str, object]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
+    """Every reading as JSON, with what was measured, on what, and how."""
+    content = {
+        "model": found.name,
+        "model_revision": found.revision,
+        "model_digest": found.digest,
+        "set": pairs.name,
+        "set_digest": pairs.digest,
+        "pairs": len(pairs),
+        "precision": scores.precision,
+        "device": scores.device,
+        "max_length": scores.max_length,
+        "sentences": scores.sentences,
+        "truncated": scores.truncated,
+        "seconds": round(scores.seconds, 3),
+        "readings": score_rows(scores),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> str:
+    """One metric as a grid for the terminal, and what is to be known about it."""
+    way = f", {aggregate}" if scores.has_parts else ""
+    lines = [f"{found.name} on {pairs.name}: {metric} × 100 of {len(pairs):,} pairs{way}", ""]
+    lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in GRID_POOLINGS))
+    for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
+        cells = "".join(f"{number:8.2f}" if math.isfinite(number) else " " * 8 for number in numbers)
+        lines.append(f"{row.label:>8}{cells}".rstrip())
+    lines.append("")
+    own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
+    if own is not None:
+        lines.append(f"own reading: {f'{own:.2f}' if math.isfinite(own) else 'none'} ({scores.own_title})")
+    if best is not None:
+        value = scores.score(best, metric, aggregate)
+        lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on")
+    lines.append(
+        f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, {scores.truncated:,} of "
+        f"{scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"
+    )
+    return "\n".join(lines)
 
 
 def _number(score: float | None) -> float | None:
