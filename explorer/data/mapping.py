@@ -17,26 +17,27 @@ class Role:
     """A part a column can play; a form draws one select box for each."""
 
     name: str
+    label: str
     help: str
     required: bool = True
 
 
 ROLES: dict[Kind, tuple[Role, ...]] = {
-    "sentences": (Role("sentence", "One sentence a row."),),
+    "sentences": (Role("sentence", "Sentence", "One sentence a row."),),
     "pairs": (
-        Role("first", "A sentence."),
-        Role("second", "A sentence that means the same, or answers it."),
+        Role("first", "First sentence", "A sentence."),
+        Role("second", "Second sentence", "A sentence that means the same, or answers it."),
     ),
     "graded pairs": (
-        Role("first", "One sentence of the pair."),
-        Role("second", "The other sentence."),
-        Role("score", "How alike people find the two; more is more alike."),
-        Role("part", "The sub-corpus a pair comes from, to score the parts apart.", required=False),
+        Role("first", "First sentence", "One sentence of the pair."),
+        Role("second", "Second sentence", "The other sentence."),
+        Role("score", "Score", "How alike people find the two; more is more alike."),
+        Role("part", "Sub-corpus", "The sub-corpus a pair comes from, to score the parts apart.", required=False),
     ),
     "triplets": (
-        Role("anchor", "A sentence."),
-        Role("positive", "A sentence that means the same."),
-        Role("negative", "A sentence that contradicts it, or means something else."),
+        Role("anchor", "Anchor", "A sentence."),
+        Role("positive", "Positive", "A sentence that means the same."),
+        Role("negative", "Negative", "A sentence that contradicts it, or means something else."),
     ),
 }
 

@@ -63,7 +63,7 @@ def _columns(table: Table) -> Mapping:
         options = [NONE, *table.columns]
         guessed = guess.column(role.name) or NONE
         column = boxes.selectbox(
-            f"Column for: {role.name}",
+            f"Column: {role.label}",
             options,
             index=options.index(guessed),
             help=role.help + ("" if role.required else " May be left out."),
