@@ -1,0 +1,74 @@
+"""The papers' formulas on tensors, and nothing else.
+
+Vectors are (sentence, width), views (sentence, view, width); row i of one side belongs to row i of the other. Every
+formula takes cosines over a temperature, sums in float32 whatever the autocast, and gives the mean over its anchors.
+At a temperature of 0.001 the exponents reach ±1000: only log-sum-exp keeps them finite.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+def cosines(one: Tensor, other: Tensor) -> Tensor:
+    """Every vector of one side with every vector of the other: (sentence, sentence), in float32."""
+    with torch.autocast(one.device.type, enabled=False):
+        return _unit(one) @ _unit(other).T
+
+
+def nt_xent(one: Tensor, other: Tensor, temperature: float) -> Tensor:
+    """NT-Xent: each of the 2b vectors should find its partner among the 2b - 1 others.
+
+    L_base of self-guided contrastive learning without its regulariser (Kim, Yoo and Lee 2021, equations 1 to 3).
+    """
+    vectors = torch.cat([one, other])
+    logits = (cosines(vectors, vectors) / temperature).fill_diagonal_(float("-inf"))
+    partners = torch.arange(len(vectors), device=vectors.device).roll(len(one))
+    return functional.cross_entropy(logits, partners)
+
+
+def self_guided_1(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:
+    """L_opt1: only the tuned side anchors; it should find its guide among all others of both sides."""
+    among_tuned = cosines(tuned, tuned).fill_diagonal_(float("-inf"))
+    logits = torch.cat([among_tuned, cosines(tuned, guide)], dim=1) / temperature
+    return functional.cross_entropy(logits, _own(tuned) + len(tuned))
+
+
+def self_guided_2(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:
+    """L_opt2: as L_opt1, without the other tuned sentences among the negatives."""
+    return info_nce(tuned, guide, temperature)
+
+
+def self_guided_3(tuned: Tensor, views: Tensor, temperature: float) -> Tensor:
+    """L_opt3: as L_opt2 for every view (sentence, view, width); other views of one's own sentence are no negatives."""
+    sentences, per_sentence, width = views.shape
+    # (anchor, sentence, view)
+    logits = cosines(tuned, views.reshape(-1, width)).view(sentences, sentences, per_sentence) / temperature
+    own = logits[_own(tuned), _own(tuned)]  # (anchor, view)
+    itself = torch.eye(sentences, dtype=torch.bool, device=tuned.device)[:, :, None]
+    negatives = logits.masked_fill(itself, float("-inf")).flatten(1).logsumexp(1, keepdim=True)
+    return (torch.logaddexp(own, negatives) - own).mean()
+
+
+def info_nce(one: Tensor, other: Tensor, temperature: float) -> Tensor:
+    """InfoNCE: each vector of one side should find its partner on the other (SimCSE: Gao, Yao and Chen 2021, eq. 4)."""
+    return functional.cross_entropy(cosines(one, other) / temperature, _own(one))
+
+
+def info_nce_hard(anchor: Tensor, positive: Tensor, negative: Tensor, temperature: float, weight: float) -> Tensor:
+    """InfoNCE with a hard negative a row (SimCSE, eq. 5); `weight` is added to the logit of one's own: 0 in SimCSE."""
+    to_negatives = cosines(anchor, negative) / temperature
+    to_negatives = to_negatives + weight * torch.eye(len(anchor), device=anchor.device)
+    logits = torch.cat([cosines(anchor, positive) / temperature, to_negatives], dim=1)
+    return functional.cross_entropy(logits, _own(anchor))
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    return functional.normalize(vectors.float(), dim=-1, eps=1e-8)
+
+
+def _own(vectors: Tensor) -> Tensor:
+    """Row i belongs to row i."""
+    return torch.arange(len(vectors), device=vectors.device)

@@ -1,0 +1,200 @@
+"""Golden values are worked out by hand in the comments or by the slow loops below, in float64."""
+
+import math
+
+import pytest
+import torch
+
+from explorer import losses
+
+C = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+H = torch.tensor([[1.0, 1.0], [-1.0, 1.0]])
+VIEWS = torch.tensor([[[1.0, 1.0], [1.0, 0.0]], [[-1.0, 1.0], [0.0, 1.0]]])
+HARD = torch.tensor([[1.0, -1.0], [0.0, 1.0]])
+C3 = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+H3 = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]])
+
+
+def cosine(one, other):
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return dot / math.sqrt(sum(a * a for a in one) * sum(b * b for b in other))
+
+
+def term(positive, negatives, temperature):
+    """-log of the share of the positive, by exponentials as the papers write them."""
+    share = math.exp(positive / temperature)
+    return -math.log(share / (share + sum(math.exp(negative / temperature) for negative in negatives)))
+
+
+def slow_nt_xent(c, h, t):
+    x = c + h
+    partner = [(m + len(c)) % len(x) for m in range(len(x))]
+    terms = [
+        term(cosine(x[m], x[partner[m]]), [cosine(x[m], x[n]) for n in range(len(x)) if n not in (m, partner[m])], t)
+        for m in range(len(x))
+    ]
+    return sum(terms) / len(terms)
+
+
+def slow_1(c, h, t):
+    rows = range(len(c))
+    terms = [
+        term(cosine(c[i], h[i]), [cosine(c[i], other[j]) for other in (c, h) for j in rows if j != i], t) for i in rows
+    ]
+    return sum(terms) / len(terms)
+
+
+def slow_2(c, h, t):
+    rows = range(len(c))
+    return sum(term(cosine(c[i], h[i]), [cosine(c[i], h[j]) for j in rows if j != i], t) for i in rows) / len(c)
+
+
+def slow_3(c, views, t):
+    rows = range(len(c))
+    terms = [
+        term(cosine(c[i], own), [cosine(c[i], view) for m in rows if m != i for view in views[m]], t)
+        for i in rows
+        for own in views[i]
+    ]
+    return sum(terms) / len(terms)
+
+
+def slow_hard(c, h, hard, t, weight):
+    rows = range(len(c))
+    terms = []
+    for i in rows:
+        negatives = [cosine(c[i], h[j]) for j in rows if j != i]
+        negatives += [cosine(c[i], hard[j]) + weight * t * (i == j) for j in rows]
+        terms.append(term(cosine(c[i], h[i]), negatives, t))
+    return sum(terms) / len(terms)
+
+
+@pytest.mark.parametrize(
+    ("loss", "golden"),
+    [
+        # with r = cos 45°: terms ln(1 + e^-r + e^-2r) and ln(2 + e^-r), each twice
+        (losses.nt_xent(C, H, 1.0), 0.732602),
+        (losses.nt_xent(C, H, 0.05), 0.346574),
+        (losses.self_guided_1(C, H, 1.0), 0.732602),
+        (losses.self_guided_2(C, H, 1.0), 0.455384),
+        (losses.self_guided_3(C, VIEWS, 1.0), 0.662890),  # 1.087319 with one's own other views as negatives
+        (losses.self_guided_3(C, VIEWS, 0.05), 0.174000),
+        (losses.self_guided_3(C, VIEWS, 0.01), 0.173287),
+        (losses.self_guided_2(C3, H3, 1.0), 0.933072),  # 0.550649 with one negative lost
+        (losses.self_guided_1(C3, H3, 1.0), 1.441113),
+        (losses.info_nce(C, H, 1.0), 0.455384),
+        (losses.info_nce(C, H, 0.05), 0.346574),
+        (losses.info_nce_hard(C, H, HARD, 1.0, 0.0), 1.141441),
+        (losses.info_nce_hard(C, H, HARD, 1.0, 1.0), 1.633278),
+        (losses.info_nce_hard(C, H, HARD, 0.05, 0.0), 3.278355),
+        (losses.info_nce_hard(C, H, HARD, 0.05, 1.0), 4.086613),
+    ],
+)
+def test_the_golden_values(loss, golden):
+    assert loss.item() == pytest.approx(golden, abs=2e-6)
+
+
+@pytest.fixture
+def batch():
+    chance = torch.Generator().manual_seed(0)
+    c, h, hard = torch.randn(3, 5, 7, generator=chance)
+    return c, h, hard, torch.randn(5, 4, 7, generator=chance)
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.5, 1.0])
+def test_every_formula_is_the_slow_one(batch, temperature):
+    c, h, hard, views = batch
+    slow = [each.double().tolist() for each in batch]
+    pairs = [
+        (losses.nt_xent(c, h, temperature), slow_nt_xent(slow[0], slow[1], temperature)),
+        (losses.self_guided_1(c, h, temperature), slow_1(slow[0], slow[1], temperature)),
+        (losses.self_guided_2(c, h, temperature), slow_2(slow[0], slow[1], temperature)),
+        (losses.self_guided_3(c, views, temperature), slow_3(slow[0], slow[3], temperature)),
+        (losses.info_nce(c, h, temperature), slow_2(slow[0], slow[1], temperature)),
+    ]
+    for weight in (0.0, 1.0, -2.0):
+        fast = losses.info_nce_hard(c, h, hard, temperature, weight)
+        pairs.append((fast, slow_hard(slow[0], slow[1], slow[2], temperature, weight)))
+    for fast, exact in pairs:
+        assert fast.item() == pytest.approx(exact, rel=1e-4)
+
+
+FORMULAS = [
+    lambda c, h, t: losses.nt_xent(c, h, t),
+    lambda c, h, t: losses.self_guided_1(c, h, t),
+    lambda c, h, t: losses.self_guided_2(c, h, t),
+    lambda c, h, t: losses.self_guided_3(c, torch.stack([h, h.flip(1)], dim=1), t),
+    lambda c, h, t: losses.info_nce_hard(c, h, h.flip(0), t, 0.0),
+]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_the_length_of_a_vector_does_not_matter(batch, formula):
+    c, h, *_ = batch
+    assert formula(c * 3.7, h * 0.2, 0.1).item() == pytest.approx(formula(c, h, 0.1).item(), abs=1e-5)
+
+
+@pytest.mark.parametrize("formula", FORMULAS[:-1])  # the hard negatives of the last are other rows of the batch
+def test_the_order_of_the_batch_does_not_matter(batch, formula):
+    c, h, *_ = batch
+    order = torch.tensor([3, 0, 4, 1, 2])
+    assert formula(c[order], h[order], 0.1).item() == pytest.approx(formula(c, h, 0.1).item(), abs=1e-5)
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_all_is_finite_at_a_temperature_of_a_thousandth(formula, dtype):
+    c = torch.tensor([[1.0, 0.0], [1.0, 0.001]], dtype=dtype, requires_grad=True)
+    h = torch.tensor([[-1.0, 0.0], [1.0, 0.0]], dtype=dtype, requires_grad=True)
+    with torch.autocast("cpu", dtype=dtype, enabled=dtype != torch.float32):
+        loss = formula(c, h, 0.001)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    assert torch.isfinite(loss)
+    assert torch.isfinite(c.grad).all()
+    assert torch.isfinite(h.grad).all()
+
+
+def test_opt2_is_exact_where_exponentials_overflow():
+    c, h = torch.tensor([[1.0, 0.0], [1.0, 0.001]]), torch.tensor([[-1.0, 0.0], [1.0, 0.0]])
+    assert losses.self_guided_2(c, h, 0.001).item() == pytest.approx(1000.0)  # terms 2000 and 0
+
+
+def test_vectors_that_are_all_alike_leave_the_number_of_candidates():
+    alike = torch.ones(4, 3)
+    views = torch.ones(4, 5, 3)
+    for temperature in (0.01, 1.0):
+        assert losses.nt_xent(alike, alike, temperature).item() == pytest.approx(math.log(7), abs=1e-4)
+        assert losses.self_guided_1(alike, alike, temperature).item() == pytest.approx(math.log(7), abs=1e-4)
+        assert losses.self_guided_2(alike, alike, temperature).item() == pytest.approx(math.log(4), abs=1e-4)
+        assert losses.self_guided_3(alike, views, temperature).item() == pytest.approx(math.log(16), abs=1e-4)
+
+
+def test_how_the_formulas_are_related(batch):
+    c, h, hard, views = batch
+    assert losses.nt_xent(c, h, 0.1).item() == pytest.approx(losses.nt_xent(h, c, 0.1).item(), abs=1e-5)
+    both = (losses.self_guided_1(c, h, 0.1) + losses.self_guided_1(h, c, 0.1)) / 2
+    assert losses.nt_xent(c, h, 0.1).item() == pytest.approx(both.item(), abs=1e-5)
+    assert losses.self_guided_1(c, h, 0.1) > losses.self_guided_2(c, h, 0.1)
+    one_view = losses.self_guided_3(c, h[:, None], 0.1)
+    assert one_view.item() == pytest.approx(losses.self_guided_2(c, h, 0.1).item(), abs=1e-5)
+    shuffled = losses.self_guided_3(c, views[:, [2, 0, 3, 1]], 0.1)
+    assert shuffled.item() == pytest.approx(losses.self_guided_3(c, views, 0.1).item(), abs=1e-5)
+    assert losses.info_nce_hard(c, h, hard, 0.1, 0.0) > losses.info_nce(c, h, 0.1)
+
+
+def test_gradients_are_those_of_small_steps(batch):
+    c, h, hard, views = (each[:3].double() for each in batch)
+    # float32 inside: small steps are only good to some digits
+    for formula in (
+        lambda x: losses.nt_xent(x, h, 0.5),
+        lambda x: losses.self_guided_1(x, h, 0.5),
+        lambda x: losses.self_guided_3(x, views, 0.5),
+        lambda x: losses.info_nce_hard(x, h, hard, 0.5, 1.0),
+    ):
+        x = c.clone().requires_grad_()
+        formula(x).backward()
+        step = torch.zeros_like(c)
+        step[1, 2] = 1e-2
+        slope = (formula(c + step) - formula(c - step)).item() / 2e-2
+        assert x.grad[1, 2].item() == pytest.approx(slope, abs=1e-3)
