@@ -112,7 +112,7 @@ def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
     from explorer.errors import BadChoice
 
     columns = dict(_role_and_name(column) for column in options.column)
-    if Path(options.sts).is_file() or Path(options.sts).suffix:
+    if Path(options.sts).is_file() or (Path(options.sts).suffix and options.sts not in sets.names()):
         pairs, report = text.read_graded_pairs(Path(options.sts), columns)
         print(report, file=sys.stderr)
         return pairs

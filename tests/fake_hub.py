@@ -1,4 +1,4 @@
-"""What would huggingface.co answer? A server on this machine that has a few models, for tests of downloading."""
+"""What would huggingface.co answer? A server on this machine with a few models and sets, for tests of downloading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+# a set differs from a model in the prefix alone
+_ASKED = r"(?:/api/models|/api/datasets|/datasets)?/([\w.-]+/[\w.-]+)(?:/(revision|tree|resolve)/([^/]+)/?(.*))?"
 _REFUSALS = {  # name on the hub → how the real one refuses it: status, X-Error-Code
     "org/absent": (404, "RepoNotFound"),
     "org/gated": (403, "GatedRepo"),
@@ -20,6 +24,15 @@ _REFUSALS = {  # name on the hub → how the real one refuses it: status, X-Erro
     "org/busy": (503, ""),
     "org/eager": (429, ""),
 }
+
+
+def connect(address: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the hub at this address, and keep what it gives there; the library read its settings when it was imported."""
+    constants = "huggingface_hub.constants."
+    monkeypatch.setattr(constants + "ENDPOINT", address)
+    monkeypatch.setattr(constants + "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(constants + "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants + "HF_HUB_CACHE", str(cache))
 
 
 @contextmanager
@@ -35,7 +48,7 @@ def serving(models: dict[str, Path], pause: float = 0.0) -> Iterator[str]:
 
         def do_GET(self) -> None:
             path = self.path.split("?")[0]
-            asked = re.fullmatch(r"(?:/api/models)?/([\w.-]+/[\w.-]+)(?:/(revision|tree|resolve)/([^/]+)/?(.*))?", path)
+            asked = re.fullmatch(_ASKED, path)
             name, verb, revision, file = asked.groups() if asked else ("", None, None, None)
             if name in _REFUSALS:
                 return self.answer(b"", *_REFUSALS[name])

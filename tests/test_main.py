@@ -5,11 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from explorer.__main__ import main
+from explorer.data import own
 from explorer.encoding.readings import parse
 from tests.live import ROOT
 
@@ -58,6 +60,14 @@ def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
     assert code == 0
     assert "3 of 3 rows kept" in err
     assert "of 3 pairs" in out
+
+
+def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(capsys, few_pairs):
+    name = own.keep(replace(few_pairs, name="mine.csv"))
+    code, out, _ = score("all-MiniLM-L6-v2", "--sts", name, capsys=capsys)
+    own.forget(name)
+    assert code == 0
+    assert "on mine.csv: Spearman × 100 of 5 pairs" in out
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def find(source: str, online: bool = False) -> Found:
     """A model on this disk: the bundled one, a folder, or one of the hub: `name`, `name@revision` or a link to it.
 
     The network is asked only where `online` says so and this disk does not have it: without a connection, asking
-    takes half a minute.
+    can take half a minute.
     """
     if online:
         return finish(fetch(source))

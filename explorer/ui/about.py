@@ -12,9 +12,9 @@ from explorer.ui.panels import Shown
 def encoder(shown: Shown) -> None:
     """The encoder of the sidebar, in a line."""
     scores, best = shown.scores, shown.scores.best()
-    told = f"**{notices.plain(shown.found.name)}** has {scores.last} layers and reads {scores.max_length} tokens. "
+    told = f"**{notices.plain(shown.found.name)}** has {scores.last} layers and reads {scores.max_length} tokens."
     if scores.own_title:
-        told += f"Its own reading: {notices.plain(scores.own_title)}."
+        told += f" Its own reading: {notices.plain(scores.own_title)}."
     if best is not None:
         told += (
             f" On **{notices.plain(shown.pairs.name)}** the {best.title} agrees best with people: "

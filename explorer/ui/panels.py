@@ -45,12 +45,14 @@ def shown(choice: Choice) -> Shown | None:
 
 
 def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | None:
+    # the folder too: what is wrong with one folder is not to be told of another that holds the same
+    key = f"{found.folder} {shelf_key(found, pairs, choice.settings)}"
     scores = cached.kept_scores(found, pairs, choice.settings)
     if scores is not None:
+        work.forget(key)  # its job holds the scores and the pairs a second time
         return scores
-    # the folder too: what is wrong with one folder is not to be told of another that holds the same
     job = work.follow(
-        f"{found.folder} {shelf_key(found, pairs, choice.settings)}",
+        key,
         f"{found.name} on {pairs.name}",
         lambda: measure(found, pairs, choice.settings, load=cached.encoder),
     )

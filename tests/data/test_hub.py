@@ -9,15 +9,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 
-from explorer.data import hub
+from explorer.data import hub, sts
 from explorer.data.hub import hub_table
 from explorer.errors import UnreadableFile
+from tests import fake_hub
 
 ROWS = [{"sentence1": f"One {at}.", "sentence2": f"Two {at}.", "score": float(at)} for at in range(3)]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -159,18 +159,28 @@ def test_a_portal_that_answers_in_place_of_the_hub_is_out_of_reach(
     assert asked == ["/api/datasets/org/set"]
 
 
-def test_only_the_files_wanted_are_fetched(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
+def test_a_set_is_fetched_from_the_hub_once_and_only_the_file_that_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [{"sentence1": f"One {at}.", "sentence2": f"Two {at}.", "score": at % 6} for at in range(250)]
+    lines = gzip.compress("\n".join(map(json.dumps, pairs)).encode())
+    served, cache = tmp_path / "served", tmp_path / "cache"
+    for name in ("en-en", "ar-ar"):
+        _put_file(served / "data" / "test" / f"{name}.jsonl.gz", lines)
+    with fake_hub.serving({"mteb/sts17-crosslingual-sts": served}) as address:
+        fake_hub.connect(address, cache, monkeypatch)
+        assert len(sts.load("STS17", folder=tmp_path, online=True)) == 250
+    assert [path.name for path in cache.rglob("*.gz")] == ["en-en.jsonl.gz"]
+    # the hub is gone, and is not asked again
+    assert sts.load("STS17", folder=tmp_path).gold[7] == 1.0
 
-    def fetch(hub_id: str, **options: Any) -> str:
-        if options["local_files_only"]:
-            raise FileNotFoundError
-        asked.append(options)
-        _put(cache, "data/test-0.parquet", _parquet())
-        return str(cache / "datasets--org--set" / "snapshots" / COMMIT)
 
-    monkeypatch.setattr(huggingface_hub.HfApi, "dataset_info", lambda *_, **__: None)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
-    assert hub_table("org/set", ("test",), online=True) is not None
-    assert len(asked) == 1
-    assert all("test" in pattern for pattern in asked[0]["allow_patterns"])
+def test_a_set_the_hub_does_not_have_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with fake_hub.serving({}) as address:
+        fake_hub.connect(address, tmp_path, monkeypatch)
+        assert hub_table("org/other", ("test",), online=True) is None
+
+
+def _put_file(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

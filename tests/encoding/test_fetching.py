@@ -23,16 +23,10 @@ def heavy(bert) -> Path:
 
 @pytest.fixture
 def connect(tmp_path, monkeypatch):
-    """Ask this hub and keep what it gives in an empty cache; the library read its settings when it was imported."""
+    """Ask this hub and keep what it gives in an empty cache."""
 
     def change(address: str) -> Path:
-        constants = "huggingface_hub.constants."
-        monkeypatch.setattr(constants + "ENDPOINT", address)
-        monkeypatch.setattr(
-            constants + "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}"
-        )
-        monkeypatch.setattr(constants + "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants + "HF_HUB_CACHE", str(tmp_path / "hub"))
+        fake_hub.connect(address, tmp_path / "hub", monkeypatch)
         return tmp_path / "hub"
 
     return change
