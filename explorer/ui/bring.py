@@ -76,7 +76,7 @@ def _columns(table: Table) -> Mapping:
 
 def _report(pairs: GradedPairs, report: Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
-    cards = st.container(horizontal=True)
+    cards = st.container(horizontal=True, gap="large")
     notices.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
     notices.number(cards, "Scores", f"{low:g} to {high:g}")
     notices.number(cards, "Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}")
