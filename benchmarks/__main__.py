@@ -7,7 +7,7 @@ import importlib
 import os
 import tempfile
 
-QUICK = ("grid", "start")
+QUICK = ("grid", "step", "start")
 SLOW = ("memory",)
 
 

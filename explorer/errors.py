@@ -18,6 +18,12 @@ StrataError
 │   ├── BadScores             scores that are no numbers, or are all the same
 │   ├── TooFewRows            too little is left to measure with
 │   └── SetNotFound           no such STS set, or it is neither on this disk nor within reach
+├── RunError                  a training run cannot start, or cannot go on
+│   ├── RunNotFound           no run of that name
+│   ├── RunBusy               somebody is at it already
+│   ├── CannotResume          the recipe or the data is no longer what it was
+│   ├── RunTooLarge           it would not fit in memory, or on the disk
+│   └── Diverged              the loss is no longer a number
 ├── NotWritable               a file cannot be kept on this disk
 └── BadChoice                 a setting outside what is allowed
 """
@@ -93,6 +99,30 @@ class TooFewRows(DataError):
 
 class SetNotFound(DataError):
     """No such STS set, or it is neither on this disk nor within reach."""
+
+
+class RunError(StrataError):
+    """A training run cannot start, or cannot go on."""
+
+
+class RunNotFound(RunError):
+    """No run of that name."""
+
+
+class RunBusy(RunError):
+    """Somebody is at it already."""
+
+
+class CannotResume(RunError):
+    """The recipe or the data is no longer what it was."""
+
+
+class RunTooLarge(RunError):
+    """The run would not fit in memory, or on the disk."""
+
+
+class Diverged(RunError):
+    """The loss is no longer a number."""
 
 
 class NotWritable(StrataError):

@@ -10,6 +10,8 @@ from typing import IO
 
 from explorer.errors import NotWritable
 
+_ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
+
 
 def cache_folder() -> Path:
     """Scores and files brought by the user: STRATA_CACHE, or `strata` in the user's cache folder."""
@@ -20,7 +22,13 @@ def cache_folder() -> Path:
     return Path(caches).expanduser() / "strata"
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+def runs_folder() -> Path:
+    """Training runs, a folder each: STRATA_RUNS, or `checkpoints` beside the program."""
+    chosen = os.environ.get("STRATA_RUNS")
+    return Path(chosen).expanduser() if chosen else Path(__file__).parent.parent / "checkpoints"
+
+
+def write_whole(path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM) -> None:
     """Write a file whole or not at all: into a temporary neighbour, then a rename."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +41,4 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise NotWritable(
-            f"{path.parent} cannot be written to: {error.strerror or error}. Make room there, or set STRATA_CACHE to a "
-            "folder that can be written to."
-        ) from error
+        raise NotWritable(f"{path.parent} cannot be written to: {error.strerror or error}. {next_step}") from error

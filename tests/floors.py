@@ -13,10 +13,18 @@ PROGRAM = ("app.py", "pages", "explorer")
 FLOORS = {
     6: ("app", "pages"),
     5: ("explorer.ui",),
-    4: ("explorer.training", "explorer.studies", "explorer.__main__"),
+    4: ("explorer.training", "explorer.studies", "explorer.commands", "explorer.__main__"),
     3: ("explorer.methods", "explorer.measuring", "explorer.drawing"),
     2: ("explorer.encoding",),
-    1: ("explorer.data", "explorer.losses", "explorer.errors", "explorer.places", "explorer.progress"),
+    1: (
+        "explorer.data",
+        "explorer.losses",
+        "explorer.gathering",
+        "explorer.knobs",
+        "explorer.errors",
+        "explorer.places",
+        "explorer.progress",
+    ),
     0: ("explorer",),
 }
 APART = {("explorer.methods", "explorer.measuring")}  # on one floor, yet no method looks at its own marks
@@ -30,8 +38,8 @@ HOMES = {  # a library, and the only places that import it
 SLOWEST = {"torch", "transformers", "umap", "faiss", "sentence_transformers", "datasets", "nltk", "sklearn"}
 SLOW = SLOWEST | {"pandas", "scipy", "plotly", "accelerate"}
 # what the first page waits for, and where torch is at home: the one must not load the other
-FIRST_SEEN = ("app", "pages", "explorer.ui", "explorer.data", "explorer.__main__")
-TENSORS = ("explorer.losses", "explorer.encoding", "explorer.methods", "explorer.training")
+FIRST_SEEN = ("app", "pages", "explorer.ui", "explorer.data", "explorer.commands", "explorer.__main__")
+TENSORS = ("explorer.losses", "explorer.gathering", "explorer.encoding", "explorer.methods", "explorer.training")
 
 LONGEST = 300
 NO_NOUN = {"utils", "util", "common", "helpers", "helper", "base", "core", "misc"}

@@ -158,6 +158,42 @@ def test_all_is_finite_at_a_temperature_of_a_thousandth(formula, dtype):
 def test_opt2_is_exact_where_exponentials_overflow():
     c, h = torch.tensor([[1.0, 0.0], [1.0, 0.001]]), torch.tensor([[-1.0, 0.0], [1.0, 0.0]])
     assert losses.self_guided_2(c, h, 0.001).item() == pytest.approx(1000.0)  # terms 2000 and 0
+    with pytest.raises(OverflowError, match="math range error"):
+        math.exp(cosine(c[0].tolist(), h[1].tolist()) / 0.001)
+
+
+def test_opt1_is_above_opt2_by_the_other_tuned_sentences(batch):
+    c, h, *_ = (each.double().tolist() for each in batch)
+    t, rows, apart = 0.1, range(5), []
+    for i in rows:
+        among_tuned = sum(math.exp(cosine(c[i], c[j]) / t) for j in rows if j != i)
+        to_guides = sum(math.exp(cosine(c[i], h[j]) / t) for j in rows)
+        apart.append(math.log(1 + among_tuned / to_guides))
+    difference = losses.self_guided_1(*batch[:2], t) - losses.self_guided_2(*batch[:2], t)
+    assert difference.item() == pytest.approx(sum(apart) / 5, rel=1e-4)
+
+
+def test_rows_of_triplets_may_come_in_any_order_as_long_as_they_stay_whole(batch):
+    c, h, hard, _ = batch
+    order = torch.tensor([3, 0, 4, 1, 2])
+    for weight in (0.0, 1.0):
+        expected = losses.info_nce_hard(c, h, hard, 0.1, weight).item()
+        whole = losses.info_nce_hard(c[order], h[order], hard[order], 0.1, weight).item()
+        assert whole == pytest.approx(expected, abs=1e-5)
+    torn = losses.info_nce_hard(c, h, hard[order], 0.1, 1.0).item()
+    assert abs(torn - expected) > 1e-3, "with a weight it matters whose hard negative it is"
+
+
+def test_a_weight_far_below_0_takes_away_ones_own_hard_negative_and_no_other(batch):
+    c, h, hard, _ = batch
+    slow_c, slow_h, slow_hard = (each.double().tolist() for each in (c, h, hard))
+    rows, terms = range(5), []
+    for i in rows:
+        others = [cosine(slow_c[i], side[j]) for side in (slow_h, slow_hard) for j in rows if j != i]
+        terms.append(term(cosine(slow_c[i], slow_h[i]), others, 0.1))
+    found = losses.info_nce_hard(c, h, hard, 0.1, -1e4).item()
+    assert found == pytest.approx(sum(terms) / 5, rel=1e-4)
+    assert found > losses.info_nce(c, h, 0.1).item()
 
 
 def test_vectors_that_are_all_alike_leave_the_number_of_candidates():

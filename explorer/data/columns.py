@@ -38,7 +38,11 @@ SCORE_NAMES = (
 )
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
 SENTENCE_NAMES = ("text", "sentence", "sentences")
-RECOGNISED = {*NEGATIVE_NAMES, *SCORE_NAMES, *PART_NAMES, *SENTENCE_NAMES}.union(*PAIR_NAMES)
+ORIGINAL_NAMES = (*SENTENCE_NAMES, "original")
+TRANSLATED_NAMES = ("backtranslation", "backtranslated", "translated", "paraphrase")
+RECOGNISED = {
+    *(*NEGATIVE_NAMES, *SCORE_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES),
+}.union(*PAIR_NAMES)
 
 ID_ENDINGS = ("id", "idx", "index", "year")  # of names whose numbers count or date rows, and grade nothing
 SAMPLE = 1000  # rows whose content is looked at
@@ -48,24 +52,27 @@ WORDY = 1 / 3  # of the wordiest column's words; below, a column holds categorie
 def guess(table: Table, kind: Kind | None = None) -> Mapping:
     """The likeliest mapping, or the likeliest one of a kind; a role that nothing fits stays empty.
 
-    Known names decide. Where there are none, order does, by SimCSE's rule: one column of text is sentences,
-    two are pairs, three are triplets; two with a column of numbers are graded pairs.
+    Known names decide; by nothing else are two columns told to be sentences and their back-translations. Where there
+    are none, order does, by SimCSE's rule: one column of text is sentences, two are pairs, three are triplets; two
+    with a column of numbers are graded pairs.
     """
-    pair = _named_pair(table)
+    pair, back = _named_pair(table), _named_back(table)
     texts = _text_columns(table)
-    if not (pair or texts):
+    if not (pair or back or texts):
         raise WrongColumns(f"{table.name} has no column of sentences. {table.inventory()} Add one.")
-    lead = pair or tuple(texts)
+    lead = pair or back or tuple(texts)
     first, second, third = (lead[at] if at < len(lead) else None for at in range(3))
     negative = _named(table, NEGATIVE_NAMES) or third
     sentence = _named(table, SENTENCE_NAMES)
-    score = _score_column(table, besides={*(pair or ()), *texts})
+    original = (back or (sentence or first,))[0]
+    score = _score_column(table, besides={*lead, *texts})
     if kind is None:
-        kind = _kind(len(texts), pair=bool(pair), sentence=bool(sentence), score=bool(score), negative=bool(negative))
+        alone = not (pair or back) and bool(sentence or len(texts) == 1)
+        kind = _kind(alone=alone, back=bool(back and not pair), score=bool(score), negative=bool(negative))
     return Mapping.of(
         kind,
         {
-            "sentence": sentence or first,
+            "sentence": original,
             "first": first,
             "second": second,
             "score": score,
@@ -73,21 +80,29 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
             "anchor": first,
             "positive": second,
             "negative": negative,
+            "translated": back[1] if back else next((column for column in lead if column != original), None),
         },
     )
 
 
-def _kind(texts: int, *, pair: bool, sentence: bool, score: bool, negative: bool) -> Kind:
-    if not pair and (sentence or texts == 1):
+def _kind(*, alone: bool, back: bool, score: bool, negative: bool) -> Kind:
+    if alone:
         return "sentences"
     if negative:
         return "triplets"
+    if back:
+        return "back-translations"
     return "graded pairs" if score else "pairs"
 
 
 def _named_pair(table: Table) -> tuple[str, str] | None:
     found = {_plain(column): column for column in table.columns}
     return next(((found[one], found[two]) for one, two in PAIR_NAMES if one in found and two in found), None)
+
+
+def _named_back(table: Table) -> tuple[str, str] | None:
+    original, translated = _named(table, ORIGINAL_NAMES), _named(table, TRANSLATED_NAMES)
+    return (original, translated) if original and translated else None
 
 
 def _named(table: Table, names: Iterable[str]) -> str | None:

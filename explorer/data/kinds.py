@@ -1,4 +1,4 @@
-"""The kinds of text Strata works on: sentences, pairs, triplets, graded pairs; frozen, each with a digest."""
+"""The kinds of text Strata works on, from plain sentences to graded pairs; frozen, each with a digest."""
 
 from __future__ import annotations
 
@@ -67,6 +67,23 @@ class Triplets:
 
     def __len__(self) -> int:
         return len(self.anchors)
+
+
+@dataclass(frozen=True)
+class BackTranslations:
+    """A sentence a row, and what became of it on its way to another language and back."""
+
+    name: str
+    sentences: tuple[str, ...]
+    translated: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """What the sentences and their translations are, whatever they are called."""
+        return digest_of(("back-translations", *self.sentences, *self.translated))
+
+    def __len__(self) -> int:
+        return len(self.sentences)
 
 
 @dataclass(frozen=True)

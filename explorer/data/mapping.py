@@ -9,7 +9,7 @@ from typing import Literal
 from explorer.data.table import Table
 from explorer.errors import WrongColumns
 
-Kind = Literal["sentences", "pairs", "graded pairs", "triplets"]
+Kind = Literal["sentences", "pairs", "graded pairs", "triplets", "back-translations"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ ROLES: dict[Kind, tuple[Role, ...]] = {
         Role("anchor", "Anchor", "A sentence."),
         Role("positive", "Positive", "A sentence that means the same."),
         Role("negative", "Negative", "A sentence that contradicts it, or means something else."),
+    ),
+    "back-translations": (
+        Role("sentence", "Sentence", "A sentence."),
+        Role("translated", "Back-translation", "The same sentence, translated to another language and back."),
     ),
 }
 

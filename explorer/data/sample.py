@@ -12,6 +12,7 @@ from explorer.data.kinds import GradedPairs, Sentences, Triplets
 
 FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # as it stands in the menu
+DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 
 
 @cache
@@ -19,6 +20,18 @@ def pairs() -> GradedPairs:
     """Graded pairs from six domains, 0 (unrelated) to 5 (the same); each pair's part is its domain."""
     table = read_file(FOLDER / "pairs.tsv")
     return text.graded_pairs(table, guess(table, "graded pairs"), PAIRS)[0]
+
+
+@cache
+def dev() -> GradedPairs:
+    """One half of the pairs: to choose on, what `test` is not asked about."""
+    return _half(DEV, (0, 3))
+
+
+@cache
+def test() -> GradedPairs:
+    """The other half, to report on what was chosen on `dev`."""
+    return _half(TEST, (1, 2))
 
 
 @cache
@@ -40,3 +53,15 @@ def triplets() -> Triplets:
     """A sentence, a paraphrase and a contradiction a row, to train on as on NLI data."""
     table = read_file(FOLDER / "triplets.tsv")
     return text.triplets(table, guess(table, "triplets"), "Sample triplets")[0]
+
+
+def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:
+    """Of each domain's pairs, from unlike to alike, two in four; in file order.
+
+    The first and the last of four, or those between: taking every second would give one half the lower scores.
+    """
+    whole = pairs()
+    ordered = sorted(range(len(whole)), key=lambda row: (whole.parts[row], whole.gold[row]))
+    rows = sorted(row for place, row in enumerate(ordered) if place % 4 in quarters)
+    first, second, parts = (tuple(column[row] for row in rows) for column in (whole.first, whole.second, whole.parts))
+    return GradedPairs(name, first, second, tuple(whole.gold[row] for row in rows), parts)

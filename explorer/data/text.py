@@ -10,7 +10,7 @@ from typing import TypeVar
 from explorer.data.columns import guess
 from explorer.data.files import read_file
 from explorer.data.grades import check_spread, grades
-from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets
+from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets
 from explorer.data.mapping import Kind, Mapping
 from explorer.data.reports import Report, dropped_rows, report_on
 from explorer.data.table import Table
@@ -23,6 +23,7 @@ MINIMUM: dict[Kind, int] = {
     "pairs": 2,  # a contrast needs another pair to be unlike
     "graded pairs": 3,  # two points always agree or disagree perfectly
     "triplets": 1,
+    "back-translations": 2,  # as for pairs
 }
 
 Cell = TypeVar("Cell")
@@ -52,6 +53,12 @@ def triplets(table: Table, mapping: Mapping, name: str = "") -> tuple[Triplets, 
         table, mapping, "triplets", ("anchor", "positive", "negative")
     )
     return Triplets(name or table.name, anchors, positives, negatives), report
+
+
+def back_translations(table: Table, mapping: Mapping, name: str = "") -> tuple[BackTranslations, Report]:
+    """A sentence and its back-translation a row; one that came back as it went stays."""
+    (originals, translated), report = _whole_rows(table, mapping, "back-translations", ("sentence", "translated"))
+    return BackTranslations(name or table.name, originals, translated), report
 
 
 def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[GradedPairs, Report]:

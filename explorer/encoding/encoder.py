@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,9 +37,12 @@ ON_GPU = Budget(tokens=32768, states=2**30, views=256 * 2**20)
 
 @dataclass(frozen=True)
 class States:
-    """Every layer's token states; `hidden` is (layer, sentence, token, width), `mask` is (sentence, token)."""
+    """Every layer's token states; `hidden` is (layer, sentence, token, width), `mask` is (sentence, token).
 
-    hidden: Tensor
+    In training the layers are a tuple: to stack them would be to copy them.
+    """
+
+    hidden: Tensor | tuple[Tensor, ...]
     mask: Tensor
 
 
@@ -123,7 +127,7 @@ class Encoder:
 
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
         """Every layer of sentences that are read together, as one batch."""
-        ids, mask = self._padded(self.tokens(sentences, max_length).ids)
+        ids, mask = self.padded(self.tokens(sentences, max_length).ids)
         with torch.inference_mode():
             return States(hidden=torch.stack(self._hidden(ids, mask)), mask=mask)
 
@@ -141,7 +145,7 @@ class Encoder:
 
     @torch.inference_mode()
     def _view(self, ids: list[list[int]], positions: list[int]) -> Views:
-        padded, mask = self._padded(ids)
+        padded, mask = self.padded(ids)
         real = None if len({len(numbers) for numbers in ids}) == 1 else mask
         hidden = self._hidden(padded, real)
         grid = torch.empty(len(self.rows), len(GRID_POOLINGS), len(ids), self.width, device=self.device)
@@ -172,14 +176,21 @@ class Encoder:
         # a sentence without a single token (an empty one, in a model without [CLS]) is read as its padding
         return [numbers or [self._padding()] for numbers in ids]
 
-    def _padded(self, ids: list[list[int]]) -> tuple[Tensor, Tensor]:
+    def padded(self, ids: Sequence[list[int]], device: str | torch.device | None = None) -> tuple[Tensor, Tensor]:
         """Ids (sentence, token), padded on the right, and the mask of what is real."""
         longest = max(map(len, ids))
         blank = self._padding()
         padded = torch.tensor([numbers + [blank] * (longest - len(numbers)) for numbers in ids])
         lengths = torch.tensor([len(numbers) for numbers in ids])
         mask = torch.arange(longest)[None, :] < lengths[:, None]
-        return padded.to(self.device), mask.to(self.device)
+        return padded.to(device or self.device), mask.to(device or self.device)
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """A copy of the tokenizer that reads as it does here: up to the encoder's limit, padded on the right."""
+        with self._tokenizer_lock:
+            own = copy.deepcopy(self._tokenizer)
+        own.model_max_length, own.padding_side = self.max_length, "right"
+        return own
 
     def _padding(self) -> int:
         number: int = self._tokenizer.pad_token_id  # loading has seen to it that there is one

@@ -29,6 +29,7 @@ VOCABULARIES = (
     ("sentencepiece.model",),
     ("tekken.json",),
     ("source.spm", "vocab.json"),
+    ("vocab-src.json", "vocab-tgt.json", "merges.txt"),  # FSMT, which translates
     ("vocab.json",),
 )
 SETTINGS = (".json", ".txt", ".model", ".spm")  # and words: all that is small and has a say in a vector

@@ -7,20 +7,26 @@ here only saves reading them again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data import sets
-from explorer.data.files import read_bytes
+from explorer.data import corpora, sets, text
+from explorer.data.corpora import Eats
+from explorer.data.files import read_bytes, read_file
 from explorer.data.kinds import GradedPairs
+from explorer.data.reports import Report
 from explorer.data.table import Table
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
 from explorer.measuring import shelf
 from explorer.measuring.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.scores import LayerScores
+from explorer.ui import method_cards
+from explorer.ui.method_cards import MethodCard
+from explorer.ui.run_numbers import RunNumbers
 
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
@@ -43,6 +49,16 @@ def graded_pairs(name: str) -> GradedPairs:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _graded_pairs(name: str, stamp: Hashable) -> GradedPairs:
     return sets.by_name(name)
+
+
+def graded_file(file: str) -> GradedPairs:
+    """The graded pairs in a file of this disk, its columns guessed."""
+    return _graded_file(file, _stamp(file))
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
+def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
+    return text.read_graded_pairs(file)[0]
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -92,6 +108,60 @@ def _kept(key: str) -> LayerScores:
     if scores is None:
         raise _NotKeptError
     return scores
+
+
+@st.cache_resource(show_spinner="Reading the methods …")
+def methods() -> dict[str, MethodCard]:
+    """Every training method by name; the first look loads torch."""
+    return method_cards.read_all()
+
+
+def serves(source: str, columns: Mapping[str, str]) -> dict[Eats, str]:
+    """For each kind of rows "" if a source of text can give it, else why not."""
+    return _serves(source, tuple(columns.items()), _stamp(source))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
+def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) -> dict[Eats, str]:
+    return corpora.serves(source, dict(columns))
+
+
+def rows(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str]) -> tuple[int, tuple[Report, ...]]:
+    """How many rows of a kind sources of text give, and what became of each one's; the text itself is not kept."""
+    return _rows(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
+def _rows(
+    sources: tuple[str, ...], eats: Eats, columns: tuple[tuple[str, str], ...], stamps: Hashable
+) -> tuple[int, tuple[Report, ...]]:
+    found, reports = corpora.corpus(sources, eats, dict(columns))
+    return len(found), reports
+
+
+def columns_of(file: str) -> tuple[str, ...]:
+    """The columns of a file of text."""
+    return _columns_of(file, _stamp(file))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
+def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
+    return read_file(file).columns
+
+
+def _stamp(source: str) -> Hashable:
+    """What changes when the text behind a source does."""
+    try:
+        about = Path(source).stat()
+    except (OSError, ValueError):
+        return sets.stamp(source)
+    return about.st_size, about.st_mtime_ns
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def numbers(folder: Path) -> RunNumbers:
+    """What a run has measured; it reads on in the file by itself, and anew when there is another one in its place."""
+    return RunNumbers(folder)
 
 
 class _NotKeptError(Exception):

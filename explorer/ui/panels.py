@@ -93,7 +93,7 @@ def _offer(label: str, make: work.Make) -> None:
         notices.progress_of(job)
     elif st.button(notices.plain(label), icon=":material/download:", key=label):
         work.forget(label)
-        work.follow(label, label, make, network=True)
+        work.follow(label, label, make, lane=work.NETWORK)
         st.rerun()
 
 

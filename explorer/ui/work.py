@@ -1,8 +1,9 @@
 """What is being worked on in the background, for every tab of every visitor?
 
 A page asks for work under a key; whoever asks for the same key follows the same job. The thread draws nothing: it
-writes to its job, and pages look there. One worker takes jobs first in, first out, since two at once would only
-halve each other's share of the processor; what waits for the network has a thread of its own beside it.
+writes to its job, and pages look there. A lane has one worker that takes jobs first in, first out, since two at once
+would only halve each other's share of the processor. Measuring does not wait for training, which takes hours; what
+waits for the network has a thread of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from typing import Any
 
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
+from explorer.training import memory
 
 logger = logging.getLogger(__name__)
 
 Make = Callable[[], Work[Any]]
 
+MEASURING, TRAINING, NETWORK = "measuring", "training", "network"
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 
 
@@ -34,7 +37,7 @@ class Job:
     key: str
     title: str
     make: Make
-    network: bool = False
+    lane: str = MEASURING
     state: str = WAITING
     progress: Progress = field(default_factory=lambda: Progress("waiting for its turn", 0, 0))
     result: Any = None
@@ -109,22 +112,20 @@ class Job:
 
 
 _jobs: dict[str, Job] = {}
-_queue: queue.SimpleQueue[Job] = queue.SimpleQueue()
+_queues: dict[str, queue.SimpleQueue[Job]] = {}
 _lock = threading.Lock()
-_worker: threading.Thread | None = None
 
 
-def follow(key: str, title: str, make: Make, *, network: bool = False) -> Job:
+def follow(key: str, title: str, make: Make, *, lane: str = MEASURING) -> Job:
     """The job under a key; it is put in the queue if there is none, or started beside it if it waits for a network."""
     with _lock:
         job = _jobs.get(key)
         if job is None:
-            job = _jobs[key] = Job(key, title, make, network)
-            if network:
+            job = _jobs[key] = Job(key, title, make, lane)
+            if lane == NETWORK:
                 _thread(job._run, f"work: {title}")
             else:
-                _start_worker()
-                _queue.put(job)
+                _queue(lane).put(job)
     return job
 
 
@@ -137,7 +138,7 @@ def in_front(job: Job) -> Job | None:
     """The job that one in the queue waits for."""
     if job.state != WAITING:
         return None
-    return next((other for other in list(_jobs.values()) if other.state == RUNNING and not other.network), None)
+    return next((other for other in list(_jobs.values()) if other.state == RUNNING and other.lane == job.lane), None)
 
 
 def forget(key: str) -> None:
@@ -158,15 +159,19 @@ def stop_all(patience: float = 15.0) -> None:
         job._ended.wait(patience)
 
 
-def _start_worker() -> None:
-    global _worker
-    if _worker is None or not _worker.is_alive():
-        _worker = _thread(_work_off, "worker")
+def _queue(lane: str) -> queue.SimpleQueue[Job]:
+    """The queue of a lane; whoever asks first starts its worker."""
+    if lane not in _queues:
+        waiting = _queues[lane] = queue.SimpleQueue()
+        if lane == TRAINING:
+            memory.one_arena()
+        _thread(lambda: _work_off(waiting), f"worker: {lane}")
+    return _queues[lane]
 
 
-def _work_off() -> None:
+def _work_off(waiting: queue.SimpleQueue[Job]) -> None:
     while True:
-        _queue.get()._run()
+        waiting.get()._run()
 
 
 def _thread(target: Callable[[], None], name: str) -> threading.Thread:

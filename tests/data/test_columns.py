@@ -31,6 +31,11 @@ def _table(*rows: tuple[str, ...], columns: str) -> Table:
         ("anchor positive contradiction", (ONE, TWO, THREE), "triplets"),
         ("sent0 sent1 hard_neg", (ONE, TWO, THREE), "triplets"),
         ("query positive negative_1 negative_2", (ONE, TWO, THREE, THREE), "triplets"),
+        ("sentence back_translation", (ONE, TWO), "back-translations"),
+        ("text backtranslation", (ONE, TWO), "back-translations"),
+        ("original paraphrase bleu", (ONE, TWO, "0.3"), "back-translations"),
+        ("sentence paraphrase contradiction", (ONE, TWO, THREE), "triplets"),
+        ("sentence1 sentence2 paraphrase", (ONE, TWO, THREE), "pairs"),
         ("text", (ONE,), "sentences"),
         ("label text", ("1", ONE), "sentences"),
         ("id sentence source", ("7", ONE, "news"), "sentences"),
@@ -62,6 +67,19 @@ def test_unknown_names_leave_it_to_order_and_content(
 ) -> None:
     mapping = guess(_table(cells, cells, cells, columns=" ".join("abcd"[: len(cells)])))
     assert mapping == Mapping.of(kind, players)
+
+
+@pytest.mark.parametrize(
+    ("columns", "players"),
+    [
+        ("back_translation sentence", {"sentence": "sentence", "translated": "back_translation"}),
+        ("a b", {"sentence": "a", "translated": "b"}),
+        ("a text", {"sentence": "text", "translated": "a"}),
+    ],
+)
+def test_back_translations_are_found_by_name_and_else_by_order(columns: str, players: dict[str, str]) -> None:
+    table = _table((ONE, TWO), columns=columns)
+    assert guess(table, "back-translations") == Mapping.of("back-translations", players)
 
 
 @pytest.mark.parametrize("columns", ["a b pair_id grade", "a b n grade"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets, digest_of
+from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets, digest_of
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
@@ -27,8 +27,9 @@ def test_a_name_does_not_change_a_digest(
 
 
 def test_kinds_of_the_same_texts_have_different_digests() -> None:
-    digests = {Sentences("x", ("a", "b")).digest, Pairs("x", ("a",), ("b",)).digest, digest_of(("a", "b"))}
-    assert len(digests) == 3
+    pairs, back = Pairs("x", ("a",), ("b",)), BackTranslations("x", ("a",), ("b",))
+    digests = {Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}
+    assert len(digests) == 4
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,4 @@ def test_every_kind_counts_its_rows() -> None:
     assert len(PAIRS) == 2
     assert len(Sentences("x", ("a", "b", "c"))) == 3
     assert len(Pairs("x", ("a",), ("b",))) == len(Triplets("x", ("a",), ("b",), ("c",))) == 1
+    assert len(BackTranslations("x", ("a", "b"), ("c", "d"))) == 2

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.files import read_file
+from explorer.data.kinds import GradedPairs
 
 TAGS_AT_LEAST = {"negation": 18, "role swap": 18, "antonym": 18, "number": 18, "paraphrase": 30, "overlap": 30}
 TAGS = {*TAGS_AT_LEAST, "detail", "topic", "same", "unrelated"}
@@ -82,6 +83,28 @@ def test_every_pair_has_a_tag_and_every_tag_is_known() -> None:
 @pytest.mark.parametrize(("tag", "least"), TAGS_AT_LEAST.items())
 def test_every_tag_has_pairs_enough_to_look_at(tag: str, least: int) -> None:
     assert sum(tag in tags for tags in sample.tags()) >= least
+
+
+def _rows(pairs: GradedPairs) -> set[tuple[str, str, float, str]]:
+    return set(zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True))
+
+
+def test_the_halves_share_no_sentence_and_together_are_the_sample() -> None:
+    dev, test = sample.dev(), sample.test()
+    assert len(dev) == len(test) == 120
+    assert _rows(dev) | _rows(test) == _rows(sample.pairs())
+    assert not set(dev.sentences) & set(test.sentences)
+    assert (dev.name, test.name) == (sample.DEV, sample.TEST)
+    assert dev.digest != test.digest
+
+
+def test_either_half_has_every_domain_and_every_band_of_scores() -> None:
+    whole = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in sample.pairs().gold)
+    for half in (sample.dev(), sample.test()):
+        assert sorted(Counter(half.parts).values()) == [20] * 6
+        bands = Counter(BANDS[bisect_right(BANDS, score) - 1] for score in half.gold)
+        assert all(abs(bands[low] - whole[low] / 2) <= 3 for low in BANDS), bands
+    assert abs(sum(sample.dev().gold) - sum(sample.test().gold)) / 120 < 0.02
 
 
 def test_the_sample_has_its_own_name_and_is_read_once() -> None:

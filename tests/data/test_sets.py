@@ -37,6 +37,14 @@ def test_every_name_of_the_menu_leads_to_its_set() -> None:
     assert sets.by_name("STS17 test") == sets.by_name("sts17") == sts.load("STS17")
 
 
+def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
+    dev, test = sets.halves()
+    assert (dev, test) == ("Sample pairs, dev half", "Sample pairs, test half")
+    assert sets.by_name(dev) is sets.by_name("sample dev") is sample.dev()
+    assert sets.by_name(test) is sets.by_name("sample test") is sample.test()
+    assert not {dev, test} & set(sets.names())
+
+
 def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
@@ -49,6 +57,16 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_that_means_nothing_is_answered_with_those_that_do() -> None:
     with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
         sets.by_name("MNLI")
+
+
+def test_a_name_can_be_checked_without_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sts, "load", None)
+    for name in (sets.SAMPLE, *sets.halves(), "sample", "STS-B dev", "sick", "gone.csv · 0123abcd"):
+        sets.check(name)
+    with pytest.raises(SetNotFound, match="There is no set 'MNLI'"):
+        sets.check("MNLI")
+    with pytest.raises(SetNotFound, match="STS-B has no split 'half'"):
+        sets.check("STS-B half")
 
 
 def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
@@ -76,6 +94,8 @@ def test_another_folder_gives_another_stamp(folder: Path, monkeypatch: pytest.Mo
     assert sets.stamp("STS17") not in (None, before)
 
 
-@pytest.mark.parametrize("name", [sets.SAMPLE, "STS16 test", "MNLI", "", "gone.csv · 0123abcd"])
+@pytest.mark.parametrize(
+    "name", [sets.SAMPLE, *sets.halves(), "sample dev", "STS16 test", "MNLI", "", "gone.csv · 0123abcd"]
+)
 def test_without_a_file_there_is_no_stamp(name: str) -> None:
     assert sets.stamp(name) is None

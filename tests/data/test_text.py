@@ -7,7 +7,7 @@ import pytest
 from explorer.data import text
 from explorer.data.columns import guess
 from explorer.data.files import read_bytes
-from explorer.data.kinds import GradedPairs, Pairs, Sentences, Triplets
+from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets
 from explorer.data.mapping import Kind, Mapping
 from explorer.data.reports import Dropped, Report
 from explorer.data.table import Table
@@ -125,11 +125,23 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
     mapping = Mapping.of(
         kind,
         {"sentence": "sentence1", "first": "sentence1", "second": "sentence2", "score": "score"}
-        | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative"},
+        | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"},
     )
-    make = {"sentences": text.sentences, "pairs": text.pairs, "triplets": text.triplets}.get(kind, graded_pairs)
+    make = {
+        "sentences": text.sentences,
+        "pairs": text.pairs,
+        "triplets": text.triplets,
+        "back-translations": text.back_translations,
+    }.get(kind, graded_pairs)
     with pytest.raises(TooFewRows, match=f"{kind.capitalize()} need at least {MINIMUM[kind]};"):
         make(table, mapping)
+
+
+def test_a_sentence_that_came_back_as_it_went_stays() -> None:
+    table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
+    found, report = text.back_translations(table, guess(table))
+    assert found == BackTranslations("a.tsv", ("A man.", "A sea."), ("A guy.", "A sea."))
+    assert report.dropped == (Dropped("empty sentence", 1, (4,)),)
 
 
 def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_the_last_row_of_single_layers_is_the_models_last_state(encoder):
     layers = sum(len(row.layers) == 1 for row in encoder.rows)
     assert states.hidden.shape[0] == layers == encoder.rows[layers - 1].layers[0] + 1
     with torch.inference_mode():
-        ids, mask = encoder._padded(encoder.tokens(list(SENTENCES)).ids)
+        ids, mask = encoder.padded(encoder.tokens(list(SENTENCES)).ids)
         last = encoder.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
     real = states.mask
     assert torch.allclose(states.hidden[-1][real], last[real], atol=1e-5)

@@ -98,7 +98,7 @@ def test_jobs_take_their_turn_in_the_order_they_came():
 
 def test_what_waits_for_the_network_keeps_no_one_waiting():
     gate = threading.Event()
-    fetching = work.follow("a", "fetching", lambda: counting(1, gate), network=True)
+    fetching = work.follow("a", "fetching", lambda: counting(1, gate), lane=work.NETWORK)
     measuring = work.follow("b", "measuring", lambda: counting(1))
     wait_for(measuring, work.DONE)
     assert fetching.live

@@ -1,0 +1,62 @@
+"""backtranslate: make another wording of each sentence, by way of another language."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from explorer.commands.line import Line
+from explorer.commands.score import role_and_name
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    verb = verbs.add_parser(
+        "backtranslate",
+        help="translate sentences there and back, for the methods bt and bt-sg-opt",
+        description="Translate sentences into another language and back. What was broken off goes on where it was. The "
+        "paper's models are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.",
+    )
+    verb.set_defaults(verb=_backtranslate)
+    verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="sentences: files, 'sample', 'STS-B', …")
+    verb.add_argument(
+        "--there", required=True, metavar="MODEL", help="translates into the other language: name or folder"
+    )
+    verb.add_argument("--back", required=True, metavar="MODEL", help="translates back: name or folder")
+    verb.add_argument("--out", required=True, type=Path, metavar="FILE", help="a TSV of sentence and back_translation")
+    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="which column is what")
+    verb.add_argument(
+        "--beams", type=int, default=5, help="translations that are pursued at once (default 5; paper 100)"
+    )
+    verb.add_argument("--batch", type=int, default=32, metavar="ROWS", help="sentences translated at once (default 32)")
+    verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+
+
+def _backtranslate(options: argparse.Namespace) -> None:
+    from explorer.data.corpora import corpus
+    from explorer.encoding.finding import find
+    from explorer.progress import finish
+    from explorer.training.backtranslation import backtranslate
+
+    columns = dict(role_and_name(column) for column in options.column)
+    text, reports = corpus(options.data, "sentences", columns)
+    for report in reports:
+        print(report, file=sys.stderr)
+    there, back = (find(model, online=options.online) for model in (options.there, options.back))
+    with Line() as line:
+        finish(
+            backtranslate(
+                text.columns[0],
+                there,
+                back,
+                options.out,
+                beams=options.beams,
+                batch=options.batch,
+                device=options.device,
+            ),
+            line.tell,
+        )
+    print(options.out)

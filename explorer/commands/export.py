@@ -1,0 +1,28 @@
+"""export: take the tuned encoder of a run along."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    export = verbs.add_parser(
+        "export",
+        help="copy the tuned encoder of a run to a folder",
+        description="Copy the model of a run: transformers and sentence-transformers open the folder as it is.",
+    )
+    export.set_defaults(verb=_export)
+    export.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
+    export.add_argument("folder", metavar="DIR", type=Path, help="where the copy goes; must not be there yet")
+
+
+def _export(options: argparse.Namespace) -> None:
+    from explorer.training import models, runs
+
+    given = Path(options.run)
+    run = runs.find(given.name, given.parent) if len(given.parts) > 1 else runs.find(options.run)
+    models.take(run, options.folder)
+    print(options.folder)

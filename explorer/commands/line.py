@@ -1,0 +1,29 @@
+"""How does long work look in a terminal? One line, gone when the work is done; nothing where there is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from explorer.progress import Progress
+
+
+class Line:
+    """Progress on one line."""
+
+    def __init__(self) -> None:
+        self.shown = 0.0
+
+    def __enter__(self) -> Line:
+        return self
+
+    def tell(self, progress: Progress) -> None:
+        """Show how far the work is, ten times a second at most."""
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - self.shown > 0.1:
+            print(f"\r\033[K{progress.stage} {progress.amount}", end="", file=sys.stderr, flush=True)
+            self.shown = now
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

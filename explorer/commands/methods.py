@@ -1,0 +1,65 @@
+"""methods: what can be trained, with which knobs?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    methods = verbs.add_parser(
+        "methods", help="list the methods and their knobs", description="Every method, its paper and its knobs."
+    )
+    methods.set_defaults(verb=_methods)
+    methods.add_argument("method", nargs="?", metavar="METHOD", help="one of them, with its knobs")
+    methods.add_argument("--json", action="store_true", help="all of them with all their knobs, as JSON")
+
+
+def _methods(options: argparse.Namespace) -> None:
+    from explorer import methods
+
+    wanted = [options.method] if options.method else methods.names()
+    if options.json:
+        print(json.dumps([_facts(name) for name in wanted], indent=1, ensure_ascii=False))
+    elif options.method:
+        print(_page(options.method))
+    else:
+        width = max(map(len, wanted))
+        for name in wanted:
+            print(f"{name:{width}}  {methods.load(name).title()}")
+
+
+def _facts(name: str) -> dict[str, Any]:
+    from explorer import methods
+    from explorer.training.recipe import knobs_of
+
+    kind = methods.load(name)
+    return {
+        "name": name,
+        "title": kind.title(),
+        "about": kind.about(),
+        "eats": kind.eats,
+        "paper": kind.paper.line,
+        "link": kind.paper.link,
+        "knobs": [
+            {"name": knob.name, "default": knob.default, "allowed": knob.allowed, "help": knob.help}
+            for knob in knobs_of(kind).values()
+        ],
+    }
+
+
+def _page(name: str) -> str:
+    facts = _facts(name)
+    lines = [
+        facts["title"],
+        "",
+        facts["about"],
+        "",
+        f"Learns from {facts['eats']}. {facts['paper']}: {facts['link']}",
+        "",
+    ]
+    for knob in facts["knobs"]:
+        lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']})", f"      {knob['help']}"]
+    return "\n".join(lines)

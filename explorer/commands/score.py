@@ -1,0 +1,109 @@
+"""score: what does every layer under every pooling know?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.commands.line import Line
+
+if TYPE_CHECKING:
+    from explorer.data.kinds import GradedPairs
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    score = verbs.add_parser(
+        "score",
+        help="score every layer under every pooling on graded pairs",
+        description="Spearman's and Pearson's correlation (× 100) of every layer under every pooling with people.",
+    )
+    score.set_defaults(verb=_score)
+    score.add_argument(
+        "model",
+        metavar="MODEL",
+        help="all-MiniLM-L6-v2 (comes along), a folder, or a hub id, with @REVISION if need be",
+    )
+    score.add_argument(
+        "--sts",
+        default="sample",
+        metavar="FILE|NAME",
+        help="a file of graded pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
+    )
+    score.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column of FILE is what, where the guess is wrong: first=…, second=…, score=…, part=…",
+    )
+    score.add_argument(
+        "--metric",
+        default="Spearman",
+        type=str.capitalize,
+        help="for the table: spearman (default) or pearson",
+    )
+    score.add_argument(
+        "--aggregate", default="all", help="for the table: all (default), mean or wmean over sub-corpora"
+    )
+    score.add_argument(
+        "--max-length",
+        type=int,
+        metavar="TOKENS",
+        help="cut longer sentences (default: the model's own limit)",
+    )
+    score.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
+    score.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    score.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    form = score.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="everything, as JSON")
+    form.add_argument("--csv", action="store_true", help="a row for every reading, as CSV")
+
+
+def _score(options: argparse.Namespace) -> None:
+    from explorer.encoding.finding import find
+    from explorer.measuring import tables
+    from explorer.measuring.measure import Settings, measure
+    from explorer.measuring.scores import check_agreement
+    from explorer.progress import finish
+
+    check_agreement(options.metric, options.aggregate)  # before minutes of work, not after
+    pairs = _graded_pairs(options)
+    found = find(options.model, online=options.online)
+    settings = Settings(options.precision, options.device, options.max_length)
+    with Line() as line:
+        scores = finish(measure(found, pairs, settings), line.tell)
+    if options.json:
+        print(tables.as_json(found, pairs, scores))
+    elif options.csv:
+        print(tables.as_csv(tables.score_rows(scores)), end="")
+    else:
+        print(tables.as_text(found, pairs, scores, options.metric, options.aggregate))
+
+
+def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
+    from explorer.data import sets, text
+    from explorer.errors import BadChoice
+
+    columns = dict(role_and_name(column) for column in options.column)
+    if Path(options.sts).is_file() or (Path(options.sts).suffix and options.sts not in sets.names()):
+        pairs, report = text.read_graded_pairs(Path(options.sts), columns)
+        print(report, file=sys.stderr)
+        return pairs
+    if columns:
+        raise BadChoice(
+            f"--column is for files; '{options.sts}' is a set by name, whose columns are known. Leave it out."
+        )
+    return sets.by_name(options.sts, online=options.online)
+
+
+def role_and_name(column: str) -> tuple[str, str]:
+    """`score=rating` as a role and the column that plays it."""
+    from explorer.errors import BadChoice
+
+    role, equals, name = column.partition("=")
+    if not equals:
+        raise BadChoice(f"--column {column} lacks an equals sign. Write ROLE=NAME, for example --column score=rating.")
+    return role, name

@@ -1,0 +1,148 @@
+"""train: fine-tune an encoder with a method, and keep the run as a folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.commands.line import Line
+from explorer.commands.score import role_and_name
+from explorer.errors import BadChoice
+
+if TYPE_CHECKING:
+    from explorer.training.recipe import Recipe
+    from explorer.training.runs import Run
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    train = verbs.add_parser(
+        "train",
+        help="fine-tune an encoder with a method",
+        description="Fine-tune an encoder. The run is a folder in checkpoints (STRATA_RUNS names another), which the "
+        "Train page shows too. Several processes: torchrun --nproc_per_node 2 -m explorer train …",
+    )
+    train.set_defaults(verb=_train)
+    train.add_argument("method", nargs="?", metavar="METHOD", help="sg-opt, simcse, …: see 'methods'")
+    train.add_argument("--model", metavar="MODEL", help="the base: a folder, a hub id, or all-MiniLM-L6-v2 (default)")
+    train.add_argument(
+        "--data",
+        action="append",
+        metavar="FILE|NAME",
+        help="text to learn from: a file, 'sample', 'STS-B', …; may recur",
+    )
+    train.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="which column is what")
+    train.add_argument("--dev", metavar="FILE|NAME", help="graded pairs that choose the best step")
+    train.add_argument("--test", metavar="FILE|NAME", help="graded pairs that the best step is scored on, or 'none'")
+    train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
+    train.add_argument("--seed", type=int, action="append", metavar="S", help="may recur: one training for each")
+    train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
+    train.add_argument("--precision", help="auto (default), float32 or bfloat16")
+    train.add_argument("--device", help="auto (default), cpu, cuda or mps")
+    train.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it")
+    train.add_argument("--name", default="", help="what the run is called (default: method, model and a number)")
+    train.add_argument("--out", type=Path, metavar="DIR", help="the folder in which the run's folder is made")
+    train.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped or broken off")
+    train.add_argument("--estimate", action="store_true", help="try one step, tell what the run needs, and stop")
+    train.add_argument("--processes", type=int, metavar="N", help="refuse to start unless so many train together")
+    train.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+
+
+def _train(options: argparse.Namespace) -> None:
+    from explorer.training import runs
+
+    started = int(os.environ.get("WORLD_SIZE", "1"))
+    if options.processes and options.processes != started:
+        raise BadChoice(
+            f"{options.processes} processes were asked for, and {started} started. Use 'torchrun --nproc_per_node "
+            f"{options.processes} -m explorer train …': 'accelerate launch' starts one where there is no GPU."
+        )
+    if options.estimate:
+        _tell_estimate(_recipe(options))
+        return
+    if options.resume:
+        run = runs.find(options.resume, options.out)
+        runs.restarted(run)
+    else:
+        run = _new_run(_recipe(options), options, started)
+    _run(run)
+
+
+def _run(run: Run) -> None:
+    """Train to the end, and say what came of it on standard output."""
+    from explorer.progress import finish
+    from explorer.training import running
+
+    main = os.environ.get("RANK", "0") == "0"
+    if main:
+        print(f"{run.folder}", file=sys.stderr)
+    try:
+        with Line() as line:
+            kept = finish(running.train(run), line.tell if main else lambda progress: None)
+    except KeyboardInterrupt:
+        print(f"Broken off. Go on with: python -m explorer train --resume {run.name}", file=sys.stderr)
+        raise SystemExit(130) from None
+    if main and kept:
+        status = run.status()
+        told = {"run": run.name, "folder": str(run.folder), "state": status.state,
+                "before": {"dev": status.base, "test": status.facts.get("base_test")},
+                "seeds": [dict(result) for result in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
+        print(json.dumps(told, indent=1))
+
+
+def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
+    """The run's folder; of several processes the first makes it."""
+    from explorer.training import runs, together
+
+    if started == 1:
+        return runs.new(recipe, options.name, options.out)
+    return together.new_run(recipe, options.name, options.out)
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    """The recipe of a file, or the defaults, with what the flags say."""
+    from explorer.training import recipe as recipes
+
+    if options.recipe:
+        recipe = recipes.read(options.recipe)
+    elif options.method:
+        recipe = recipes.Recipe(options.method)
+    else:
+        raise BadChoice("No method is named. Write 'train METHOD', or 'train --recipe FILE'; 'methods' lists them.")
+    changes: dict[str, Any] = {}
+    for name in ("method", "model", "dev", "test", "precision", "device"):
+        if getattr(options, name) is not None:
+            changes[name] = getattr(options, name)
+    if changes.get("test") == "none":
+        changes["test"] = None
+    if options.data:
+        changes["data"] = tuple(options.data)
+    if options.seed:
+        changes["seeds"] = tuple(options.seed)
+    if options.column:
+        changes["columns"] = dict(role_and_name(column) for column in options.column)
+    settings = dict(recipe.settings) | dict(_knob_and_value(one) for one in options.set)
+    if options.steps is not None:
+        settings["steps"] = options.steps
+    return replace(recipe, settings=settings, **changes).checked()
+
+
+def _knob_and_value(text: str) -> tuple[str, str]:
+    knob, equals, value = text.partition("=")
+    if not equals:
+        raise BadChoice(f"--set {text} lacks an equals sign. Write KNOB=VALUE, for example --set temperature=0.05.")
+    return knob.replace("-", "_"), value
+
+
+def _tell_estimate(recipe: Recipe) -> None:
+    from explorer.progress import finish
+    from explorer.training.trying import try_out
+
+    with Line() as line:
+        estimate = finish(try_out(recipe), line.tell)
+    print(estimate.told)

@@ -1,0 +1,195 @@
+"""Which rows of text does a method learn from? The sample, sets by name and files, joined in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Lookup
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Literal, get_args
+
+from explorer.data import own, sample, sets, sts, text
+from explorer.data.columns import guess
+from explorer.data.files import ENDINGS, read_file
+from explorer.data.kinds import BackTranslations, Pairs, Sentences, Triplets, digest_of
+from explorer.data.mapping import ROLES, Kind, Mapping
+from explorer.data.reports import Report, report_on
+from explorer.data.table import Table
+from explorer.errors import BadChoice, SetNotFound, WrongColumns
+
+Eats = Literal["sentences", "pairs", "triplets", "back-translations"]
+Columns = tuple[tuple[str, ...], ...]  # (column, row)
+Rows = Sentences | Pairs | Triplets | BackTranslations
+
+SAMPLE = "sample"
+# a richer kind serves a poorer need; but two sentences with a grade need not belong together
+SERVES: dict[Kind, tuple[Eats, ...]] = {
+    "sentences": ("sentences",),
+    "pairs": ("sentences", "pairs"),
+    "graded pairs": ("sentences",),
+    "triplets": ("sentences", "pairs", "triplets"),
+    "back-translations": ("sentences", "pairs", "back-translations"),
+}
+READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
+    "sentences": text.sentences,
+    "pairs": text.pairs,
+    "triplets": text.triplets,
+    "back-translations": text.back_translations,
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Rows to learn from: a tuple of texts for each of their columns."""
+
+    name: str
+    eats: Eats
+    columns: Columns  # one of sentences, two of pairs and back-translations, three of triplets
+
+    @cached_property
+    def digest(self) -> str:
+        """What the rows are, whatever they are called."""
+        return digest_of((self.eats, *chain.from_iterable(self.columns)))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+def corpus(
+    sources: Sequence[str], eats: Eats, columns: Lookup[str, str] | None = None, *, online: bool = False
+) -> tuple[Corpus, tuple[Report, ...]]:
+    """The rows of all sources in order, with a report on each of them.
+
+    A source is "sample", the name of a set, or a file; of a set named without a split, such as "STS-B", sentences
+    are taken from all its splits. `columns` are corrections to the files' columns, by role. A sentence that several
+    sources have is kept once.
+    """
+    if not sources:
+        raise BadChoice(f"There is nothing to learn from. Name '{SAMPLE}', a set such as 'STS-B train', or a file.")
+    names, parts, reports = zip(*(_read(source, eats, columns or {}, online) for source in sources), strict=True)
+    joined = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
+    if eats == "sentences":
+        joined = (tuple(dict.fromkeys(joined[0])),)
+    return Corpus(" + ".join(names), eats, joined), reports
+
+
+def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, str]:
+    """For each kind of rows "" if the source can give it, else why not; a published set is not read for it."""
+    if source == SAMPLE:
+        kind: Kind = "triplets"
+    elif _is_file(source):
+        kind = _mapping(read_file(source), columns or {}).kind
+    else:
+        kind = "graded pairs"
+    return {eats: _lack(kind, eats) for eats in get_args(Eats)}
+
+
+def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> tuple[str, Columns, Report]:
+    """What one source gives: its name, its columns, and what became of its rows."""
+    if source == SAMPLE:
+        _check("triplets", eats, source)
+        given = _sample(eats)
+    elif _is_file(source):
+        table = read_file(source)
+        mapping = _mapping(table, columns)
+        _check(mapping.kind, eats, table.name)
+        rows, report = _rows(table, mapping, eats)
+        return table.name, _columns(rows), report
+    else:
+        _check("graded pairs", eats, source)
+        given = (_sentences_of(source, online),)
+    return source, given, _report(given)
+
+
+def _sample(eats: Eats) -> Columns:
+    if eats == "sentences":  # those of the pairs too, without their grades: as papers train on the sets' sentences
+        return ((*sample.sentences().texts, *sample.pairs().sentences),)
+    return _columns(sample.triplets())[: len(ROLES[eats])]
+
+
+def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
+    """The sentences of a set; of one named without a split, those of all its splits."""
+    if " " in name.strip():
+        return sets.by_name(name, online=online).sentences
+    splits = (sts.load(name, split.name, online=online) for split in sts.find(name).splits)
+    return tuple(chain.from_iterable(split.sentences for split in splits))
+
+
+def _is_file(source: str) -> bool:
+    """Whether a source is to be read as a file; if it is no set either, that is said."""
+    path = Path(source)
+    if not own.is_own(source) and (path.suffix.lower() in ENDINGS or len(path.parts) > 1):
+        return True
+    try:
+        sets.check(source)
+    except SetNotFound as error:
+        with suppress(OSError):  # too long for a file's name
+            if source and path.exists():
+                return True
+        raise SetNotFound(f"{error} Or name '{SAMPLE}', or a file that ends in {', '.join(ENDINGS)}.") from None
+    return False
+
+
+def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
+    """The likeliest mapping in which the roles that are given exist; a sentence alone makes sentences."""
+    given = set(columns)
+    kinds = (guess(table).kind, *ROLES) if given != {"sentence"} else ("sentences",)
+    for kind in kinds:
+        if given <= {role.name for role in ROLES[kind]}:
+            mapping = guess(table, kind).corrected(columns)
+            mapping.check(table)
+            return mapping
+    allowed = "; ".join(f"{kind}: {', '.join(role.name for role in roles)}" for kind, roles in ROLES.items())
+    raise WrongColumns(f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Choose among one's.")
+
+
+def _rows(table: Table, mapping: Mapping, eats: Eats) -> tuple[Rows, Report]:
+    """A table as rows of the kind that is needed: the first columns of a richer kind, or all its sentences."""
+    roles = [role.name for role in ROLES[mapping.kind] if role.name not in ("score", "part")]
+    columns = [dict(mapping.players)[role] for role in roles]
+    if eats == "sentences":
+        if mapping.kind == "back-translations":
+            del columns[1]  # a machine's sentences, and near copies of those beside them
+        table, columns = _stacked(table, columns), ["sentence"]
+    needed = (role.name for role in ROLES[eats])
+    return READ[eats](table, Mapping.of(eats, dict(zip(needed, columns, strict=False))))
+
+
+def _stacked(table: Table, columns: Sequence[str]) -> Table:
+    """One column of all the sentences that stand in several."""
+    cells = tuple((cell,) for column in columns for cell in table.column(column))
+    return replace(table, columns=("sentence",), rows=cells, lines=table.lines * len(columns))
+
+
+def _columns(rows: Rows) -> Columns:
+    return tuple(getattr(rows, field.name) for field in fields(rows) if field.name != "name")
+
+
+def _report(columns: Columns) -> Report:
+    """The report on what was whole to begin with."""
+    rows = tuple(zip(*columns, strict=True))
+    nothing_dropped = Table("", columns=(), rows=(), lines=())
+    return replace(report_on(nothing_dropped, (), rows, sum(columns, ())), rows_read=len(rows))
+
+
+def _check(kind: Kind, eats: Eats, name: str) -> None:
+    if lack := _lack(kind, eats):
+        raise WrongColumns(f"{name} cannot give {eats}: it {lack}. Choose other data, or another method.")
+
+
+def _lack(kind: Kind, eats: Eats) -> str:
+    """What keeps a kind of data from serving a need, as the end of a sentence; "" if nothing does."""
+    if eats in SERVES[kind]:
+        return ""
+    if eats == "back-translations":
+        named = "; if its pairs are some, name their columns sentence=… and translated=…" if kind == "pairs" else ""
+        return f"has no back-translations, and Strata brings none: 'python -m explorer backtranslate' makes them{named}"
+    if kind == "sentences":
+        more = "a second column is" if eats == "pairs" else "two more columns are"
+        return f"has one sentence a row: {more} needed"
+    if eats == "triplets":
+        return "has two sentences a row, and no contradiction: a third column is needed"
+    return "has graded pairs, and these may be unrelated: keep the pairs that mean the same, without the score"

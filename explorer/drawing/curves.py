@@ -1,0 +1,152 @@
+"""How does a run go? Its development scores, its loss, and how its vectors lie, step by step.
+
+A figure is drawn from the lines of metrics.jsonl, which the reader has thinned and given a smoothed loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from explorer.drawing.style import ACCENT, QUIET
+
+Lines = Sequence[Mapping[str, Any]]
+
+# after Okabe and Ito, in an order in which neighbours are far apart; after five seeds the dashes differ
+SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
+DASHES = ("solid", "dash", "dot", "dashdot")
+HEIGHT = 330
+
+
+def dev_scores(lines: Lines, base: float | None) -> go.Figure:
+    """The score of every look, a line a seed; the base as a dashed line, the best step of a seed as a star."""
+    figure = go.Figure()
+    best: list[Mapping[str, Any]] = []
+    for number, seed, own in _by_seed(lines):
+        looks = [line for line in own if "strangers" in line]
+        figure.add_scatter(
+            x=[line["step"] for line in looks],
+            y=[line.get("dev") for line in looks],  # None where nothing could be correlated: a gap, never 0
+            mode="lines+markers",
+            name=f"seed {seed}",
+            line=_line(number),
+            marker={"size": 6},
+            hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
+        )
+        best += [line for line in looks if line.get("best")][-1:]
+    if best:
+        figure.add_scatter(
+            x=[line["step"] for line in best],
+            y=[line["dev"] for line in best],
+            mode="markers",
+            name="best step",
+            marker={"symbol": "star", "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
+            hovertemplate="best step %{x}: %{y:.2f}<extra></extra>",
+        )
+    if base is not None:
+        _base_line(figure, base)
+    figure.update_xaxes(title="step", rangemode="tozero", zeroline=False)
+    figure.update_yaxes(title="Spearman × 100", zeroline=False)
+    return _laid_out(figure, bool(best) or _several(lines))
+
+
+def losses(lines: Lines) -> go.Figure:
+    """The loss of every step, faint, and smoothed, strong."""
+    figure = go.Figure()
+    for number, seed, own in _by_seed(lines):
+        steps = [line for line in own if "smooth" in line]
+        places = [line["step"] for line in steps]
+        figure.add_scatter(
+            x=places,
+            y=[line["loss"] for line in steps],
+            mode="lines",
+            name=f"seed {seed}, as it is",
+            legendgroup=str(number),
+            showlegend=False,
+            opacity=0.35,
+            line={"color": _line(number)["color"], "width": 1},
+            hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}}<extra></extra>",
+        )
+        figure.add_scatter(
+            x=places,
+            y=[line["smooth"] for line in steps],
+            mode="lines",
+            name=f"seed {seed}",
+            legendgroup=str(number),
+            line=_line(number),
+            hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
+        )
+    figure.update_xaxes(title="step", rangemode="tozero", zeroline=False)
+    figure.update_yaxes(title="loss", zeroline=False)
+    return _laid_out(figure, _several(lines))
+
+
+def geometry(lines: Lines) -> go.Figure:
+    """Cosines of partners and strangers in a batch, and alignment and uniformity at the looks; one above the other."""
+    from plotly.subplots import make_subplots
+
+    titles = ("mean cosine in a batch", "alignment: partners apart", "uniformity: all apart")
+    figure = make_subplots(rows=3, shared_xaxes=True, subplot_titles=titles, vertical_spacing=0.09)
+    for number, seed, own in _by_seed(lines):
+        for row, name, dash, told in (
+            (1, "positive", "solid", "partners"),
+            (1, "negative", "dot", "strangers"),
+            (2, "alignment", None, "alignment"),
+            (3, "uniformity", None, "uniformity"),
+        ):
+            known = [line for line in own if name in line]
+            figure.add_scatter(
+                row=row,
+                col=1,
+                x=[line["step"] for line in known],
+                y=[line[name] for line in known],
+                mode="lines" if row == 1 else "lines+markers",
+                name=f"seed {seed}: {told}" if _several(lines) else told,
+                showlegend=row == 1,
+                line={**_line(number), **({"dash": dash} if dash else {})},
+                marker={"size": 6},
+                hovertemplate=f"seed {seed}, step %{{x}}: {told} %{{y:.3f}}<extra></extra>",
+            )
+    figure.update_xaxes(rangemode="tozero", zeroline=False)
+    figure.update_xaxes(title="step", row=3)
+    figure.update_yaxes(zeroline=False)
+    return _laid_out(figure, True, height=620)
+
+
+def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[Mapping[str, Any]]]]:
+    """(the how many-th seed from 0, the seed, its lines)."""
+    seeds: dict[int, list[Mapping[str, Any]]] = {}
+    for line in lines:
+        seeds.setdefault(line["number"], []).append(line)
+    for number, own in sorted(seeds.items()):
+        yield number - 1, own[0]["seed"], own
+
+
+def _several(lines: Lines) -> bool:
+    return len({line["number"] for line in lines}) > 1
+
+
+def _line(number: int) -> dict[str, Any]:
+    """The look of a seed's line: the same in every figure."""
+    rounds, place = divmod(number, len(SEED_COLOURS))
+    return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
+
+
+def _base_line(figure: go.Figure, base: float) -> None:
+    figure.add_hline(y=base, line={"color": QUIET, "dash": "dash", "width": 1.5})
+    figure.add_annotation(
+        x=1, xref="paper", xanchor="right", y=base, yanchor="bottom", showarrow=False, text=f"base {base:.1f}"
+    )
+
+
+def _laid_out(figure: go.Figure, legend: bool, height: int = HEIGHT) -> go.Figure:
+    return figure.update_layout(
+        height=height,
+        showlegend=legend,
+        hovermode="closest",
+        margin={"l": 0, "r": 8, "t": 30, "b": 40},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        uirevision="kept",  # a redrawing leaves zoom and hidden lines as the reader set them
+    )

@@ -1,0 +1,160 @@
+"""How does a tuned encoder become a folder that other libraries open?
+
+One folder for all: the transformer lies in its root, where transformers looks, and the modules that make a vector of
+its states lie beside it, where sentence-transformers looks. Their settings are in the spelling of its releases before
+5.4, which all later ones read too.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors.torch import save_file
+from torch import Tensor
+
+from explorer.encoding import layout, modules, weights
+from explorer.encoding.head import Dense, Head, LayerNorm
+from explorer.encoding.whole import whole
+from explorer.errors import UnsupportedModel
+
+if TYPE_CHECKING:
+    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.tunable import Tunable
+
+# half of a family whose AutoModel has a decoder too: from its folder AutoModel makes one up at random, and then
+# refuses to read without decoder_input_ids. These classes open it, and sentence-transformers uses them by itself.
+HALVES = ("T5EncoderModel", "MT5EncoderModel")
+_TYPES = "sentence_transformers.models."
+_FIRST_SWITCHES = 4  # the poolings every release knows; an unknown switch is an error to those before 2.3
+
+
+def opener(encoder: Encoder) -> str:
+    """The class of transformers that opens an export of this encoder, or an error: to be asked before training."""
+    from transformers import MODEL_MAPPING
+
+    kind, settings = type(encoder.model), type(encoder.model.config)
+    opened = MODEL_MAPPING.get(settings, ())
+    if kind in (opened if isinstance(opened, (list, tuple)) else (opened,)):
+        return "AutoModel"
+    if kind.__name__ in HALVES:
+        return kind.__name__
+    raise UnsupportedModel(
+        f"'{encoder.name}' cannot be tuned: only its {kind.__name__} would be, and neither transformers nor "
+        "sentence-transformers opens that by itself; both would make up the rest at random. Choose an encoder such as "
+        "BERT, RoBERTa, MPNet or ModernBERT, or a T5."
+    )
+
+
+def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | None) -> None:
+    """Write a tuned encoder, read through `head`, as a new folder, with `card` as its README.md; whole or not at all.
+
+    `base` is the folder of the model it was tuned from, where that is still there.
+    """
+    opener(tuned.encoder)
+    with whole(folder) as part:
+        _write_transformer(tuned, base, part)
+        _write_tokenizer(tuned.encoder, part)
+        _write_modules(head.to("cpu"), tuned.width, part)
+        _write_reading(tuned.encoder, part)
+        (part / "README.md").write_text(card, encoding="utf-8")
+
+
+def _write_transformer(tuned: Tunable, base: Path | None, part: Path) -> None:
+    model = tuned.model
+    state = {name: _plain(value) for name, value in model.state_dict().items()}
+    model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
+    settings = copy.deepcopy(model.config)
+    settings.dtype = "float32"  # as the weights are written: transformers loads them as what this says
+    vars(settings).pop("auto_map", None)  # names Python files beside the base's weights; they are not copied
+    settings.save_pretrained(part)
+
+
+def _write_tokenizer(encoder: Encoder, part: Path) -> None:
+    tokenizer = encoder.tokenizer()
+    if tokenizer.is_fast:  # it remembers how it cut and padded last, and would write that down as a rule
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+    for how_it_was_found in ("is_local", "local_files_only"):
+        tokenizer.init_kwargs.pop(how_it_was_found, None)
+    tokenizer.save_pretrained(part)
+    path = part / "tokenizer_config.json"
+    written = layout.settings(path)
+    if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; both know the other
+        _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
+
+
+def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
+    """The weights of the base's pooling layer, which was left out of the training: without them, whoever opens the
+    export is told of weights made up at random. Where the base has none there is nothing to hand on."""
+    model = tuned.model
+    if base is None or "add_pooling_layer" not in inspect.signature(type(model).__init__).parameters:
+        return {}
+    found: dict[str, Tensor] = {}
+    for path in layout.weights(layout.transformer(base)):
+        for prefix in ("pooler.", f"{model.base_model_prefix}.pooler."):  # the latter if saved for a task
+            found |= {f"pooler.{name}": value for name, value in weights.tensors(path, prefix).items()}
+    return found
+
+
+def _write_modules(head: Head, width: int, part: Path) -> None:
+    """modules.json, and a folder for each module that has settings."""
+    kinds = ["Transformer", "Pooling", *(type(step).__name__ for step in head.dense), *["Normalize"] * head.normalize]
+    places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
+    lines = [
+        {"idx": number, "name": str(number), "path": place, "type": _TYPES + kind}
+        for number, (kind, place) in enumerate(zip(kinds, places, strict=True))
+    ]
+    _write_settings(part / "modules.json", lines)
+    _write_settings(part / places[1] / "config.json", _pooling(head.poolings, width))
+    for step, place in zip(head.dense, places[2:], strict=False):  # Normalize comes last, and has no settings
+        _write_step(step, part / place)
+
+
+def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
+    switches = {switch: name in poolings for _, switch, name in modules._POOLINGS}
+    if poolings != tuple(name for _, switch, name in modules._POOLINGS if switches[switch]):
+        # switches know one order only; this spelling keeps any, from release 5.4 on
+        modes = {name: mode for mode, _, name in modules._POOLINGS}
+        return {"embedding_dimension": width, "pooling_mode": [modes[name] for name in poolings]}
+    told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
+    return {"word_embedding_dimension": width, **told}
+
+
+def _write_step(step: Dense | LayerNorm, place: Path) -> None:
+    if isinstance(step, Dense):
+        name, sizes = "linear", {"in_features": step.weight.shape[1], "out_features": step.weight.shape[0]}
+        activation = f"torch.nn.{step.activation}"
+        settings = {**sizes, "bias": step.bias is not None, "activation_function": activation}
+    else:
+        name, settings = "norm", {"dimension": step.weight.shape[0]}
+    _write_settings(place / "config.json", settings)
+    given = {f"{name}.weight": step.weight, f"{name}.bias": step.bias}
+    tensors = {key: _plain(value) for key, value in given.items() if value is not None}
+    save_file(tensors, place / "model.safetensors", {"format": "pt"})
+
+
+def _write_reading(encoder: Encoder, part: Path) -> None:
+    """What is done to a text before it is read, and how two vectors are compared."""
+    # the encoder's limit and not that of the training: short rows make nobody unable to read long ones
+    limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
+    _write_settings(part / "sentence_bert_config.json", limits)
+    prompt = encoder.head.prompt if encoder.head else ""
+    # under both names, since encode_query and encode_document take theirs and pass over the default
+    prompts = {"query": prompt, "document": prompt} if prompt else {}
+    stated = {"prompts": prompts, "default_prompt_name": "query" if prompt else None, "similarity_fn_name": "cosine"}
+    _write_settings(part / "config_sentence_transformers.json", stated)
+
+
+def _write_settings(path: Path, content: object) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _plain(value: Tensor) -> Tensor:
+    """A tensor as it is saved: on the processor, in float32, without gradient; whole numbers stay whole."""
+    value = value.detach().cpu().contiguous()
+    return value.float() if value.is_floating_point() else value

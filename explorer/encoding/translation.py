@@ -1,0 +1,178 @@
+"""How does a sentence become the same sentence in another language? A model reads the one and writes the other."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.encoding import checking, hardware, tokenizing, transformer
+from explorer.encoding.batches import batches
+from explorer.encoding.loading import ONE_AT_A_TIME, _in_words
+from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
+
+if TYPE_CHECKING:
+    from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+    from explorer.encoding.finding import Found
+
+BEAMS = 5  # as WMT19's models are published; Kim, Yoo and Lee 2021 search with 100
+BATCH = 32  # sentences
+LONGEST = 200  # tokens of a translation, as WMT19's models are published
+AT_ONCE = 8192  # tokens; fewer long sentences than short ones are read together
+_NO_ROOM = ("out of memory", "not enough memory", "can't allocate memory")  # how torch begins to say it
+# they write many languages, and each kind is told in a way of its own which
+_MANY_LANGUAGES = ("m2m_100", "mbart", "nllb-moe", "seamless_m4t", "seamless_m4t_v2")
+_CHOOSE = "Choose a model for one pair of languages, such as 'facebook/wmt19-en-de' or 'Helsinki-NLP/opus-mt-en-de'."
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A model that writes one language as it reads another; nothing in it is left to chance."""
+
+    name: str
+    digest: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    reads: int  # tokens of a sentence; those after them are left out
+    writes: int  # tokens of a translation; there it breaks off
+    beams: int
+    batch: int
+
+    def translate(self, sentences: Sequence[str]) -> list[str]:
+        """The translations, in the order of the sentences."""
+        if not sentences:
+            return []
+        ids = self.tokenizer(list(sentences), truncation=True, max_length=self.reads)["input_ids"]
+        found = [""] * len(sentences)
+        for places in batches([len(numbers) for numbers in ids], AT_ONCE, self.batch):
+            written = self.write([ids[place] for place in places], self.writes)
+            texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
+            for place, text in zip(places, texts, strict=True):
+                found[place] = text.strip()
+        return found
+
+    def write(self, ids: Sequence[Sequence[int]], most: int) -> Any:
+        """The tokens (sentence, token) that the model writes for those of some sentences, read together."""
+        import torch
+
+        read = torch.full((len(ids), max(map(len, ids))), self.tokenizer.pad_token_id)  # (sentence, token)
+        mask = torch.zeros_like(read)
+        for row, numbers in enumerate(ids):
+            read[row, : len(numbers)] = torch.tensor(numbers)
+            mask[row, : len(numbers)] = 1
+        device = self.model.device
+        try:
+            return self.model.generate(
+                read.to(device), attention_mask=mask.to(device), generation_config=self._search(most)
+            )
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not any(words in str(error) for words in _NO_ROOM):
+                raise
+            raise ModelTooLarge(
+                f"'{self.name}' has no memory to look for {len(ids)} translations at once with beam {self.beams}. "
+                "Choose a smaller batch or fewer beams."
+            ) from error
+
+    def _search(self, most: int) -> GenerationConfig:
+        """How a translation is searched for: as the model was published, but for the beams and for chance."""
+        search = copy.deepcopy(self.model.generation_config)
+        search.update(num_beams=self.beams, num_return_sequences=1, max_length=most, max_new_tokens=None)
+        search.update(do_sample=False, temperature=None, top_k=None, top_p=None)
+        return search
+
+
+def load(
+    found: Found, *, beams: int = BEAMS, batch: int = BATCH, longest: int = LONGEST, device: str = "auto"
+) -> Translator:
+    """The translator in a folder, in float32. Of a model of many tasks, such as T5, the sentences name the task."""
+    for name, number in (("beams", beams), ("batch", batch), ("longest", longest)):
+        if number < 1:
+            raise BadChoice(f"{name} is {number}; at least 1 is needed.")
+    device = hardware.device(device)
+    folder = checking.check(found.folder)
+    with ONE_AT_A_TIME, _in_words(found.name, folder):
+        config = transformer.read_config(folder)
+        _check_kind(config, found.name)
+        tokenizer = _tokenizer(folder, found.name)
+        model = _read(folder, config)
+        tokenizing.check_vocabulary(tokenizer, model, found.name)
+        if device == "cuda":
+            checking.check_room(model.num_parameters(), "float32", hardware.free_memory(device))
+        transformer.settle(model, "float32", device)
+    translator = Translator(
+        name=found.name,
+        digest=found.digest,
+        model=model,
+        tokenizer=tokenizer,
+        reads=tokenizing.max_length(model, tokenizer),
+        writes=min(longest, tokenizing.positions(model) or longest),
+        beams=beams,
+        batch=batch,
+    )
+    _try_out(translator)
+    return translator
+
+
+def _check_kind(config: PreTrainedConfig, name: str) -> None:
+    from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
+
+    if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
+        raise UnsupportedModel(f"'{name}' ({config.model_type}) is no translator: it writes no sentences. {_CHOOSE}")
+    if config.model_type in _MANY_LANGUAGES:
+        raise UnsupportedModel(
+            f"'{name}' ({config.model_type}) writes many languages, and is not told which. {_CHOOSE}"
+        )
+
+
+def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:
+    try:
+        return tokenizing.tokenizer(folder)
+    except TokenizerMissing as error:
+        if "sacremoses" not in str(error.__cause__):
+            raise
+        raise TokenizerMissing(
+            f"'{name}' takes sentences apart, and puts them together, with a package that is not installed. Install "
+            "it with 'pip install sacremoses', or choose a model with a tokenizer.json."
+        ) from error
+
+
+def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
+    """The whole model of a folder, encoder and decoder."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM
+
+    with transformer._quiet():
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            folder,
+            config=config,
+            local_files_only=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # reported below, by name
+        )
+    learned = _unlearned_aside(report["missing_keys"], model)
+    transformer._check_report(report | {"missing_keys": learned}, folder, config)
+    return model
+
+
+def _unlearned_aside(missing: Iterable[str], model: PreTrainedModel) -> list[str]:
+    """Missing weights but for sines and cosines of positions, which are calculated: WMT19's files come without."""
+    owners = {name: type(model.get_submodule(name.rpartition(".")[0])).__name__ for name in missing}
+    return [name for name, owner in owners.items() if "Sinusoidal" not in owner]
+
+
+def _try_out(translator: Translator) -> None:
+    """Translate a word: what a model lacks is found out here, and not after an hour."""
+    try:
+        ids = translator.tokenizer("a")["input_ids"]
+        written = translator.write([ids], most=3)
+        translator.tokenizer.batch_decode(written)
+    except (TypeError, ValueError, AttributeError, RuntimeError, LookupError) as error:
+        raise UnsupportedModel(
+            f"'{translator.name}' ({type(translator.model).__name__}) cannot translate a word "
+            f"({type(error).__name__}: {error}). {_CHOOSE}"
+        ) from error

@@ -1,0 +1,74 @@
+"""How does an encoder learn? A copy of its own that carries gradients, and reads as the encoder does."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from explorer.encoding.batches import batches
+from explorer.encoding.encoder import Encoder, States
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+# tokens read at once where nothing is learned
+AT_ONCE = 4096
+
+
+class Tunable(nn.Module):
+    """A transformer in training, in float32, with the tokenizer and the limits of the encoder it was copied from."""
+
+    def __init__(self, encoder: Encoder, max_length: int) -> None:
+        super().__init__()
+        self.model: PreTrainedModel = copy.deepcopy(encoder.model).float()
+        self.model.requires_grad_(True)
+        self.max_length = min(max_length, encoder.max_length)
+        self.width = encoder.width
+        self.layers: int = self.model.config.num_hidden_layers
+        self._encoder = (encoder,)  # in a tuple, so that it is no part of this module
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder it was copied from, which stays as it is."""
+        return self._encoder[0]
+
+    @property
+    def embeddings(self) -> nn.Module:
+        """What comes before the first layer: words, positions and their norm, where the family keeps them together."""
+        found = getattr(self.model, "embeddings", None)
+        return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
+
+    def frozen(self) -> Tunable:
+        """A copy that never learns."""
+        other = Tunable(self.encoder, self.max_length)
+        other.model.load_state_dict(self.model.state_dict())
+        other.requires_grad_(False)
+        return other
+
+    def states(self, sentences: Sequence[str]) -> States:
+        """Every layer of sentences that are read together, as one batch, with gradients where they are asked for."""
+        return self._states(self.encoder.tokens(sentences, self.max_length).ids)
+
+    def _states(self, ids: list[list[int]]) -> States:
+        padded, mask = self.encoder.padded(ids, self.model.device)
+        # without padding no mask is passed: attention is quicker without one
+        whole = len(set(map(len, ids))) == 1
+        hidden = self.model(
+            input_ids=padded, attention_mask=None if whole else mask.long(), output_hidden_states=True
+        ).hidden_states
+        return States(hidden=hidden, mask=mask)
+
+    def read(
+        self, sentences: Sequence[str], autocast: Callable[[], AbstractContextManager[object]] = nullcontext
+    ) -> Iterator[tuple[list[int], States]]:
+        """Sentences in batches of one length, longest first, with their places in the caller's order; no gradients."""
+        ids = self.encoder.tokens(sentences, self.max_length).ids
+        for places in batches([len(numbers) for numbers in ids], AT_ONCE, AT_ONCE):
+            with torch.no_grad(), autocast():  # left again before the yield: both are states of the whole thread
+                states = self._states([ids[place] for place in places])
+            yield places, states

@@ -1,0 +1,36 @@
+"""How do processes that train together share their vectors, so that each sentence meets those of all of them?
+
+`all_gather` alone carries no gradient: each process would learn from its own rows only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+def gathered(rows: Tensor) -> Tensor:
+    """The rows of every process, in order of rank; alone, the rows themselves."""
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return rows
+    joined: Tensor = _Gather.apply(rows)  # type: ignore[no-untyped-call]
+    return joined
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, rows: Tensor) -> Tensor:
+        # every process holds as many rows: a batch that does not divide is refused before it starts
+        parts = [torch.empty_like(rows) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, rows.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        # each process computed the whole loss, so each has a gradient for everyone's rows
+        whole = gradients[0].clone(memory_format=torch.contiguous_format)  # others may hold the same gradient
+        dist.all_reduce(whole)
+        return whole.chunk(dist.get_world_size())[dist.get_rank()]

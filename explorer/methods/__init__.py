@@ -1,0 +1,141 @@
+"""The contract of a training method, and the folder that is the list of them: one file, one method."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from explorer.data.corpora import Eats
+from explorer.encoding.encoder import States
+from explorer.encoding.head import Head
+from explorer.encoding.tunable import Tunable
+from explorer.errors import BadChoice
+from explorer.knobs import Knobs, Values, knob
+from explorer.losses import cosines
+from explorer.methods._papers import Paper
+from explorer.methods._schedule import EARLY_STOPS, Schedule
+from explorer.progress import Progress, Work, finish
+
+__all__ = ["EARLY_STOPS", "Eats", "Method", "Paper", "Schedule", "knob", "load", "names"]
+
+Autocast = Callable[[], AbstractContextManager[object]]
+TRAINED_POOLINGS = ("cls", "mean", "max")
+
+
+class Method(nn.Module, Knobs):
+    """Something to minimise over rows of text, starting from an encoder.
+
+    A method states what it eats and its schedule, builds the parts it adds, and gives the loss of a batch: one list
+    of sentences for each column of its rows. What is trained is what has `requires_grad`. `head` says how a sentence
+    is read afterwards; the same reading is scored in training and exported.
+    """
+
+    eats: ClassVar[Eats]
+    paper: ClassVar[Paper]
+    schedule: ClassVar[Schedule]
+    training_only: ClassVar[tuple[str, ...]] = ()  # parts of it that nobody needs once it is trained
+
+    def __init__(self, base: Tunable, values: Values | None = None) -> None:
+        super().__init__()
+        self.set(values or {})
+        self.base = base
+        self.width = base.width
+        self.watched: tuple[Tensor, Tensor] | None = None
+        self.build()
+        self.train()  # an encoder rests, and so does a copy of it until it is told
+
+    @classmethod
+    def title(cls) -> str:
+        """The first line of its docstring: what it is, for a menu."""
+        return inspect.getdoc(inspect.getmodule(cls)).partition("\n")[0]  # type: ignore[union-attr]
+
+    @classmethod
+    def about(cls) -> str:
+        """The rest of its docstring: what it does, equation and table."""
+        return inspect.getdoc(inspect.getmodule(cls)).partition("\n")[2].strip()  # type: ignore[union-attr]
+
+    def build(self) -> None:
+        """Make the parts this method adds; their weights come from torch's seed."""
+
+    def loss(self, *columns: list[str]) -> Tensor:
+        """What to minimise."""
+        raise NotImplementedError
+
+    def head(self) -> Head:
+        """How the last layer becomes a vector."""
+        return Head(("cls",))
+
+    def forward(self, *columns: list[str]) -> Tensor:
+        """The loss; a module is called, and not its verbs, when several processes train together."""
+        return self.loss(*columns)
+
+    def read(self, states: States) -> Tensor:
+        """The vectors (sentence, width) of states."""
+        return self.head()(states.hidden[-1], states.mask)
+
+    def reading(
+        self, sentences: Sequence[str], head: Head | None = None, autocast: Autocast = nullcontext
+    ) -> Work[Tensor]:
+        """Vectors (sentence, width) as they are read after training, without dropout; `head` reads another way."""
+        if not sentences:
+            raise ValueError("no sentences to read")
+        learning, done = self.training, 0
+        found = torch.empty(0)
+        self.eval()
+        try:
+            for places, states in self.base.read(sentences, autocast):
+                with torch.no_grad():
+                    vectors = (head(states.hidden[-1], states.mask) if head else self.read(states)).float().cpu()
+                if not done:
+                    found = vectors.new_empty(len(sentences), vectors.shape[-1])
+                found[places] = vectors
+                done += len(places)
+                yield Progress("reading sentences", done, len(sentences))
+        finally:
+            self.train(learning)
+        return found
+
+    def vectors(self, sentences: Sequence[str]) -> Tensor:
+        """The same, all at once."""
+        return finish(self.reading(sentences))
+
+    def start(self) -> Head:
+        """How the base is read for comparison: as `head`, without the parts that training adds."""
+        return Head(self.head().poolings)
+
+    def watch(self, one: Tensor, other: Tensor) -> None:
+        """Remember how alike partners and strangers are; row i of one side is the partner of row i of the other."""
+        with torch.no_grad():
+            alike = cosines(one, other)
+            partners = alike.diagonal().mean()
+            strangers = (alike.sum() - alike.diagonal().sum()) / (alike.numel() - len(alike))
+            self.watched = partners, strangers
+
+
+def names() -> tuple[str, ...]:
+    """Every method, as it is called on the command line; the folder is listed, nothing is imported."""
+    files = Path(__file__).parent.glob("[!_]*.py")
+    return tuple(sorted(file.stem.replace("_", "-") for file in files))
+
+
+def load(name: str) -> type[Method]:
+    """The method of that name."""
+    if name not in names():
+        near = difflib.get_close_matches(name, names(), n=1)
+        meant = f" Did you mean '{near[0]}'?" if near else ""
+        raise BadChoice(f"There is no method '{name}'.{meant} There are: {', '.join(names())}.")
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    (found,) = (
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Method) and value.__module__ == module.__name__
+    )
+    return found

@@ -1,0 +1,52 @@
+"""Which paper is a method from, and how is it cited?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication, as a line and as BibTeX."""
+
+    title: str
+    authors: str
+    year: int
+    link: str
+    bibtex: str
+
+    @property
+    def line(self) -> str:
+        """`Kim, Yoo and Lee 2021, Self-Guided Contrastive Learning for BERT Sentence Representations`."""
+        return f"{self.authors} {self.year}, {self.title}"
+
+
+SELF_GUIDED = Paper(
+    "Self-Guided Contrastive Learning for BERT Sentence Representations",
+    "Kim, Yoo and Lee",
+    2021,
+    "https://aclanthology.org/2021.acl-long.197",
+    """@inproceedings{kim-etal-2021-self,
+  title = {Self-Guided Contrastive Learning for {BERT} Sentence Representations},
+  author = {Kim, Taeuk and Yoo, Kang Min and Lee, Sang-goo},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  pages = {2528--2540},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.197}
+}""",
+)
+
+SIMCSE = Paper(
+    "SimCSE: Simple Contrastive Learning of Sentence Embeddings",
+    "Gao, Yao and Chen",
+    2021,
+    "https://aclanthology.org/2021.emnlp-main.552",
+    """@inproceedings{gao-etal-2021-simcse,
+  title = {{SimCSE}: Simple Contrastive Learning of Sentence Embeddings},
+  author = {Gao, Tianyu and Yao, Xingcheng and Chen, Danqi},
+  booktitle = {Proceedings of EMNLP 2021},
+  pages = {6894--6910},
+  year = {2021},
+  url = {https://aclanthology.org/2021.emnlp-main.552}
+}""",
+)

@@ -1,0 +1,169 @@
+"""What does a tuned model say of itself? Its README.md: how it is read, what it scores, how it came to be.
+
+Text it learned from has no place in it: sentences are told by name, number and digest.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explorer.knobs import Knob
+from explorer.training import snippets
+from explorer.training.facts import CardFacts, SeedScores
+from explorer.training.markdown import fenced, one_line, plain, table
+
+__all__ = ["CardFacts", "SeedScores", "card", "named"]
+
+_PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # how a name starts that is a path on this machine
+
+
+def card(facts: CardFacts) -> str:
+    """The text of README.md: a head of YAML for the hub, and a body for people."""
+    import yaml
+
+    head = yaml.safe_dump(_metadata(facts), sort_keys=False, allow_unicode=True, width=10_000)
+    parts = (_what(facts), _use(facts), _results(facts), _training(facts), _settings(facts), _sources(facts))
+    return f"---\n{head}---\n\n" + "\n\n".join(parts) + "\n"
+
+
+def _metadata(facts: CardFacts) -> dict[str, Any]:
+    name = "sentence-transformers"
+    tags = [name, "sentence-similarity", "feature-extraction", "generated_from_trainer", "strata", facts.method]
+    scores = [("test", facts.test_set, facts.model.test), ("dev", facts.dev_set, facts.model.dev)]
+    results = [_result(split, of, score) for split, of, score in scores if of and score is not None]
+    hub = facts.on_hub
+    return {
+        "library_name": name,
+        "pipeline_tag": "sentence-similarity",
+        "tags": tags,
+        **({"base_model": hub} if hub else {}),
+        **({"model-index": [{"name": one_line(facts.run), "results": results}]} if results else {}),
+    }
+
+
+def _result(split: str, name: str, score: float) -> dict[str, Any]:
+    value = round(score / 100, 6)  # a fraction: so sentence-transformers writes this metric, and the hub compares by it
+    return {
+        "task": {"type": "semantic-similarity", "name": "Semantic Similarity"},
+        "dataset": {"type": "unknown", "name": one_line(named(name)), "split": split},
+        "metrics": [{"type": "spearman_cosine", "value": value, "name": "Spearman Cosine"}],
+    }
+
+
+def _what(facts: CardFacts) -> str:
+    hub = facts.on_hub
+    base = f"[{plain(named(facts.base))}](https://huggingface.co/{hub})" if hub else plain(named(facts.base))
+    revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
+    return (
+        f"# {plain(facts.run)}\n\n"
+        f"{base}{revision}, tuned with Strata by the method **{plain(facts.method)}**: {plain(facts.title)}\n\n"
+        f"The method is from [{plain(facts.paper.line)}]({facts.paper.link}). "
+        f"SHA-256 of the base: {facts.base_digest}."
+    )
+
+
+def _use(facts: CardFacts) -> str:
+    code = snippets.transformers(facts.head, facts.opener, facts.prompt, facts.lower_case)
+    rows = {
+        "A sentence is read as": plain(facts.head.describe()),
+        "Dimension of a vector": f"{facts.dimension}",
+        "Longest sentence": f"{facts.max_length} tokens, what is longer is cut",
+        "Put before a sentence": plain(repr(facts.prompt)) if facts.prompt else None,
+        "Letters": "put in lower case" if facts.lower_case else None,
+        "Vectors are compared by": "cosine",
+    }
+    alone = ["The same with transformers alone:", fenced("python", code)] if code else []
+    return "\n\n".join(
+        ("## Use", fenced("python", snippets.sentence_transformers()), *alone, table(("", ""), _known_only(rows)))
+    )
+
+
+def _results(facts: CardFacts) -> str:
+    """Before and after, set by set; a set, and a column, without a single score is left out."""
+    header = ("", "base", "this model", f"mean ± standard deviation of {len(facts.seeds)} seeds")
+    rows = []
+    for name, use, base, of in (
+        (facts.test_set, "test", facts.base_test, "test"),
+        (facts.dev_set, "development", facts.base_dev, "dev"),
+    ):
+        cells = (_score(base), _score(getattr(facts.model, of)), _spread([getattr(one, of) for one in facts.seeds]))
+        if name and any(cells):
+            rows.append((f"{plain(named(name))} ({use})", *cells))
+    columns = [column for column in zip(header, *rows, strict=True) if any(column[1:])]
+    if not columns:
+        return "## Results\n\nNothing was measured."
+    text = "Spearman's ρ × 100 of the cosines with people's grades."
+    if facts.model.dev is not None:
+        text += f" {'Step and seed were' if len(facts.seeds) > 1 else 'The step was'} chosen on the development pairs."
+    lines = list(zip(*columns, strict=True))
+    return f"## Results\n\n{text}\n\n" + table(lines[0], lines[1:])
+
+
+def _training(facts: CardFacts) -> str:
+    model = facts.model
+    rows = {
+        "Learned from": f"{plain(' + '.join(map(named, facts.data)))}, {facts.data_rows:,} rows",
+        "SHA-256 of the text": facts.data_digest,
+        "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
+        "Weights are of seed": str(facts.kept) if len(facts.seeds) > 1 else None,
+        "Steps": None if model.steps is None else f"{model.steps:,}",
+        "Best step": None if model.best_step is None else f"{model.best_step:,}",
+        "Time": None if facts.seconds is None else _duration(facts.seconds),
+    }
+    again = shlex.join(map(named, shlex.split(facts.command)))
+    return "\n\n".join(
+        (
+            "## Training",
+            "The text itself is no part of this folder.",
+            table(("", ""), _known_only(rows)),
+            "To repeat it:",
+            fenced("sh", again),
+        )
+    )
+
+
+def _settings(facts: CardFacts) -> str:
+    rows = []
+    for name, value in facts.settings.items():
+        paper = facts.defaults.get(name, value)
+        shown = plain(Knob.told(value))
+        cells = (shown, "") if value == paper else (f"**{shown}**", plain(Knob.told(paper)))
+        rows.append((plain(name), *cells))
+    return "## Settings\n\nBold is what differs from the paper's.\n\n" + table(("", "value", "the paper's"), rows)
+
+
+def _sources(facts: CardFacts) -> str:
+    versions = table(("", "version"), [(plain(name), plain(number)) for name, number in facts.versions.items()])
+    return f"## Versions\n\n{versions}\n\n## Citation\n\n{fenced('bibtex', facts.paper.bibtex)}"
+
+
+def named(source: str) -> str:
+    """A name as strangers may see it: of a path on this machine, its last part."""
+    return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
+
+
+def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    return [(name, told) for name, told in rows.items() if told is not None]
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.2f}"
+
+
+def _spread(scores: Sequence[float | None]) -> str:
+    """Over all seeds, or not at all: a mean of those that got somewhere would flatter."""
+    known = [score for score in scores if score is not None]
+    if len(known) < max(2, len(scores)):
+        return ""
+    return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,70 @@
+"""What can be told of a tuned model? Names, numbers and digests; there is no place for a sentence it learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.encoding import bundled
+from explorer.knobs import Values
+
+if TYPE_CHECKING:
+    from explorer.encoding.head import Head
+    from explorer.methods import Paper
+
+
+@dataclass(frozen=True)
+class SeedScores:
+    """One training of a run: its best step, and Spearman × 100 there."""
+
+    seed: int
+    steps: int | None = None
+    best_step: int | None = None
+    dev: float | None = None
+    test: float | None = None
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """All a card can tell; what is None was not measured, and is left out."""
+
+    run: str
+    base: str
+    base_digest: str
+    base_revision: str | None  # the commit of a model of the hub
+    method: str
+    title: str
+    paper: Paper
+    settings: Values  # of method and schedule
+    defaults: Values  # the paper's
+    data: tuple[str, ...]
+    data_rows: int
+    data_digest: str
+    dev_set: str
+    test_set: str | None
+    base_dev: float | None
+    base_test: float | None
+    seeds: tuple[SeedScores, ...]
+    kept: int  # the seed whose weights these are
+    seconds: float | None
+    head: Head
+    prompt: str
+    lower_case: bool
+    max_length: int  # tokens that are read, not those of the training
+    dimension: int
+    opener: str  # the class of transformers that opens it
+    versions: Mapping[str, str]
+    command: str
+
+    @property
+    def model(self) -> SeedScores:
+        """The training these weights are from."""
+        return next((one for one in self.seeds if one.seed == self.kept), SeedScores(self.kept))
+
+    @property
+    def on_hub(self) -> str | None:
+        """The base's name where the hub knows it."""
+        if self.base == bundled.NAME:
+            return f"sentence-transformers/{bundled.NAME}"
+        return self.base.partition("@")[0] if self.base_revision else None

@@ -1,0 +1,50 @@
+"""Which rows does an update learn from? Told by the seed and the number of the step, so nothing has to be kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+
+from explorer.data.corpora import Corpus
+from explorer.errors import BadChoice, TooFewRows
+from explorer.methods import Schedule
+
+
+class Feed:
+    """The batches of a run: every epoch in an order of its own, a last batch that is not full left out."""
+
+    def __init__(self, corpus: Corpus, schedule: Schedule, seed: int, rank: int = 0, world: int = 1) -> None:
+        if len(corpus) < schedule.batch_size:
+            raise TooFewRows(
+                f"{corpus.name} has {len(corpus):,} rows, and a batch takes {schedule.batch_size}. Set batch_size to "
+                f"{len(corpus)} or less, or bring more rows."
+            )
+        if schedule.batch_size % world:
+            raise BadChoice(
+                f"batch_size cannot be {schedule.batch_size} with {world} processes: each takes an equal share. "
+                f"Set it to a multiple of {world}."
+            )
+        self.corpus, self.seed = corpus, seed
+        self.size, self.share, self.rank = schedule.batch_size, schedule.batch_size // world, rank
+        self.a_batch = len(corpus) // self.size
+        self.steps = schedule.steps or max(1, self.a_batch * schedule.epochs // schedule.accumulate)
+
+    def batch(self, number: int) -> tuple[list[str], ...]:
+        """The rows of a batch that fall to this process, a list for each column."""
+        epoch, place = divmod(number, self.a_batch)
+        start = place * self.size + self.rank * self.share
+        rows = _order(len(self.corpus), self.seed, epoch)[start : start + self.share].tolist()
+        return tuple([column[row] for row in rows] for column in self.corpus.columns)
+
+    def longest(self, rows: int) -> tuple[list[str], ...]:
+        """The rows with most text: where memory is short, it shows here."""
+        lengths = [sum(map(len, row)) for row in zip(*self.corpus.columns, strict=True)]
+        places = sorted(range(len(lengths)), key=lambda place: -lengths[place])[:rows]
+        return tuple([column[place] for place in places] for column in self.corpus.columns)
+
+
+@lru_cache(maxsize=2)
+def _order(rows: int, seed: int, epoch: int) -> torch.Tensor:
+    mixed = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    return torch.randperm(rows, generator=mixed)

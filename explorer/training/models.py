@@ -1,0 +1,78 @@
+"""How does a run's model come to be, and how is it taken along?"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from explorer.encoding.exporting import export, opener
+from explorer.encoding.whole import whole
+from explorer.errors import RunNotFound
+from explorer.training.card import card
+from explorer.training.facts import CardFacts, SeedScores
+from explorer.training.learner import Learner
+from explorer.training.loop import Training
+from explorer.training.preparing import versions
+from explorer.training.recipe import knobs_of
+from explorer.training.runs import Run
+
+
+def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
+    """Write the tuned encoder, as it is worn, into the run; an earlier one stays until this one is whole."""
+    text = card(_facts(run, training, learner, seconds))
+    new, old = run.folder / "model.new", run.folder / "model.old"
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+    export(learner.method.base, learner.method.head(), new, text, training.prepared.found.folder)
+    if run.model.exists():
+        run.model.rename(old)
+    new.rename(run.model)
+    shutil.rmtree(old, ignore_errors=True)
+    (run.folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def take(run: Run, folder: Path) -> None:
+    """Copy the model of a run to a folder that is not there yet."""
+    if not run.model.is_dir():
+        raise RunNotFound(
+            f"'{run.name}' has no model: it is {run.status().state}. Let it finish, or stop it and keep what it has."
+        )
+    with whole(folder) as part:
+        shutil.copytree(run.model, part, dirs_exist_ok=True)
+
+
+def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> CardFacts:
+    recipe, prepared, method = training.recipe, training.prepared, learner.method
+    encoder = prepared.encoder
+    done = [SeedScores(**result) for result in training.results]
+    if learner.seed not in (one.seed for one in done):  # stopped on the way
+        done.append(SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
+    return CardFacts(
+        run=run.name,
+        base=recipe.model,
+        base_digest=prepared.found.digest,
+        base_revision=prepared.found.revision,
+        method=recipe.method,
+        title=method.title(),
+        paper=method.paper,
+        settings=recipe.every_setting(),
+        defaults={name: knob.default for name, knob in knobs_of(recipe.kind).items()},
+        data=recipe.data,
+        data_rows=len(prepared.corpus),
+        data_digest=prepared.corpus.digest,
+        dev_set=recipe.dev,
+        test_set=recipe.test,
+        base_dev=training.base["dev"],
+        base_test=training.base.get("test"),
+        seeds=tuple(done),
+        kept=training.worn,
+        seconds=seconds,
+        head=method.head(),
+        prompt=encoder.head.prompt if encoder.head else "",
+        lower_case=encoder.lower_case,
+        max_length=encoder.max_length,
+        dimension=encoder.width,
+        opener=opener(encoder),
+        versions=versions(),
+        command=recipe.command(),
+    )

@@ -1,0 +1,31 @@
+"""How far does an update go? AdamW, with a rate that climbs, then falls to zero."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from explorer.methods import Schedule
+
+
+def learning_rate(step: int, peak: float, warmup: int, total: int) -> float:
+    """The rate of the update with that number, from 0: linear up over `warmup` updates, linear down to `total`."""
+    if step < warmup:
+        return peak * step / warmup
+    return peak * (total - step) / max(1, total - warmup)
+
+
+def adamw(module: nn.Module, schedule: Schedule) -> torch.optim.AdamW:
+    """AdamW over what is trained; biases and norms (one axis) do not decay."""
+    trained = [weight for weight in module.parameters() if weight.requires_grad]
+    groups = [
+        {"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": schedule.weight_decay},
+        {"params": [weight for weight in trained if weight.dim() <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        [group for group in groups if group["params"]],
+        lr=schedule.learning_rate,
+        betas=(0.9, schedule.beta2),
+        eps=schedule.epsilon,
+        fused=True,  # one pass over the weights
+    )

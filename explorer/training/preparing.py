@@ -1,0 +1,95 @@
+"""What does a recipe name? The encoder, the text and the graded pairs, and whether they are still what they were."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.data import corpora, sets, text
+from explorer.data.corpora import Corpus
+from explorer.data.kinds import GradedPairs
+from explorer.encoding import exporting, finding, loading
+from explorer.encoding.encoder import Encoder
+from explorer.errors import CannotResume
+from explorer.progress import Progress, Work
+from explorer.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from explorer.encoding.finding import Found
+
+_LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
+# what has to be the same for a run to go on, and in what words it is told
+_BINDING = {
+    "model_digest": "the base model",
+    "data_digest": "the training text",
+    "dev_digest": "the development pairs",
+    "test_digest": "the test pairs",
+}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything a run works on."""
+
+    recipe: Recipe
+    found: Found
+    encoder: Encoder
+    corpus: Corpus
+    dev: GradedPairs
+    test: GradedPairs | None
+    reports: tuple[str, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """What was found, as it goes into recipe.yaml."""
+        return {
+            "model_digest": self.found.digest,
+            "model_revision": self.found.revision,
+            "data_digest": self.corpus.digest,
+            "data_rows": len(self.corpus),
+            "dev_digest": self.dev.digest,
+            "test_digest": self.test.digest if self.test else None,
+            "versions": versions(),
+        }
+
+
+def prepare(recipe: Recipe, device: str = "cpu") -> Work[Prepared]:
+    """Read all of it; text first, since a fault in a file shows before a model is loaded."""
+    yield Progress("reading the text", 0, 0)
+    corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns)
+    dev = graded(recipe.dev)
+    test = graded(recipe.test) if recipe.test else None
+    yield Progress(f"loading {recipe.model}", 0, 0)
+    found = yield from finding.fetch(recipe.model)
+    encoder = loading.load(found, precision="float32", device=device)
+    exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
+    prepared = Prepared(recipe, found, encoder, corpus, dev, test, tuple(map(str, reports)))
+    check_same(recipe.made_with, prepared.facts())
+    return prepared
+
+
+def graded(source: str) -> GradedPairs:
+    """The graded pairs of a name in the menu, or of a file."""
+    if source not in sets.names() and Path(source).suffix and Path(source).is_file():
+        return text.read_graded_pairs(source)[0]
+    return sets.by_name(source)
+
+
+def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to go on with something else than what the run, or the recipe, was made with."""
+    for name, told in _BINDING.items():
+        if name in then and then[name] != now[name]:
+            raise CannotResume(
+                f"This recipe was made with another version of {told} ({str(then[name])[:12]} then, "
+                f"{str(now[name])[:12]} now). Bring back what it was, or remove made_with from a copy of recipe.yaml "
+                "and start a new run from it."
+            )
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that have a say in the weights."""
+    found = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version(), **found}

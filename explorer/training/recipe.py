@@ -1,0 +1,132 @@
+"""What makes a run: method, base, text, every setting, seeds. The form, the file and the command line are this."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from explorer.data import sets
+from explorer.encoding import bundled
+from explorer.encoding.hardware import DEVICES, PRECISIONS
+from explorer.errors import BadChoice
+from explorer.knobs import Knob, Values, find
+from explorer.methods import Method, Schedule, load
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A run before it is run. `settings` holds what differs from the paper; `made_with` what was found when it ran."""
+
+    method: str
+    model: str = bundled.NAME
+    data: tuple[str, ...] = ("sample",)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    dev: str = sets.halves()[0]
+    test: str | None = sets.halves()[1]
+    settings: Values = field(default_factory=dict)
+    seeds: tuple[int, ...] = (1,)
+    precision: str = "auto"
+    device: str = "auto"
+    made_with: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> Recipe:
+        """The same with every value as its kind, or an error that names the one that is not allowed."""
+        knobs = knobs_of(load(self.method))
+        for what, value, allowed in (
+            ("precision", self.precision, PRECISIONS),
+            ("device", self.device, DEVICES),
+        ):
+            if value not in allowed:
+                raise BadChoice(f"'{value}' is not a {what}. Choose one of {', '.join(allowed)}.")
+        if not self.data:
+            raise BadChoice("No text to learn from is named. Give 'sample', a file, or a set such as 'STS-B'.")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or not all(0 <= s < 2**32 for s in self.seeds):
+            raise BadChoice(
+                f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: they are different whole numbers "
+                "from 0 to 4294967295, one for each time the run is trained. One will do."
+            )
+        values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
+        return replace(self, settings={name: value for name, value in values.items() if value != knobs[name].default})
+
+    @property
+    def kind(self) -> type[Method]:
+        """The method."""
+        return load(self.method)
+
+    def schedule(self) -> Schedule:
+        """How it is trained: the paper's values, but for those that are set."""
+        kind = self.kind
+        return kind.schedule.but({name: value for name, value in self.settings.items() if name in Schedule.knobs})
+
+    def method_values(self) -> dict[str, Any]:
+        """The settings that belong to the method."""
+        return {name: value for name, value in self.settings.items() if name in self.kind.knobs}
+
+    def every_setting(self) -> dict[str, Any]:
+        """Every knob of the method and of its schedule, set or not."""
+        return {name: self.settings.get(name, one.default) for name, one in knobs_of(self.kind).items()}
+
+    def command(self) -> str:
+        """What repeats the run on the command line."""
+        words = ["python", "-m", "explorer", "train", self.method, "--model", self.model]
+        for source in self.data:
+            words += ["--data", source]
+        for role, column in self.columns.items():
+            words += ["--column", f"{role}={column}"]
+        words += ["--dev", self.dev, "--test", self.test or "none"]
+        for seed in self.seeds:
+            words += ["--seed", str(seed)]
+        for name in ("precision", "device"):
+            if getattr(self, name) != "auto":
+                words += [f"--{name}", getattr(self, name)]
+        for name, value in self.settings.items():
+            words += ["--set", f"{name}={Knob.told(value)}"]
+        return shlex.join(words)
+
+    def as_yaml(self) -> str:
+        """As it stands in recipe.yaml: every setting, whether or not it is the paper's."""
+        import yaml
+
+        content = asdict(self) | {"settings": self.every_setting()}
+        content |= {"data": list(self.data), "seeds": list(self.seeds), "columns": dict(self.columns)}
+        text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+        return text
+
+
+def knobs_of(kind: type[Method]) -> dict[str, Knob]:
+    """Every knob of a method and of its schedule, with the paper's value as its default."""
+    paper = kind.schedule.values()
+    scheduled = {name: replace(one, default=paper[name]) for name, one in Schedule.knobs.items()}
+    return {**kind.knobs, **scheduled}
+
+
+def from_yaml(text: str, where: str) -> Recipe:
+    """The recipe in a file's text."""
+    import yaml
+
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). Give a recipe.yaml.") from error
+    names = set(Recipe.__dataclass_fields__)
+    if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
+        raise BadChoice(f"{where} is no recipe: it holds 'method' and any of {', '.join(sorted(names))}.")
+    for name, kind in (("data", list), ("seeds", list), ("columns", dict), ("settings", dict), ("made_with", dict)):
+        if not isinstance(content.get(name, kind()), kind):
+            raise BadChoice(f"{where}: {name} cannot be {content[name]!r}; it is a {kind.__name__}. See a recipe.yaml.")
+    try:
+        content |= {name: tuple(content[name]) for name in ("data", "seeds") if name in content}
+        return Recipe(**content).checked()
+    except TypeError as error:
+        raise BadChoice(f"{where} is no recipe ({error}). See the recipe.yaml of a run.") from error
+
+
+def read(path: Path) -> Recipe:
+    """The recipe in a file."""
+    try:
+        return from_yaml(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadChoice(f"{path} cannot be read ({error}). Give the recipe.yaml of a run.") from error

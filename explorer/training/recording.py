@@ -1,0 +1,145 @@
+"""How does a run leave its traces? Steps become lines, looks become curves, all of it on disk as it happens."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.errors import NotWritable
+from explorer.places import write_whole
+from explorer.training import status as statuses
+from explorer.training.runs import LOG, METRICS, Run
+
+if TYPE_CHECKING:
+    from explorer.training.loop import Step
+
+BEAT = 0.5  # seconds between two writings of the status, where nothing but the step has changed
+PROBE = "probe"
+_ROOM = "Make room on that disk, then resume the run: the last good state is in its folder."
+
+
+class Recorder:
+    """The one who writes into a run's folder while it is trained."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        before = run.status()
+        self._seconds_before, self._started = before.seconds, time.time()
+        self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
+        self._written = 0.0
+        self.put()
+
+    @property
+    def seconds(self) -> float:
+        """Of work on the run, in this process and in those before it."""
+        return self._seconds_before + time.time() - self._started
+
+    def put(self, **changes: Any) -> None:
+        """Write the status, with changes."""
+        self.status = statuses.write(self.run.folder, replace(self.status, seconds=self.seconds, **changes))
+        self._written = time.monotonic()
+
+    def log(self, line: str) -> None:
+        """Add a line to the log."""
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        self._append(LOG, f"{now}  {line}\n")
+
+    def record(self, step: Step) -> None:
+        """Take down what is new at a step."""
+        if step.progress.stage == "resuming":
+            self.trim(step.number, step.step)
+        if step.update is not None:
+            self._measure(step, {"loss": step.update.loss, "rate": step.update.rate,
+                                 "positive": step.update.partners, "negative": step.update.strangers})  # fmt: skip
+        if step.look is not None:
+            self._take_look(step)
+        if step.told:
+            self.log(step.told)
+        if step.result is not None:
+            told = {name: number for name, number in step.result.items() if number is not None}
+            self.log("seed done: " + ", ".join(f"{name} {_told(number)}" for name, number in told.items()))
+        changed = step.progress.stage != self.status.doing
+        if changed and step.progress.stage != "training":
+            self.log(step.progress.stage)
+        if changed or step.look or step.result or time.monotonic() - self._written > BEAT:
+            self._tell(step, changed)
+
+    def trim(self, number: int, step: int) -> None:
+        """Forget lines that were written after the state that is gone on from."""
+        kept = [line for line in self.run.metrics()
+                if line["number"] < number or (line["number"] == number and line["step"] <= step)]  # fmt: skip
+        text = "".join(json.dumps(line) + "\n" for line in kept)
+        write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
+
+    def probe_sentences(self, sentences: list[str]) -> None:
+        """Keep which sentences the probe is of; they stay in this folder, and no card or export has them."""
+        text = json.dumps(sentences, ensure_ascii=False, indent=0)
+        write_whole(
+            self.run.folder / PROBE / "sentences.json",
+            lambda file: file.write(text.encode("utf-8", "surrogatepass")),
+            _ROOM,
+        )
+
+    def _take_look(self, step: Step) -> None:
+        look = step.look
+        if look is None:
+            return
+        path = self.run.folder / PROBE / f"seed-{step.seed}-step-{step.step:06d}.npy"
+        write_whole(path, lambda file: np.save(file, look.probe), _ROOM)
+        self._measure(step, {"dev": look.spearman, "alignment": look.alignment, "uniformity": look.uniformity,
+                             "alike": look.alike, "strangers": look.strangers, "best": step.best})  # fmt: skip
+        self.log(f"seed {step.seed}, step {step.step}: dev {look.spearman:.2f}" + (", the best so far" * step.best))
+        if step.best and (self.status.best is None or look.spearman > self.status.best):
+            self.status = replace(self.status, best=look.spearman, best_step=step.step)
+
+    def _measure(self, step: Step, numbers: Mapping[str, Any]) -> None:
+        line = {"number": step.number, "seed": step.seed, "step": step.step, "time": round(time.time(), 3)}
+        # NaN is no JSON: missing is missing
+        known = {name: number for name, number in numbers.items() if not _missing(number)}
+        self._append(METRICS, json.dumps({**line, **known}) + "\n")
+
+    def _tell(self, step: Step, changed: bool) -> None:
+        training = step.progress.stage == "training"
+        taken_over = changed and training and not self.status.since
+        self.put(
+            doing=step.progress.stage,
+            done=step.progress.done,
+            of=step.progress.total,
+            step=step.step,
+            total=step.total,
+            seed=step.seed,
+            seed_number=step.number,
+            **({"since": time.time(), "since_step": step.step} if taken_over else {}),
+        )
+
+    def _append(self, name: str, line: str) -> None:
+        try:
+            with (self.run.folder / name).open("a", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            raise NotWritable(f"{self.run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
+
+
+def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
+    """The probe's vectors at a look; None where there is none."""
+    path = run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy"
+    try:
+        vectors: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
+        return vectors
+    except (OSError, ValueError):
+        return None
+
+
+def _missing(number: object) -> bool:
+    return isinstance(number, float) and not math.isfinite(number)
+
+
+def _told(number: object) -> str:
+    return f"{number:.2f}" if isinstance(number, float) else str(number)

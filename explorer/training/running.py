@@ -1,0 +1,179 @@
+"""How is a run trained from start to end, whatever happens on the way? The thread and the command line do this."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Generator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from explorer.errors import RunError, RunTooLarge, StrataError
+from explorer.measuring.checkup import probe_places
+from explorer.places import write_whole
+from explorer.progress import Progress, Work
+from explorer.training import state as states
+from explorer.training import status as statuses
+from explorer.training.memory import give_back, kept_while_training
+from explorer.training.recording import Recorder
+from explorer.training.runs import DISCARD, KEEP, LOG, RECIPE, Run
+
+if TYPE_CHECKING:
+    from explorer.training.loop import Step, Training
+
+_WISHES = ("", KEEP, DISCARD)
+
+
+def train(run: Run) -> Work[Run | None]:
+    """Train a run, or go on with one that was broken off; gives it back, or None if it was discarded.
+
+    Taking no next step is enough to stop: what resuming needs is kept first. A viewer's wish is heard after each step.
+    """
+    if int(os.environ.get("RANK", "0")):
+        yield from _followed(run)
+        return None
+    with run.held():
+        wish = yield from _kept_or_failed(run)
+    if wish == DISCARD:
+        statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
+        run.delete()
+        return None
+    return run
+
+
+def _kept_or_failed(run: Run) -> Generator[Progress, None, str]:
+    """Train, and leave a failure in the folder before it is raised; no frame of it keeps the model in memory."""
+    recorder = Recorder(run)
+    trouble: StrataError
+    try:
+        with kept_while_training():
+            return (yield from _trained(run, recorder))
+    except StrataError as error:
+        details, trouble = "", type(error)(str(error))
+        traceback.clear_frames(error.__traceback__)
+    except Exception as error:  # noqa: BLE001 (whatever it is, the folder says so)
+        details, trouble = "".join(traceback.format_exception(error)), _in_words(run, error)
+        traceback.clear_frames(error.__traceback__)
+    give_back()
+    _leave_word(recorder, trouble, details)
+    raise trouble
+
+
+def _trained(run: Run, recorder: Recorder) -> Generator[Progress, None, str]:
+    from explorer.training.loop import Training
+
+    recipe = run.recipe()
+    training = Training(recipe, run.folder)
+    try:
+        wish = yield from _recorded(run, recorder, training)
+        if wish == DISCARD:
+            return wish
+        if wish == KEEP:
+            training.save()
+        yield Progress("saving the model", 0, 0)
+        _conclude(run, recorder, training, stopped=wish == KEEP)
+        return wish
+    except (GeneratorExit, KeyboardInterrupt):  # the server is closed, or Ctrl-C: what was learned is kept
+        training.save()
+        recorder.log("broken off; the state is kept")
+        recorder.put()
+        raise
+    finally:
+        training.world.leave()
+
+
+def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
+    """The loop, recorded; gives the wish that ended it."""
+    known = False
+    for step in training.steps(resume=states.there(run.state)):
+        if not known and (step.update or step.look):
+            known = True
+            _note_what_was_found(run, recorder, training)
+        recorder.record(step)
+        wish = run.wish()
+        if training.world.size > 1:
+            wish = _heard_by_all(training, step, wish)
+        if wish in (KEEP, DISCARD):
+            return wish
+        yield step.progress
+    return ""
+
+
+def _followed(run: Run) -> Work[None]:
+    """The part of a process that trains along with the one that writes."""
+    from explorer.training.loop import Training
+
+    training = Training(run.recipe(), run.folder)
+    try:
+        for step in training.steps(resume=states.there(run.state)):
+            if _heard_by_all(training, step, ""):
+                return
+            yield step.progress
+    finally:
+        training.world.leave()
+
+
+def _heard_by_all(training: Training, step: Step, wish: str) -> str:
+    """The wish the writing process saw, at the steps at which all processes listen."""
+    if step.update is None:
+        return ""
+    return _WISHES[training.world.said(_WISHES.index(wish) if wish in _WISHES else 0)]
+
+
+def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> None:
+    """Digests into the recipe, so that what is gone on with is the same; the probe's sentences beside its vectors."""
+    prepared = training.prepared
+    recipe = replace(prepared.recipe, made_with=prepared.facts())
+    write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
+    sentences = prepared.dev.sentences
+    recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
+    facts = {"rows": len(prepared.corpus), "precision": training.world.precision,
+             "device": str(training.world.device), "estimate": training.estimate and training.estimate.told,
+             "base_test": training.base.get("test")}  # fmt: skip
+    recorder.put(base=training.base["dev"], facts={**recorder.status.facts, **facts})
+    for report in prepared.reports:
+        recorder.log(report)
+
+
+def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -> None:
+    """The best weights as a model, its card, and the last word on the run."""
+    from explorer.training import models
+
+    learner = training.wear_best()
+    if learner is not None:
+        models.put(run, training, learner, recorder.seconds)
+    results = tuple(training.results)
+    if stopped:
+        recorder.log("stopped, and kept" if learner else "stopped before anything was learned")
+        recorder.put(state=statuses.STOPPED, doing="", results=results)
+        run.unask()
+        return
+    recorder.log("finished")
+    recorder.put(state=statuses.FINISHED, doing="", results=results)
+    states.forget(run.state)
+
+
+def _in_words(run: Run, error: Exception) -> StrataError:
+    """What torch and the system raise, as what it means to whoever started the run."""
+    said = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
+    if isinstance(error, MemoryError) or "out of memory" in said or "not enough memory" in said:
+        batch = run.recipe().schedule().batch_size
+        return RunTooLarge(
+            f"Memory ran out with batches of {batch}. Set batch_size to {max(2, batch // 2)} and accumulate to 2: "
+            "an update is as large, though the negatives are only those of its smaller batches. Or lower max_length."
+        )
+    return RunError(
+        f"The run ended with {type(error).__name__}: {said} What the program saw is in {run.folder / LOG}. Resume it, "
+        "or start another."
+    )
+
+
+def _leave_word(recorder: Recorder, trouble: StrataError, details: str) -> None:
+    """A failure, for every viewer; where even that cannot be written, the process that is gone tells it."""
+    try:
+        recorder.log(f"failed: {trouble}")
+        if details:
+            recorder.log(details)
+        recorder.put(state=statuses.FAILED, error=str(trouble), details=details)
+    except StrataError:
+        return

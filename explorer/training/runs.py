@@ -1,0 +1,214 @@
+"""What is in a run's folder? For whoever looks: pages, command line, a second tab; nobody but the trainer writes more.
+
+recipe.yaml, status.json, metrics.jsonl, train.log, probe/, model/ (loads in transformers and sentence-transformers as
+it stands), state/ (what resuming needs, until the run is finished), README.md. `wish` is what a viewer asks for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.places import runs_folder, write_whole
+from explorer.training import status as statuses
+from explorer.training.status import Status
+
+if TYPE_CHECKING:
+    from explorer.training.recipe import Recipe
+
+KEEP, DISCARD = "keep", "discard"
+RECIPE, METRICS, LOG, WISH = "recipe.yaml", "metrics.jsonl", "train.log", "wish"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_ROOM = "Make room on that disk, or set STRATA_RUNS to a folder that can be written to."
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run by its folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.folder.name
+
+    @property
+    def model(self) -> Path:
+        """Where the tuned encoder is, once there is one."""
+        return self.folder / "model"
+
+    @property
+    def state(self) -> Path:
+        """Where the trainer keeps what resuming needs."""
+        return self.folder / "state"
+
+    def recipe(self) -> Recipe:
+        """What it is made from."""
+        from explorer.training import recipe
+
+        return recipe.read(self.folder / RECIPE)
+
+    def status(self) -> Status:
+        """Where it stands; a run whose first file was not written yet waits."""
+        return statuses.read(self.folder) or Status(state=statuses.INTERRUPTED)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Every line that was written, in order: of a step or of a look at the development pairs."""
+        try:
+            lines = (self.folder / METRICS).read_bytes().split(b"\n")
+        except OSError:
+            return []
+        return [json.loads(line) for line in lines[:-1] if line]  # the last one may be half-written
+
+    def log_tail(self, lines: int = 20) -> str:
+        """The end of the log."""
+        try:
+            text = (self.folder / LOG).read_text(encoding="utf-8")
+        except OSError:
+            return ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def wish(self) -> str:
+        """What a viewer asked for: to stop and keep, to stop and discard, or nothing."""
+        try:
+            return (self.folder / WISH).read_text(encoding="utf-8").strip()
+        except OSError:
+            return ""
+
+    def ask(self, wish: str) -> None:
+        """Ask the trainer to stop; it does so within a step, in whichever process it is."""
+        write_whole(self.folder / WISH, lambda file: file.write(wish.encode()), _ROOM)
+
+    def unask(self) -> None:
+        """Forget what was asked for."""
+        (self.folder / WISH).unlink(missing_ok=True)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While a process trains a run, no other can; the system lets go when the process ends, however it ends."""
+        import fcntl
+
+        with (self.folder / statuses.LOCK).open("w") as lock:
+            for patience in (0.05,) * 20 + (None,):  # a viewer holds it for a moment, to see whether anybody does
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if patience is None:
+                        raise RunBusy(
+                            f"'{self.name}' is being trained by another process. Wait for it, or stop it."
+                        ) from error
+                    time.sleep(patience)
+            yield
+
+    def renamed(self, name: str) -> Run:
+        """The run under another name."""
+        self._check_idle("renamed")
+        target = self.folder.with_name(free_name(name, self.folder.parent))
+        try:
+            self.folder.rename(target)
+        except OSError as error:
+            raise NotWritable(f"'{self.name}' cannot be renamed: {error.strerror}. {_ROOM}") from error
+        return Run(target)
+
+    def delete(self) -> None:
+        """Delete the folder and all that is in it."""
+        self._check_idle("deleted")
+        # out of sight first: what is half-deleted must not look like a run
+        gone = self.folder.with_name(f".deleted-{self.name}-{os.getpid()}")
+        try:
+            self.folder.rename(gone)
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise NotWritable(
+                f"'{self.name}' cannot be deleted: {error.strerror}. Delete its folder by hand."
+            ) from error
+
+    def _check_idle(self, what: str) -> None:
+        if self.status().live:
+            raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
+
+
+def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
+    """A folder for a run, with its recipe, waiting."""
+    recipe = recipe.checked()
+    parent = folder or runs_folder()
+    name = free_name(name, parent) if name else _next_name(recipe, parent)
+    run = Run(parent / name)
+    # made beside its place and renamed into it: a run without a recipe is never seen
+    part = parent / f".{name}.part"
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
+        facts = {"method": recipe.method, "model": recipe.model, "data": list(recipe.data), "dev": recipe.dev,
+                 "test": recipe.test}  # fmt: skip
+        statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
+        part.rename(run.folder)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise NotWritable(f"{parent} cannot be written to: {error.strerror or error}. {_ROOM}") from error
+    return run
+
+
+def every(folder: Path | None = None) -> list[Run]:
+    """Every run, newest first."""
+    parent = folder or runs_folder()
+    found = [path.parent for path in parent.glob(f"*/{RECIPE}") if not path.parent.name.startswith(".")]
+    return [Run(path) for path in sorted(found, key=lambda path: -_made(path))]
+
+
+def find(name: str, folder: Path | None = None) -> Run:
+    """The run of that name."""
+    run = Run((folder or runs_folder()) / name)
+    if not _NAME.fullmatch(name) or not (run.folder / RECIPE).is_file():
+        there = ", ".join(one.name for one in every(folder)[:5]) or "none yet"
+        raise RunNotFound(f"There is no run '{name}'. There are: {there}.")
+    return run
+
+
+def free_name(name: str, parent: Path) -> str:
+    """The name, if a run may be called that and none is."""
+    if not _NAME.fullmatch(name):
+        raise BadChoice(
+            f"A run cannot be called {name!r}. Take up to 80 letters, digits, '-', '_' or '.', a letter or digit first."
+        )
+    if (parent / name).exists():
+        raise BadChoice(f"There is a run '{name}' already. Choose another name, or delete that run.")
+    return name
+
+
+def _next_name(recipe: Recipe, parent: Path) -> str:
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(recipe.model).name).strip("-._")[:40] or "model"
+    stem = f"{recipe.method}-{base}"
+    taken = (int(path.name.rpartition("-")[2]) for path in parent.glob(f"{stem}-*")
+             if path.name.rpartition("-")[2].isdigit())  # fmt: skip
+    return f"{stem}-{max(taken, default=0) + 1}"
+
+
+def _made(folder: Path) -> float:
+    try:
+        return (folder / RECIPE).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def restarted(run: Run) -> None:
+    """Put a run that was stopped, interrupted or failed back in the queue."""
+    status = run.status()
+    if status.live:
+        raise RunBusy(f"'{run.name}' is {status.state} already.")
+    if status.state == statuses.FINISHED:
+        raise BadChoice(f"'{run.name}' is finished. To go on from its model, start a run with {run.model} as its base.")
+    run.unask()
+    statuses.write(run.folder, replace(status, state=statuses.WAITING, doing="", error="", details=""))

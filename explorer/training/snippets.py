@@ -1,0 +1,69 @@
+"""How is an exported encoder used, in a few lines of Python?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from explorer.encoding.head import Head
+
+FOLDER = "path/to/this/folder"
+_SENTENCES = 'sentences = ["The kettle boils.", "The water is hot."]'
+# (sentence, token, width) as (sentence, width); the mask is (sentence, token, 1)
+_POOLED = {
+    "cls": "states[:, 0]",
+    "mean": "(states * mask).sum(1) / mask.sum(1)",
+    "max": 'states.masked_fill(mask == 0, float("-inf")).amax(1)',
+    "sqrt mean": "(states * mask).sum(1) / mask.sum(1).sqrt()",
+}
+
+
+def sentence_transformers() -> str:
+    """By way of sentence-transformers, which reads all of it from the folder: reading, limits, prompt."""
+    return f"""from sentence_transformers import SentenceTransformer
+
+{_SENTENCES}
+vectors = SentenceTransformer("{FOLDER}").encode(sentences)  # (sentence, dimension)"""
+
+
+def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = False) -> str | None:
+    """By way of transformers alone; None for a reading that is not told in a few lines."""
+    steps = _steps(head)
+    if steps is None:
+        return None
+    text = f"{prompt!r} + text" if prompt else "text"
+    if lower_case:
+        text = f"({text}).lower()" if prompt else "text.lower()"
+    written = f"[{text} for text in sentences]" if text != "text" else "sentences"
+    lines = [
+        "import torch",
+        *["from safetensors.torch import load_file"] * bool(head.dense),
+        f"from transformers import {', '.join(sorted((opener, 'AutoTokenizer')))}",
+        "",
+        f'folder = "{FOLDER}"',
+        _SENTENCES,
+        f"tokenizer, model = AutoTokenizer.from_pretrained(folder), {opener}.from_pretrained(folder)",
+        f'rows = tokenizer({written}, padding=True, truncation=True, return_tensors="pt")',
+        "with torch.no_grad():",
+        "    states = model(**rows).last_hidden_state  # (sentence, token, width)",
+        *steps,
+    ]
+    return "\n".join(lines)
+
+
+def _steps(head: Head) -> list[str] | None:
+    """From states to vectors."""
+    if any(name not in _POOLED for name in head.poolings):
+        return None
+    pooled = [_POOLED[name] for name in head.poolings]
+    joined = pooled[0] if len(pooled) == 1 else f"torch.cat([{', '.join(pooled)}], dim=-1)"
+    lines = ['mask = rows["attention_mask"][:, :, None]'] if "mask" in joined else []
+    lines.append(f"vectors = {joined}")
+    for number, step in enumerate(head.dense, start=2):
+        activation = getattr(step, "activation", None)
+        if activation is None:  # a layer norm
+            return None
+        bias = "" if step.bias is None else ' + dense["linear.bias"]'
+        lines.append(f'dense = load_file(f"{{folder}}/{number}_Dense/model.safetensors")')
+        lines.append(f'vectors = torch.nn.{activation}()(vectors @ dense["linear.weight"].T{bias})')
+    return lines + ["vectors = torch.nn.functional.normalize(vectors)"] * head.normalize

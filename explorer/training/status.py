@@ -1,0 +1,125 @@
+"""Where does a run stand? A small file that the trainer rewrites and every viewer reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from explorer.places import write_whole
+
+WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
+INTERRUPTED = "interrupted"  # never written: it is what a run is whose process is gone
+LIVE = (WAITING, RUNNING)
+FILE = "status.json"
+LOCK = ".lock"
+# a process on another machine cannot be asked whether it lives; one that trains writes more often than this
+SILENCE = 120.0  # seconds
+
+
+@dataclass(frozen=True)
+class Status:
+    """One look at a run."""
+
+    state: str = WAITING
+    doing: str = ""  # the phase, in words
+    done: int = 0  # of that phase
+    of: int = 0
+    step: int = 0
+    total: int = 0
+    seed: int = 0  # the one that is trained now
+    seed_number: int = 1  # the how many-th
+    seeds: int = 1
+    since_step: int = 0  # where this process took over, and when: the pace is told from here
+    since: float = 0.0
+    base: float | None = None  # dev score of the base, then the best one and its step
+    best: float | None = None
+    best_step: int | None = None
+    seconds: float = 0.0  # of work, over all processes that worked on the run
+    error: str = ""
+    details: str = ""
+    results: tuple[Mapping[str, Any], ...] = ()  # a line for each seed that is done
+    facts: Mapping[str, Any] = field(default_factory=dict)  # method, model, estimate: what a list shows
+    pid: int = 0
+    born: float = 0.0  # when that process was started: process numbers come round again
+    host: str = ""
+    beat: float = 0.0
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody is at it, or will be."""
+        return self.state in LIVE
+
+    @property
+    def steps_a_second(self) -> float | None:
+        """The pace since this process took over."""
+        steps, seconds = self.step - self.since_step, self.beat - self.since
+        return steps / seconds if steps > 0 and seconds > 0 else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """A guess from that pace, for all seeds."""
+        pace = self.steps_a_second
+        if pace is None or not self.total:
+            return None
+        return (self.total - self.step + (self.seeds - self.seed_number) * self.total) / pace
+
+
+def read(folder: Path) -> Status | None:
+    """The status of a run's folder, interrupted where its process is gone; None where there is none to read."""
+    try:
+        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        content["results"] = tuple(content["results"])
+        status = Status(**content)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if status.live and not _alive(folder, status):
+        return Status(**{**content, "state": INTERRUPTED})
+    return status
+
+
+def write(folder: Path, status: Status) -> Status:
+    """Put a status in the run's folder, signed by this process."""
+    signed = Status(**{**asdict(status), "pid": os.getpid(), "born": _born(os.getpid()), "host": socket.gethostname(),
+                       "beat": time.time()})  # fmt: skip
+    text = json.dumps(asdict(signed), ensure_ascii=False, indent=1)
+    write_whole(folder / FILE, lambda file: file.write(text.encode()), "Make room on that disk, then resume the run.")
+    return signed
+
+
+def _alive(folder: Path, status: Status) -> bool:
+    if status.host != socket.gethostname():
+        return time.time() - status.beat < SILENCE
+    if status.state == RUNNING:
+        return held(folder)
+    return abs(_born(status.pid) - status.born) < 1
+
+
+def held(folder: Path) -> bool:
+    """Whether a process trains the run; the system lets go of the lock when that process ends, however it ends."""
+    import fcntl
+
+    try:
+        with (folder / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _born(pid: int) -> float:
+    """When a process was started; 0 where there is none."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return 0.0 if process.status() == psutil.STATUS_ZOMBIE else float(process.create_time())
+    except psutil.Error:
+        return 0.0

@@ -1,0 +1,20 @@
+"""How do processes that were started together agree on the folder of their run? The first makes it and names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from explorer.training import runs
+from explorer.training.recipe import Recipe
+from explorer.training.runs import Run
+from explorer.training.world import World
+
+
+def new_run(recipe: Recipe, name: str, folder: Path | None) -> Run:
+    """The run, made by the first process and known to all."""
+    import torch.distributed as dist
+
+    world = World(recipe.precision, recipe.device)  # from here on the processes can talk
+    made = [str(runs.new(recipe, name, folder).folder) if world.main else ""]
+    dist.broadcast_object_list(made, src=0)
+    return Run(Path(made[0]))

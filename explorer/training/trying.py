@@ -1,0 +1,35 @@
+"""What would a run need? Asked before it is started: everything is read and one step is tried, nothing is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from explorer.places import runs_folder
+from explorer.progress import Progress, Work
+from explorer.training.learner import Learner
+from explorer.training.memory import give_back
+from explorer.training.preparing import prepare
+from explorer.training.recipe import Recipe
+from explorer.training.trial import Estimate, estimate
+from explorer.training.world import World
+
+
+def try_out(recipe: Recipe) -> Work[Estimate]:
+    """The estimate for a recipe, or the error that would have met the run."""
+    recipe = recipe.checked()
+    try:
+        return (yield from _tried(recipe))
+    finally:
+        give_back()
+
+
+def _tried(recipe: Recipe) -> Work[Estimate]:
+    world = World(recipe.precision, recipe.device)
+    prepared = yield from prepare(recipe, world.device.type)
+    yield Progress("trying a step", 0, 0)
+    return estimate(Learner(prepared, recipe.seeds[0], world), _existing(runs_folder()), len(recipe.seeds))
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(place for place in (folder, *folder.absolute().parents) if place.is_dir())

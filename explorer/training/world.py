@@ -1,0 +1,108 @@
+"""Who trains together? One process, or as many as torchrun started, through accelerate."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import nn
+
+from explorer.encoding import hardware
+from explorer.errors import BadChoice
+from explorer.methods import Method
+
+_PRECISIONS = {"bfloat16": "bf16", "float32": "no"}
+
+
+class World:
+    """The processes of a run, and what a step needs of them."""
+
+    def __init__(self, precision: str = "auto", device: str = "auto") -> None:
+        from accelerate import Accelerator
+        from accelerate.state import AcceleratorState, GradientState
+
+        started = int(os.environ.get("WORLD_SIZE", "1"))
+        self._check_size(started)
+        kind = hardware.device(device)
+        self.precision = hardware.precision(precision, kind)
+        if started == 1:
+            # this process may have trained before, on another device or in another precision, and accelerate
+            # would hold it to that
+            AcceleratorState._reset_state(reset_partial_state=True)
+            GradientState._reset_state()
+        elif kind == "cpu":
+            os.environ.setdefault("ACCELERATE_USE_CPU", "true")
+        self._accelerator = Accelerator(mixed_precision=_PRECISIONS[self.precision], cpu=kind == "cpu")
+        self.device: torch.device = self._accelerator.device
+        self.rank: int = self._accelerator.process_index
+        self.size: int = self._accelerator.num_processes
+        if self.size != started:
+            raise BadChoice(f"{started} processes were started and {self.size} found each other. Start with torchrun.")
+
+    @staticmethod
+    def _check_size(started: int) -> None:
+        """Refuse to train alone where several processes were asked for."""
+        asked = _asked_for()
+        if asked > started:
+            raise BadChoice(
+                f"{asked} processes were asked for, and {started} was started: on processors without a GPU "
+                f"'accelerate launch' starts one. Use 'torchrun --nproc_per_node {asked} -m explorer train …'."
+            )
+
+    @property
+    def main(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    def place(self, method: Method) -> nn.Module:
+        """The method on its device, as the module to call for a loss."""
+        method.to(self.device)
+        if self.size == 1:
+            return method
+        module: nn.Module = self._accelerator.prepare_model(method)
+        return module
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """In here, matrix products are taken in the run's precision."""
+        context: AbstractContextManager[Any] = self._accelerator.autocast()
+        return context
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """The gradients of a loss."""
+        self._accelerator.backward(loss)
+
+    def said(self, word: int) -> int:
+        """What the main process says, heard by all."""
+        if self.size == 1:
+            return word
+        import torch.distributed as dist
+
+        heard = torch.tensor([word], device=self.device)
+        dist.broadcast(heard, src=0)
+        return int(heard.item())
+
+    def leave(self) -> None:
+        """Give back what the run held."""
+        self._accelerator.free_memory()
+        if self.size > 1:
+            self._accelerator.end_training()
+
+
+def _asked_for() -> int:
+    """How many processes `accelerate launch` was asked for, if it started this one; else 1."""
+    import psutil
+
+    try:
+        words = psutil.Process().parent().cmdline()
+    except (psutil.Error, AttributeError):
+        return 1
+    if not any("accelerate" in word for word in words[:3]) or "launch" not in words[:4]:
+        return 1
+    for place, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name in ("--num_processes", "--num-processes"):
+            value = value or (words[place + 1] if place + 1 < len(words) else "")
+            return int(value) if value.isdigit() else 1
+    return 1

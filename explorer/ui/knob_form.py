@@ -1,0 +1,105 @@
+"""How do knobs become a form? A field for each, with the paper's value, the range and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from explorer.errors import StrataError
+from explorer.knobs import Knob, Values
+from explorer.ui import notices
+from explorer.ui.method_cards import MethodCard
+
+COLUMNS = 3
+
+
+def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
+    """What the fields of these knobs say, where it is not the paper's; None if one says something that is not allowed."""
+    found: dict[str, bool | int | float | str] = {}
+    wrong: list[StrataError] = []
+    columns = st.columns(COLUMNS)
+    for place, knob in enumerate(knobs):
+        with columns[place % COLUMNS]:
+            try:
+                value = knob.checked(_field(card.name, knob))
+            except StrataError as error:
+                wrong.append(error)
+                continue
+            if value != knob.default:
+                found[knob.name] = value
+    for error in wrong:
+        notices.trouble(error)
+    return None if wrong else found
+
+
+def fit_batch(card: MethodCard, rows: int) -> int | None:
+    """Where the text has fewer rows than the paper's batch, start the field at what fits; tells what that is.
+
+    It follows the text for as long as nobody has touched the field.
+    """
+    key, last = key_of(card.name, "batch_size"), f"fitted {card.name}"
+    paper = int(card.knobs["batch_size"].default)
+    fitting = fitting_batch(rows) if rows < paper else paper
+    if st.session_state.get(key, paper) == st.session_state.get(last, paper) or key not in st.session_state:
+        st.session_state[key] = fitting
+    st.session_state[last] = fitting
+    return fitting if fitting != paper else None
+
+
+def fitting_batch(rows: int) -> int:
+    """The largest power of two of which there are eight in the rows, and at least 2."""
+    return max(2, 1 << max(1, rows // 8).bit_length() - 1)
+
+
+def fill(card: MethodCard, settings: Values) -> None:
+    """Make the fields say what a recipe says; only in a callback."""
+    for name, knob in card.knobs.items():
+        st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
+    st.session_state.pop(f"fitted {card.name}", None)
+
+
+def key_of(method: str, knob: str) -> str:
+    """The name of the widget of a knob."""
+    return f"knob {method} {knob}"
+
+
+def _field(method: str, knob: Knob) -> bool | int | float | str:
+    """The field, and what it says."""
+    key = key_of(method, knob.name)
+    if key not in st.session_state:
+        st.session_state[key] = _shown(knob, knob.default)
+    label, tip = _label(knob, st.session_state[key]), _tip(knob)
+    found: bool | int | float | str
+    if knob.choices:
+        found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
+    elif knob.kind is bool:
+        # as a select box: a lone switch in a row of fields stands on no line of theirs
+        found = st.selectbox(label, ("on", "off"), key=key, help=tip, persist_state="session")
+    elif knob.kind is int:
+        low = None if knob.low is None else int(knob.low)
+        high = None if knob.high is None else int(knob.high)
+        found = st.number_input(label, low, high, step=1, key=key, help=tip, persist_state="session")
+    else:  # as text: a number field would round 5e-05
+        found = st.text_input(label, key=key, help=tip, persist_state="session")
+    return found
+
+
+def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
+    """A value as its field holds it."""
+    return value if knob.kind is int and isinstance(value, int) else Knob.told(value)
+
+
+def _label(knob: Knob, value: object) -> str:
+    """The name in words; beside one that was changed stands the paper's value."""
+    words = notices.plain(knob.name.replace("_", " ").capitalize())
+    try:
+        changed = knob.checked(value) != knob.default
+    except StrataError:
+        changed = True
+    return f"{words} :orange-badge[paper: {notices.plain(Knob.told(knob.default))}]" if changed else words
+
+
+def _tip(knob: Knob) -> str:
+    paper = f"The paper's value: {Knob.told(knob.default)}. Allowed: {knob.allowed}."
+    return f"{notices.plain(knob.help)}\n\n{notices.plain(paper)}\n\nOn the command line: `--set {knob.name}=…`"

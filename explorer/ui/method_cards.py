@@ -1,0 +1,41 @@
+"""What does each training method do, what does it learn from, and what can be set? As values, without torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from explorer.data.corpora import Eats
+from explorer.knobs import Knob
+
+FIRST = "sg-opt"  # what the form starts with
+# a method needs no more of its text than those that stand behind it
+NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations")
+
+
+@dataclass(frozen=True)
+class MethodCard:
+    """One method, as the pages tell of it; every knob's default is the paper's."""
+
+    name: str
+    title: str
+    about: str
+    eats: Eats
+    paper: str
+    link: str
+    knobs: Mapping[str, Knob]
+
+
+def read_all() -> dict[str, MethodCard]:
+    """Every method by name, by what it needs; this loads torch."""
+    from explorer import methods
+    from explorer.training.recipe import knobs_of
+
+    cards = []
+    for name in methods.names():
+        kind = methods.load(name)
+        about = re.sub(r"(?<!\n)\n(?!\n)", " ", kind.about())  # a docstring is wrapped, a page wraps by itself
+        cards.append(MethodCard(name, kind.title(), about, kind.eats, kind.paper.line, kind.paper.link, knobs_of(kind)))
+    cards.sort(key=lambda card: (card.name != FIRST, NEEDS.index(card.eats), card.name))
+    return {card.name: card for card in cards}

@@ -1,0 +1,76 @@
+"""Is what was chosen on this disk, and if it is not, shall it be fetched?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.data import sets, sts
+from explorer.data.kinds import GradedPairs
+from explorer.encoding import finding
+from explorer.encoding.finding import Found
+from explorer.errors import HubUnreachable, SetNotFound, StrataError
+from explorer.progress import Progress, Work
+from explorer.ui import cached, notices, work
+
+
+def encoder(source: str) -> Found | None:
+    """The encoder; where there is none, what is in the way and a button that fetches it."""
+    try:
+        return cached.found(source)
+    except HubUnreachable as error:
+        notices.trouble(error)
+        offer(f"Fetch {source} from the hub", lambda: finding.fetch(source))
+    except StrataError as error:
+        notices.trouble(error)
+    return None
+
+
+def pairs(name: str) -> GradedPairs | None:
+    """The graded pairs of a name in the menu; where there are none, what is in the way and a button that fetches."""
+    try:
+        return cached.graded_file(name) if _is_file(name) else cached.graded_pairs(name)
+    except SetNotFound as error:
+        notices.trouble(error)
+        offer_set(name)
+    except StrataError as error:
+        notices.trouble(error)
+    return None
+
+
+def _is_file(name: str) -> bool:
+    """Whether it is a file, which the command line takes too."""
+    return name not in sets.names() and bool(Path(name).suffix) and Path(name).is_file()
+
+
+def on_this_disk(name: str) -> bool:
+    """Whether graded pairs can be read without a network."""
+    try:
+        cached.graded_pairs(name)
+    except StrataError:
+        return False
+    return True
+
+
+def offer_set(name: str) -> None:
+    """A button that fetches a published set; one named without a split has several."""
+    for title in sts.menu():
+        if name in (title, title.rpartition(" ")[0]) and not on_this_disk(title):
+            offer(f"Fetch {title} from the hub", lambda title=title: _fetch_set(title))
+
+
+def offer(label: str, make: work.Make) -> None:
+    """A button that starts work on the network: never without being asked."""
+    job = work.find(label)
+    if job is not None and job.state != work.DONE:
+        notices.progress_of(job)
+    elif st.button(notices.plain(label), icon=":material/download:", key=label):
+        work.forget(label)
+        work.follow(label, label, make, lane=work.NETWORK)
+        st.rerun()
+
+
+def _fetch_set(name: str) -> Work[None]:
+    yield Progress("asking huggingface.co", 0, 0)
+    sets.by_name(name, online=True)

@@ -1,0 +1,140 @@
+"""What shall be trained, on what, and how? Method, text, knobs, seeds and graded pairs become a Recipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.encoding.hardware import DEVICES, PRECISIONS
+from explorer.errors import StrataError
+from explorer.knobs import Values
+from explorer.ui import cached, controls, judging_form, knob_form, method_menu, notices, reach, text_form
+from explorer.ui.judging_form import Judging
+from explorer.ui.method_cards import MethodCard
+
+if TYPE_CHECKING:
+    from explorer.training.recipe import Recipe
+
+PRECISION, DEVICE = "recipe precision", "recipe device"
+
+
+def recipe() -> Recipe | None:
+    """What the form says; None where something in it has to be mended first, which it tells."""
+    model = controls.chosen().source
+    st.subheader("What to train")
+    st.markdown(
+        f"A copy of **{notices.plain(model)}**, the encoder of the sidebar. It stays as it is; what is learned "
+        "becomes an encoder of its own."
+    )
+    there = reach.encoder(model) is not None
+    left, right = st.columns(2, gap="medium")
+    with right:
+        sources = text_form.sources()
+    with left:
+        card = method_menu.method(sources)
+        method_menu.about(card)
+    with right:
+        text_form.choose_columns(sources, card.eats)
+        rows = text_form.rows(sources, card.eats)
+    method_menu.every(sources)
+    settings = _settings(card, rows)
+    judging = judging_form.judging()
+    if not there or rows is None or settings is None or judging is None:
+        return None
+    if not _batch_fits(card, settings, rows):
+        return None
+    return _checked(card, model, sources, settings, judging)
+
+
+def _settings(card: MethodCard, rows: int | None) -> Values | None:
+    """The knobs: a few at first, the rest folded."""
+    st.subheader("How to train it")
+    fitting = knob_form.fit_batch(card, rows) if rows is not None else None
+    front = [knob for knob in card.knobs.values() if knob.front]
+    folded = [knob for knob in card.knobs.values() if not knob.front]
+    few = knob_form.fields(card, front)
+    if fitting is not None:
+        st.caption(
+            f"{rows:,} rows do not fill the paper's batch of {card.knobs['batch_size'].default}: the field starts at "
+            f"{fitting}, of which there are eight."
+        )
+    with st.expander("Every other setting", icon=":material/tune:"):
+        rest = knob_form.fields(card, folded)
+        boxes = st.container(horizontal=True)
+        _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 where this machine computes in it.", boxes)
+        _choice("Device", DEVICES, DEVICE, "auto: a GPU if there is one.", boxes)
+    if few is None or rest is None:
+        return None
+    settings = {**few, **rest}
+    if rows is not None:
+        st.caption(plan(card, settings, rows))
+    return settings
+
+
+def plan(card: MethodCard, settings: Values, rows: int) -> str:
+    """`1,280 rows in batches of 16: 80 steps, …`: what the settings come to."""
+    told = {name: settings.get(name, knob.default) for name, knob in card.knobs.items()}
+    batch, steps = int(told["batch_size"]), int(told["steps"])
+    whole = max(1, rows // batch * int(told["epochs"]) // int(told["accumulate"]))
+    every = max(1, min(int(told["evaluate_every"]), (steps or whole) // 10))
+    return (
+        f"{rows:,} rows in batches of {batch}: {steps or whole:,} steps, with a look at the development pairs after "
+        f"every {every if every > 1 else 'one'}."
+    )
+
+
+def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
+    batch = int(settings.get("batch_size", card.knobs["batch_size"].default))
+    if rows >= batch:
+        return True
+    notices.trouble(f"The text has {rows:,} rows, and a batch takes {batch}. Lower batch size, or bring more rows.")
+    return False
+
+
+def _checked(
+    card: MethodCard,
+    model: str,
+    sources: tuple[str, ...],
+    settings: Values,
+    judging: Judging,
+) -> Recipe | None:
+    from explorer.training.recipe import Recipe
+
+    state = st.session_state
+    try:
+        return Recipe(
+            card.name,
+            model,
+            sources,
+            text_form.columns(sources, card.eats),
+            judging.dev,
+            judging.test,
+            settings,
+            judging.seeds,
+            state[PRECISION],
+            state[DEVICE],
+        ).checked()
+    except StrataError as error:
+        notices.trouble(error)
+        return None
+
+
+def fill(recipe: Recipe) -> None:
+    """Make the form say what a recipe says; only in a callback."""
+    card = cached.methods()[recipe.method]
+    controls.choose_encoder(recipe.model)
+    state = st.session_state
+    state[method_menu.METHOD], state[text_form.SOURCES] = recipe.method, list(recipe.data)
+    for role, column in recipe.columns.items():
+        state[text_form.column_key(role)] = column
+    knob_form.fill(card, recipe.settings)
+    judging_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test))
+    state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
+
+
+def _choice(
+    label: str, options: tuple[str, ...], key: str, help: str, where: DeltaGenerator
+) -> None:
+    where.selectbox(label, options, key=key, help=help, width=220, persist_state="session")

@@ -1,0 +1,58 @@
+"""Where does a run stand, in words?"""
+
+from __future__ import annotations
+
+from explorer.training import status as statuses
+from explorer.training.status import Status
+
+# a colour of Streamlit and an icon for each state
+BADGES = {
+    statuses.WAITING: ("gray", ":material/hourglass_empty:"),
+    statuses.RUNNING: ("blue", ":material/play_circle:"),
+    statuses.FINISHED: ("green", ":material/check_circle:"),
+    statuses.STOPPED: ("orange", ":material/stop_circle:"),
+    statuses.INTERRUPTED: ("orange", ":material/power_off:"),
+    statuses.FAILED: ("red", ":material/error:"),
+}
+NONE = "none"
+
+
+def score(number: float | None) -> str:
+    """A score as it is read; a missing one is missing, never 0."""
+    return NONE if number is None else f"{number:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `4 min`, `2 h 05 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def share(status: Status) -> float:
+    """How much is done, from 0 to 1: of the steps once there are any, before that of the present phase."""
+    done, of = (status.step, status.total) if status.since else (status.done, status.of)
+    return min(1.0, done / of) if of else 0.0
+
+
+def place(status: Status) -> str:
+    """`step 12 of 80`, `step 16 of 80, looking at the development pairs`, `scoring the base, 120 of 240`."""
+    if status.state == statuses.WAITING:
+        return "waiting for its turn"
+    amount = f", {status.done:,} of {status.of:,}" if status.of else ""
+    if not status.since:
+        return f"{status.doing}{amount}"
+    step = f"step {status.step:,} of {status.total:,}"
+    return step if status.doing == "training" else f"{step}, {status.doing}"
+
+
+def pace(status: Status) -> str:
+    """`seed 2 of 3 · 1.2 steps a second · about 4 min left`; what is not known yet is left out."""
+    told = [f"seed {status.seed} ({status.seed_number} of {status.seeds})"] if status.seeds > 1 else []
+    speed, left = status.steps_a_second, status.seconds_left
+    if speed is not None:
+        told.append(f"{speed:.1f} steps a second" if speed >= 1 else f"{1 / speed:.1f} s a step")
+    if left is not None and status.state == statuses.RUNNING:
+        told.append(f"about {duration(left)} left")
+    return " · ".join(told)

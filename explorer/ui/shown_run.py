@@ -1,0 +1,34 @@
+"""Which run does the page show? The one that the address names, so that a reload and a second tab show the same."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.errors import RunNotFound
+from explorer.training import runs
+from explorer.training.runs import Run
+from explorer.ui import notices
+
+RUN = "run"
+
+
+def asked_for() -> Run | None:
+    """The run of the address; None where it names none, or one that is not there, which is told."""
+    name = st.query_params.get(RUN)
+    if name is None:
+        return None
+    try:
+        return runs.find(name)
+    except RunNotFound as error:
+        notices.trouble(error)
+        return None
+
+
+def choose(run: Run) -> None:
+    """Show a run."""
+    st.query_params[RUN] = run.name
+
+
+def leave() -> None:
+    """Show the form."""
+    st.query_params.pop(RUN, None)

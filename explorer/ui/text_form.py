@@ -1,0 +1,159 @@
+"""Which text is learned from? The sample, sets by name, files of this machine, and files that are brought."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.data import own, sets, sts
+from explorer.data.corpora import SAMPLE, Eats
+from explorer.data.files import ENDINGS
+from explorer.data.mapping import ROLES
+from explorer.data.reports import Report
+from explorer.errors import SetNotFound, StrataError
+from explorer.places import cache_folder, write_whole
+from explorer.ui import cached, notices, reach
+
+SOURCES = "data"  # the widget's name, and that of its parameter in the address
+UPLOAD = "text that is brought"
+GUESSED = "(as recognised)"
+
+
+def sources() -> tuple[str, ...]:
+    """The names and files that are chosen."""
+    if SOURCES not in st.session_state and SOURCES not in st.query_params:
+        st.session_state[SOURCES] = [SAMPLE]
+    chosen: list[str] = st.multiselect(
+        "Text to learn from",
+        _offered(),
+        key=SOURCES,
+        bind="query-params",
+        accept_new_options=True,
+        placeholder="a name, or the path of a file",
+        help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
+        "`sample` comes with Strata. Of graded pairs, the sentences are taken and the grades are not looked at.",
+    )
+    with st.popover("Bring a file", icon=":material/upload_file:"):
+        st.file_uploader(
+            "A file of text",
+            type=[ending.removeprefix(".") for ending in ENDINGS],
+            key=UPLOAD,
+            on_change=_keep,
+            help="It is kept on this machine, so that the run can be resumed and repeated from the command line.",
+        )
+        st.caption(
+            "One sentence a line; or a table with two columns for pairs, or three for triplets. "
+            "For more than 20 MB, type the file's path instead."
+        )
+    return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+
+
+def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
+    """How many rows the text gives a method; where it gives none, what is in the way."""
+    if not chosen:
+        notices.trouble("No text to learn from is chosen. Choose 'sample', a set, or a file.")
+        return None
+    try:
+        count, reports = cached.rows(chosen, eats, columns(chosen, eats))
+    except StrataError as error:
+        notices.trouble(error)
+        if isinstance(error, SetNotFound):
+            for source in chosen:
+                reach.offer_set(source)
+        return None
+    _told(count, eats, reports)
+    return count
+
+
+def lacks(chosen: Sequence[str], eats: Eats) -> str:
+    """Why the text cannot give a kind of rows; "" if it can."""
+    for source in chosen:
+        try:
+            lack = cached.serves(source, {})[eats]
+        except StrataError:  # told where the rows are read
+            continue
+        if lack:
+            return f"{Path(source).name} {lack}"
+    return ""
+
+
+def columns(chosen: Sequence[str], eats: Eats) -> dict[str, str]:
+    """The columns of the files that the visitor chose in place of those that were recognised, by role."""
+    kept = {role.name: st.session_state.get(column_key(role.name), GUESSED) for role in ROLES[eats]}
+    return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
+
+
+def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
+    """A select box for each role that a file's column can play."""
+    files = _files(chosen)
+    if not files:
+        return
+    try:
+        names = cached.columns_of(files[0])
+    except StrataError:
+        return  # told where the rows are read
+    if len(names) < 2:
+        return
+    with st.expander("Columns", icon=":material/view_column:"):
+        boxes = st.container(horizontal=True)
+        for role in ROLES[eats]:
+            key = column_key(role.name)
+            if st.session_state.get(key) not in names:
+                st.session_state[key] = GUESSED
+            options = [GUESSED, *names]
+            boxes.selectbox(role.label, options, key=key, help=role.help, width=220, persist_state="session")
+
+
+def column_key(role: str) -> str:
+    """The name of the widget of a role."""
+    return f"text column {role}"
+
+
+def _offered() -> list[str]:
+    """Names to choose from, and what is chosen already."""
+    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    named = [SAMPLE, *own.names(), *whole, *sts.menu()]
+    kept = sorted(map(str, _folder().glob("*"))) if _folder().is_dir() else []
+    chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
+    return list(dict.fromkeys([*named, *kept, *chosen]))
+
+
+def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
+    lengths = [report.words for report in reports if report.rows_kept]
+    told = f"{count:,} {'sentences' if eats == 'sentences' else f'rows of {eats}'}"
+    if lengths:
+        told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
+    st.caption(f"{told}.")
+    for report in reports:
+        for dropped in report.dropped:
+            st.warning(notices.plain(str(dropped)), icon=":material/filter_alt:")
+
+
+def _files(chosen: Sequence[str]) -> list[str]:
+    named = {SAMPLE, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
+    return [source for source in chosen if source not in named and not own.is_own(source) and Path(source).suffix]
+
+
+def _keep() -> None:
+    """Put the file that was brought where it stays, and choose it; runs before the page is drawn anew."""
+    upload = st.session_state[UPLOAD]
+    if upload is None:
+        return
+    data = upload.getvalue()
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", upload.name).strip("-.") or "text.txt"
+    path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
+    try:
+        write_whole(path, lambda file: file.write(data))
+    except StrataError as error:
+        notices.trouble(error)
+        return
+    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, str(path))]
+    st.session_state[SOURCES] = [*before, str(path)]
+
+
+def _folder() -> Path:
+    return cache_folder() / "texts"

@@ -1,0 +1,241 @@
+"""Does every source give the rows it can give, in order, and does it say why it cannot give others?"""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from explorer.data import own, sample, sets, sts
+from explorer.data.corpora import SERVES, Corpus, Eats, corpus, serves
+from explorer.data.kinds import GradedPairs
+from explorer.data.mapping import ROLES, Kind
+from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
+
+BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3.0), ("", "", ""))
+FILES: dict[Kind, str] = {
+    "sentences": "text\nOne two.\nThree four.\nOne two.\n",
+    "pairs": "anchor\tpositive\nOne two.\tOne and two.\nThree four.\tOne two.\n",
+    "graded pairs": "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n",
+    "triplets": "anchor\tpositive\tnegative\nOne two.\tOne and two.\tNone.\nThree four.\tOne two.\tNone.\n",
+    "back-translations": "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of sets with SICK-R and STS17, in each row a sentence of its own; an empty cache, and no hub."""
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(sts.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(sts, "hub_table", lambda *_, **__: None)
+    for name, pairs in (("SICK/train", 4500), ("SICK/trial", 500), ("SICK/test", 4927), ("STS17_en/test", 250)):
+        rows = "".join(f"{at % 6}\t{name} {at}.\tThe same.\n" for at in range(pairs))
+        path = tmp_path / f"{name}.tsv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("score\tsentence1\tsentence2\n" + rows, encoding="utf-8")
+    return tmp_path
+
+
+def _file(folder: Path, content: str, name: str = "mine.tsv") -> str:
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    return str(path)
+
+
+def _columns(source: str, eats: Eats, **columns: str) -> tuple[tuple[str, ...], ...]:
+    return corpus([source], eats, columns)[0].columns
+
+
+def test_the_sample_gives_its_sentences_and_those_of_its_pairs() -> None:
+    rows, (report,) = corpus(["sample"], "sentences")
+    plain = sample.sentences().texts
+    assert rows.columns[0][:800] == plain
+    assert set(rows.columns[0]) == {*plain, *sample.pairs().first, *sample.pairs().second}
+    assert len(rows) == len(set(rows.columns[0])) == report.rows_kept == 1280
+    assert (rows.name, rows.eats) == ("sample", "sentences")
+
+
+def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
+    triplets = sample.triplets()
+    assert _columns("sample", "triplets") == (triplets.anchors, triplets.positives, triplets.negatives)
+    assert _columns("sample", "pairs") == (triplets.anchors, triplets.positives)
+
+
+def test_back_translations_have_to_be_made() -> None:
+    with pytest.raises(WrongColumns, match="Strata brings none: 'python -m explorer backtranslate' makes them"):
+        corpus(["sample"], "back-translations")
+
+
+# in the order of FILES: what each kind of file gives to each need
+ONE, TWO, THREE, BACK = "One two.", "One and two.", "Three four.", (("One two.", "Three four."),)
+GIVEN: dict[tuple[Kind, Eats], tuple[tuple[str, ...], ...]] = {
+    ("sentences", "sentences"): BACK,
+    ("pairs", "sentences"): ((ONE, THREE, TWO),),
+    ("graded pairs", "sentences"): ((ONE, THREE, "A b.", TWO, "A c."),),
+    ("triplets", "sentences"): ((ONE, THREE, TWO, "None."),),
+    ("back-translations", "sentences"): BACK,  # not the machine's
+    ("pairs", "pairs"): ((ONE, THREE), (TWO, ONE)),
+    ("triplets", "pairs"): ((ONE, THREE), (TWO, ONE)),
+    ("back-translations", "pairs"): ((ONE, THREE), (TWO, THREE)),
+    ("triplets", "triplets"): ((ONE, THREE), (TWO, ONE), ("None.", "None.")),
+    ("back-translations", "back-translations"): ((ONE, THREE), (TWO, THREE)),
+}
+
+
+@pytest.mark.parametrize("eats", get_args(Eats))
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, kind: Kind, eats: Eats) -> None:
+    source = _file(folder, FILES[kind])
+    lack = serves(source)[eats]
+    assert (lack == "") == ((kind, eats) in GIVEN) == (eats in SERVES[kind])
+    if not lack:
+        assert _columns(source, eats) == GIVEN[kind, eats]
+    else:
+        with pytest.raises(WrongColumns, match=r"mine\.tsv cannot give .*: it has .*\. Choose other data") as raised:
+            corpus([source], eats)
+        assert lack in str(raised.value)
+
+
+def test_every_kind_of_file_has_its_needs() -> None:
+    assert FILES.keys() == SERVES.keys() == ROLES.keys()
+
+
+def test_a_source_says_what_it_lacks(folder: Path) -> None:
+    pairs = serves(_file(folder, FILES["pairs"]))
+    assert pairs["triplets"] == "has two sentences a row, and no contradiction: a third column is needed"
+    assert "name their columns sentence=… and translated=…" in pairs["back-translations"]
+    assert "may be unrelated" in serves(_file(folder, FILES["graded pairs"]))["pairs"]
+    assert serves(_file(folder, FILES["sentences"]))["pairs"] == "has one sentence a row: a second column is needed"
+
+
+def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    brought = own.keep(BROUGHT)
+    assert _columns(brought, "sentences") == (("a", "b", "c", "d", "e"),)
+    assert _columns("Sample pairs", "sentences") == (sample.pairs().sentences,)
+    monkeypatch.setattr(sts, "load", None)
+    monkeypatch.setattr(own, "graded_pairs", None)
+    for source in (brought, *sets.halves(), "STS-B", "STS-B dev", "sick"):
+        assert {eats for eats, lack in serves(source).items() if not lack} == {"sentences"}
+        with pytest.raises(WrongColumns, match="may be unrelated"):
+            corpus([source], "pairs")
+    assert {eats for eats, lack in serves("sample").items() if lack} == {"back-translations"}
+
+
+def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits() -> None:
+    (texts,) = _columns("SICK-R", "sentences")
+    assert len(texts) == 4500 + 500 + 4927 + 1
+    assert texts[0] == "SICK/train 0."
+    assert texts[-1] == "SICK/test 4926."
+    assert _columns("sick train", "sentences")[0][-2:] == ("SICK/train 4499.", "The same.")
+    assert _columns("STS17", "sentences") == _columns("STS17 test", "sentences")
+
+
+def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder: Path) -> None:
+    one, two = _file(folder, "Six.\nThe same.\n", "one.txt"), _file(folder, FILES["pairs"], "two.tsv")
+    rows, reports = corpus([one, "STS17 test", two], "sentences")
+    assert rows.columns[0][:3] == ("Six.", "The same.", "STS17_en/test 0.")
+    assert rows.columns[0][-3:] == (ONE, THREE, TWO)
+    assert len(rows) == len(set(rows.columns[0])) == 2 + 250 + 3
+    assert rows.name == "one.txt + STS17 test + two.tsv"
+    assert [report.rows_kept for report in reports] == [2, 251, 3]
+
+
+def test_pairs_are_joined_row_by_row(folder: Path) -> None:
+    source = _file(folder, FILES["triplets"])
+    rows, _ = corpus(["sample", source, source], "pairs")
+    assert len(rows) == 160 + 2 + 2
+    assert [column[-2:] for column in rows.columns] == [(ONE, THREE), (TWO, ONE)]
+
+
+def test_a_report_tells_what_became_of_a_files_sentences(folder: Path) -> None:
+    _, (report,) = corpus([_file(folder, FILES["pairs"] + "\tAlone.\n")], "sentences")
+    assert (report.rows_read, report.rows_kept) == (6, 4)
+    assert [str(each) for each in report.dropped] == [
+        "1 dropped: empty sentence (line 4)",
+        "1 dropped: sentence seen before (line 3)",
+    ]
+
+
+def test_classes_of_nli_stand_in_no_sentences_way(folder: Path) -> None:
+    source = _file(folder, "premise\thypothesis\tlabel\nOne two.\tOne and two.\tneutral\n")
+    assert _columns(source, "sentences") == ((ONE, TWO),)
+
+
+def test_people_choose_the_columns(folder: Path) -> None:
+    source = _file(folder, "text\tother\tscore\n1 a b\tc d e\t3\nf g h\ti j k\t4\n")
+    assert _columns(source, "sentences") == (("1 a b", "f g h"),)
+    assert _columns(source, "sentences", sentence="other") == (("c d e", "i j k"),)
+    chosen = {"sentence": "other", "translated": "text"}
+    assert _columns(source, "back-translations", **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
+    assert serves(source, chosen)["back-translations"] == ""
+    assert _columns(source, "pairs", first="text", second="other")[1] == ("c d e", "i j k")
+    graded = _file(folder, FILES["graded pairs"])
+    assert _columns(graded, "sentences", sentence="sentence2") == ((TWO, ONE, "A c."),)
+
+
+def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(folder: Path) -> None:
+    source = _file(folder, FILES["pairs"])
+    for choose in (corpus, lambda sources, _, columns: serves(sources[0], columns)):
+        with pytest.raises(
+            WrongColumns, match=r"has the roles sentence, anchor\. There are sentences: sentence; pairs"
+        ):
+            choose([source], "pairs", {"sentence": "positive", "anchor": "anchor"})
+        with pytest.raises(WrongColumns, match=r"mine\.tsv has no column 'x' for second"):
+            choose([source], "pairs", {"second": "x"})
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        ("MNLI", SetNotFound, r"There is no set 'MNLI'\. There are: STS-B, .* Or name 'sample', or a file that ends"),
+        ("STS-B half", SetNotFound, "STS-B has no split 'half'"),
+        ("x" * 5000, SetNotFound, "There is no set 'xxx"),
+        ("", SetNotFound, "There is no set ''"),
+        ("gone.tsv", UnreadableFile, r"There is no file gone\.tsv"),
+        ("gone/mnli", UnreadableFile, r"There is no file gone.mnli"),
+    ],
+)
+def test_an_unknown_source_is_answered_with_what_there_is(
+    source: str, error: type[Exception], message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder / "SICK")
+    for ask in (serves, lambda name: corpus([name], "sentences")):
+        with pytest.raises(error, match=message):
+            ask(source)
+
+
+def test_a_file_of_an_unknown_kind_is_told_apart_from_a_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _file(folder, "One.\n", "notes")
+    monkeypatch.chdir(folder)
+    with pytest.raises(UnreadableFile, match="notes has no ending"):
+        corpus(["notes"], "sentences")
+
+
+def test_a_set_out_of_reach_says_where_it_would_lie(folder: Path) -> None:
+    with pytest.raises(SetNotFound, match="STS-B train is out of reach"):
+        corpus(["STS-B"], "sentences")
+    with pytest.raises(SetNotFound, match="is no longer kept"):
+        corpus(["gone.csv · 0123abcd"], "sentences")
+
+
+def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
+    for source in ("STS-B", "STS-B dev"):
+        with pytest.raises(SetNotFound):
+            corpus([source], "sentences", online=True)
+    assert asked == [True, True]
+
+
+def test_nothing_is_no_corpus(folder: Path) -> None:
+    with pytest.raises(BadChoice, match=r"nothing to learn from\. Name 'sample'"):
+        corpus([], "sentences")
+    with pytest.raises(TooFewRows, match="Pairs need at least 2"):
+        corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], "pairs")
+
+
+def test_a_digest_is_the_rows_and_their_kind_and_not_their_name() -> None:
+    rows = Corpus("x", "pairs", (("a",), ("b",)))
+    assert rows.digest == Corpus("y", "pairs", (("a",), ("b",))).digest
+    others = Corpus("x", "back-translations", (("a",), ("b",))), Corpus("x", "pairs", (("a",), ("c",)))
+    assert rows.digest not in {other.digest for other in others}
+    assert len(rows) == 1

@@ -1,0 +1,172 @@
+import pytest
+import torch
+
+from explorer.encoding import tunable
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.finding import of_folder
+from explorer.encoding.loading import load
+from explorer.encoding.tunable import Tunable
+from explorer.errors import BadChoice
+from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, save_tiny
+
+# what hidden state 0 is made of beyond the embedding block, and is therefore trained where the block is not
+BEYOND = {
+    "electra": {"embeddings_project.weight", "embeddings_project.bias"},
+    "albert": {"encoder.embedding_hidden_mapping_in.weight", "encoder.embedding_hidden_mapping_in.bias"},
+    "bart": {"embed_positions.weight", "layernorm_embedding.weight", "layernorm_embedding.bias"},
+    "gpt2": {"wpe.weight"},
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, tmp_path_factory) -> tuple[str, Encoder]:
+    folder = save_tiny(request.param, tmp_path_factory.mktemp("tunable") / request.param)
+    return request.param, load(of_folder(request.param, folder), precision="float32", device="cpu")
+
+
+@pytest.fixture
+def encoder(family) -> Encoder:
+    return family[1]
+
+
+def test_a_copy_reads_every_layer_as_its_encoder_does(encoder):
+    copy = Tunable(encoder, POSITIONS)
+    states, expected = copy.states(SENTENCES), encoder.states(SENTENCES)
+    assert torch.equal(states.mask, expected.mask)
+    assert len(states.hidden) == len(expected.hidden) == copy.layers + 1 == LAYERS + 1
+    assert copy.width == WIDTH
+    for layer, own in enumerate(states.hidden):
+        assert torch.allclose(own[states.mask], expected.hidden[layer][states.mask], atol=1e-5)
+
+
+def test_every_weight_that_makes_the_last_layer_gets_a_gradient(encoder):
+    copy = Tunable(encoder, POSITIONS).train()
+    states = copy.states(SENTENCES)
+    (states.hidden[-1] * torch.randn(states.hidden[-1].shape))[states.mask].sum().backward()
+    assert [name for name, weight in copy.named_parameters() if weight.grad is None] == []
+    assert all(torch.isfinite(weight.grad).all() for weight in copy.parameters())
+
+
+def test_padding_changes_nothing(encoder):
+    copy = Tunable(encoder, POSITIONS)
+    together = copy.states(SENTENCES)
+    lengths = together.mask.sum(1).tolist()
+    assert len(set(lengths)) > 2
+    for place, sentence in enumerate(SENTENCES):
+        alone = copy.states([sentence])
+        assert alone.mask.all()
+        for layer, hidden in enumerate(alone.hidden):
+            assert torch.allclose(together.hidden[layer][place, : lengths[place]], hidden[0], atol=1e-5)
+
+
+def test_the_embedding_block_is_all_there_is_before_the_first_layer(family):
+    kind, encoder = family
+    copy = Tunable(encoder, POSITIONS)
+    copy.embeddings.requires_grad_(False)
+    block = {name for name, weight in copy.model.named_parameters() if not weight.requires_grad}
+    assert block
+    copy.requires_grad_(True)
+    names = [name for name, _ in copy.model.named_parameters()]
+    first = copy.states(SENTENCES).hidden[0].square().sum()
+    gradients = torch.autograd.grad(first, list(copy.model.parameters()), allow_unused=True)
+    before = {name for name, gradient in zip(names, gradients, strict=True) if gradient is not None}
+    assert before == block | BEYOND.get(kind, set())
+
+
+def test_with_the_embeddings_held_all_the_rest_still_learns(encoder):
+    copy = Tunable(encoder, POSITIONS)
+    copy.embeddings.requires_grad_(False)
+    copy.states(SENTENCES).hidden[-1].square().sum().backward()
+    held = {id(weight) for weight in copy.embeddings.parameters()}
+    for name, weight in copy.named_parameters():
+        assert (weight.grad is None) == (id(weight) in held), name
+
+
+def test_training_a_copy_leaves_its_encoder_as_it_was(encoder):
+    before = {name: weight.clone() for name, weight in encoder.model.state_dict().items()}
+    copy = Tunable(encoder, POSITIONS).train()
+    optimizer = torch.optim.SGD(copy.parameters(), 0.1)
+    copy.states(SENTENCES).hidden[-1].square().mean().backward()
+    optimizer.step()
+    assert any(not torch.equal(weight, before[name]) for name, weight in copy.model.state_dict().items())
+    assert all(torch.equal(weight, before[name]) for name, weight in encoder.model.state_dict().items())
+    assert not any(weight.requires_grad for weight in encoder.model.parameters())
+    assert not encoder.model.training
+    assert copy.encoder is encoder
+    assert not any(name.startswith("_encoder") for name in copy.state_dict())
+
+
+def test_frozen_has_the_weights_of_now_and_never_learns(encoder):
+    copy = Tunable(encoder, POSITIONS)
+    with torch.no_grad():
+        for weight in copy.parameters():
+            weight.mul_(1.5)
+    frozen = copy.frozen()
+    expected = [layer.detach().clone() for layer in copy.states(SENTENCES).hidden]
+    assert not torch.allclose(expected[-1], Tunable(encoder, POSITIONS).states(SENTENCES).hidden[-1], atol=1e-2)
+    with torch.no_grad():
+        for weight in copy.parameters():
+            weight.zero_()
+    found = frozen.states(SENTENCES).hidden
+    assert all(torch.allclose(one, other, atol=1e-4) for one, other in zip(found, expected, strict=True))
+    assert not any(layer.requires_grad for layer in found)
+    assert not any(weight.requires_grad for weight in frozen.parameters())
+    assert frozen.max_length == copy.max_length
+
+
+@pytest.mark.parametrize(("asked", "read"), [(3, 3), (10, 10), (POSITIONS, POSITIONS), (POSITIONS + 1, POSITIONS)])
+def test_a_sentence_is_cut_at_what_is_asked_for_or_what_the_encoder_reads(tiny_encoder, asked, read):
+    copy = Tunable(tiny_encoder, asked)
+    assert tiny_encoder.max_length == POSITIONS
+    assert copy.max_length == read
+    assert copy.states(["guitar " * 100, "no"]).mask.sum(1).tolist() == [read, 3]
+    assert [places for places, _ in copy.read(["guitar " * 100])] == [[0]]
+    assert next(copy.read(["guitar " * 100]))[1].hidden[0].shape == (1, read, WIDTH)
+
+
+def test_too_short_a_length_is_refused_as_the_encoder_refuses_it(tiny_encoder):
+    with pytest.raises(BadChoice, match="maximum length of 2 tokens is not possible: tiny reads 3 to 64"):
+        Tunable(tiny_encoder, 2).states(["a man"])
+
+
+def test_reading_covers_every_sentence_once_longest_first(tiny_encoder, monkeypatch):
+    monkeypatch.setattr(tunable, "AT_ONCE", 20)
+    sentences = [*SENTENCES, *reversed(SENTENCES), "no", "guitar " * 50]
+    copy = Tunable(tiny_encoder, 32)
+    seen, lengths = [], []
+    for places, states in copy.read(sentences):
+        assert len(places) == len(states.mask)
+        assert states.mask.numel() <= 20 or len(places) == 1
+        seen += places
+        lengths.append(states.mask.shape[1])
+        for row, place in enumerate(places):
+            own = copy.states([sentences[place]]).hidden[-1][0]
+            assert torch.allclose(states.hidden[-1][row][states.mask[row]], own, atol=1e-5)
+    assert sorted(seen) == list(range(len(sentences)))
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(lengths) > 5, "otherwise all were read at once"
+
+
+def test_reading_carries_no_gradient_and_does_not_take_the_callers_away(tiny_encoder):
+    copy = Tunable(tiny_encoder, 32)
+    for _, states in copy.read(SENTENCES):
+        assert torch.is_grad_enabled()
+        assert not any(layer.requires_grad for layer in states.hidden)
+    assert copy.states(SENTENCES).hidden[-1].requires_grad
+
+
+def test_reading_computes_as_it_is_told(tiny_encoder):
+    copy = Tunable(tiny_encoder, 32)
+    rounded = next(copy.read(SENTENCES, lambda: torch.autocast("cpu", torch.bfloat16)))[1].hidden[-1]
+    exact = next(copy.read(SENTENCES))[1].hidden[-1]
+    assert 0 < (rounded.float() - exact).abs().max() < 0.1
+    assert not torch.is_autocast_enabled("cpu")
+
+
+def test_a_copy_of_rounded_weights_trains_in_float32(tmp_path):
+    found = of_folder("tiny", save_tiny("bert", tmp_path / "tiny"))
+    rounded = load(found, precision="bfloat16", device="cpu")
+    copy = Tunable(rounded, 32)
+    assert {weight.dtype for weight in rounded.model.parameters()} == {torch.bfloat16}, "the encoder stays as it is"
+    assert {weight.dtype for weight in copy.parameters()} == {torch.float32}
+    assert copy.states(SENTENCES).hidden[-1].dtype == torch.float32

@@ -1,0 +1,73 @@
+"""How is an encoder tuned, and what do three libraries read from its export? The slow way, a sentence at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import transformers
+from sentence_transformers import SentenceTransformer
+from torch import Tensor
+from transformers import AutoTokenizer
+
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.head import Dense, Head
+from explorer.encoding.tunable import Tunable
+from tests.spoiling import encoder_of
+from tests.tiny_models import POSITIONS, SENTENCES, WIDTH
+
+TEXTS = (*SENTENCES, " ".join(["the dog"] * POSITIONS))  # the last is longer than any of them reads
+
+
+def tunable(encoder: Encoder, max_length: int = 512, seed: int = 3) -> Tunable:
+    """A copy of an encoder whose weights have moved a little, as they do in training."""
+    tuned = Tunable(encoder, max_length)
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for weight in tuned.parameters():
+            weight += 0.05 * torch.randn_like(weight)
+    return tuned.train()
+
+
+def dense(width: int = WIDTH, activation: str = "Tanh", bias: bool = True) -> Dense:
+    """A dense layer as a method trains it: with gradients."""
+    torch.manual_seed(4)
+    linear = torch.nn.Linear(WIDTH, width, bias=bias)
+    return Dense(linear.weight, linear.bias, activation)
+
+
+def as_trained(tuned: Tunable, head: Head, texts: tuple[str, ...] = TEXTS) -> Tensor:
+    """The vectors a method reads at the end of its training, a sentence at a time: no padding."""
+    tuned.eval()
+    with torch.no_grad():
+        states = [tuned.states([text]) for text in texts]
+        return torch.cat([head(each.hidden[-1], each.mask) for each in states])
+
+
+def by_transformers(folder: Path, pooling: str, texts: tuple[str, ...] = TEXTS, kind: str = "AutoModel") -> Tensor:
+    """The same by the README of any model on the hub: tokenizer, model, and a pooling by hand."""
+    model, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)
+    assert {name: list(found) for name, found in report.items() if found} == {}
+    assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    rows = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
+    with torch.no_grad():
+        states = model(**rows).last_hidden_state
+    pool = {"cls": lambda tokens: tokens[0], "mean": lambda t: t.mean(0), "max": lambda t: t.max(0).values}[pooling]
+    return torch.stack([pool(each[real.bool()]) for each, real in zip(states, rows["attention_mask"], strict=True)])
+
+
+def by_sentence_transformers(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:
+    return SentenceTransformer(str(folder), device="cpu").encode(list(texts), convert_to_tensor=True)
+
+
+def by_strata(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:
+    encoder = encoder_of(folder)
+    found: dict[int, Tensor] = {}
+    for views in encoder.views(texts):
+        found |= dict(zip(views.positions, views.own, strict=True))
+    return torch.stack([found[place] for place in range(len(texts))])
+
+
+def assert_close(found: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)

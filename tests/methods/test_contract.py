@@ -1,0 +1,195 @@
+"""Every method in the folder, whatever it is: a new file is tested the moment it exists."""
+
+import inspect
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.encoding.tunable import Tunable
+from explorer.errors import BadChoice
+from explorer.methods import Eats, Method, Schedule
+from tests.live import ROOT
+from tests.methods.rows import COLUMNS, FIRST, SECOND
+
+MIXED = [2, 0, 3, 1]  # another order of the rows
+
+
+def weights_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in module.state_dict().items()}
+
+
+def test_there_is_a_method_for_each_file_and_none_without():
+    files = {path.stem for path in (Path(methods.__file__).parent).iterdir() if path.suffix == ".py"}
+    assert {name.replace("-", "_") for name in methods.names()} == {name for name in files if name[0] != "_"}
+    assert {"sg", "sg-opt", "simcse"} <= set(methods.names())
+    assert list(methods.names()) == sorted(methods.names())
+
+
+def test_listing_the_methods_imports_none_of_them():
+    code = """
+import sys
+from explorer import methods
+modules = {f"explorer.methods.{name.replace('-', '_')}" for name in methods.names()}
+assert "explorer.methods.sg" in modules
+loaded = modules & set(sys.modules)
+assert not loaded, loaded
+methods.load("sg")
+assert modules & set(sys.modules) == {"explorer.methods.sg"}
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_name():
+    with pytest.raises(BadChoice, match=r"There is no method 'simsce'\. Did you mean 'simcse'\? There are: bt, "):
+        methods.load("simsce")
+    with pytest.raises(BadChoice, match=r"There is no method 'sg_opt'\. Did you mean 'sg-opt'"):
+        methods.load("sg_opt")
+    for hidden in ("_self_guided", "__init__", ""):
+        with pytest.raises(BadChoice, match=rf"There is no method '{hidden}'\."):
+            methods.load(hidden)
+
+
+def test_a_file_holds_one_method_and_says_what_it_is(kind):
+    module = sys.modules[kind.__module__]
+    own = [value for value in vars(module).values() if inspect.isclass(value) and value.__module__ == module.__name__]
+    assert [one for one in own if issubclass(one, Method)] == [kind]
+    first, _, rest = module.__doc__.partition("\n")
+    assert first.endswith(".")
+    assert len(first) <= 100
+    assert kind.title() == first
+    assert kind.about() == inspect.cleandoc(rest)
+    assert str(kind.paper.year) in kind.about(), "the rest names the paper"
+
+
+def test_a_method_says_what_it_eats_how_long_it_takes_and_whose_it_is(kind):
+    assert kind.eats in get_args(Eats)
+    assert kind.eats in COLUMNS
+    assert isinstance(kind.schedule, Schedule)
+    assert kind.paper.line.startswith(f"{kind.paper.authors} {kind.paper.year}, ")
+    assert kind.paper.bibtex.count("{") == kind.paper.bibtex.count("}") > 0
+    assert kind.paper.link in kind.paper.bibtex
+    assert kind.paper.link.startswith("https://")
+
+
+def test_every_default_passes_its_own_check_and_every_knob_says_what_it_is_good_for(kind):
+    for one in (*kind.knobs.values(), *Schedule.knobs.values()):
+        assert one.checked(one.default) == one.default
+        assert one.checked(one.told(one.default)) == one.default, f"{one.name} as it is typed"
+        assert one.help.endswith(".")
+        assert not one.choices or one.default in one.choices
+    for name, value in kind.schedule.values().items():
+        assert Schedule.knobs[name].checked(value) == value
+
+
+def test_a_setting_of_a_method_is_none_of_every_methods_schedule(kind):
+    assert not set(kind.knobs) & set(Schedule.knobs), "one name, two meanings"
+
+
+def test_a_form_shows_six_settings_at_most_before_it_is_unfolded(kind):
+    assert sum(one.front for one in (*kind.knobs.values(), *Schedule.knobs.values())) <= 6
+
+
+def test_the_loss_is_one_finite_number_that_can_be_followed(method):
+    loss = method(*COLUMNS[method.eats])
+    assert loss.shape == ()
+    assert loss.dtype == torch.float32
+    assert torch.isfinite(loss)
+    loss.backward()
+    trained = {name: weight.grad for name, weight in method.named_parameters() if weight.requires_grad}
+    # processes that train together wait for the gradient of every weight
+    assert [name for name, gradient in trained.items() if gradient is None] == []
+    assert all(torch.isfinite(gradient).all() for gradient in trained.values())
+    inside = [gradient for name, gradient in trained.items() if name.startswith("base.")]
+    assert any(gradient.any() for gradient in inside), "the encoder learns"
+
+
+def test_a_method_is_ready_to_train_once_it_is_made(kind, tiny_encoder):
+    base = Tunable(tiny_encoder, 64)
+    assert not base.model.training, "an encoder rests"
+    assert kind(base).base.model.training
+
+
+def test_a_few_steps_lower_the_loss_of_the_batch(method, quiet):
+    columns = COLUMNS[method.eats]
+    method.eval()
+    optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], 1e-3, weight_decay=0.0)
+    losses = []
+    for _ in range(6):
+        loss = method(*columns)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert min(losses[1:]) < losses[0]
+    assert losses[-1] < losses[0] - 1e-3
+
+
+def test_training_leaves_the_encoder_it_came_from_as_it_was(kind, tiny_encoder, quiet):
+    before = weights_of(tiny_encoder.model)
+    states = tiny_encoder.states(FIRST).hidden
+    method = kind(Tunable(tiny_encoder, 64))
+    optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], 1e-2)
+    for _ in range(2):
+        method(*COLUMNS[method.eats]).backward()
+        optimizer.step()
+    learned = weights_of(method.base.model)
+    assert any(not torch.equal(learned[name], weight) for name, weight in before.items()), "it did learn"
+    for name, weight in tiny_encoder.model.state_dict().items():
+        assert torch.equal(weight, before[name]), name
+    assert torch.equal(tiny_encoder.states(FIRST).hidden, states)
+    assert not any(weight.requires_grad for weight in tiny_encoder.model.parameters())
+    assert not tiny_encoder.model.training
+
+
+def test_nothing_is_random_but_dropout_and_what_is_drawn(method, quiet):
+    method.eval()
+    columns = COLUMNS[method.eats]
+    losses = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        random.seed(seed)
+        losses.append(method(*columns).item())
+    assert losses[0] == losses[1]
+
+
+def test_the_order_of_the_rows_does_not_matter(method, quiet):
+    method.eval()
+    columns = COLUMNS[method.eats]
+    mixed = tuple([column[row] for row in MIXED] for column in columns)
+    assert method(*mixed).item() == pytest.approx(method(*columns).item(), rel=1e-4)
+
+
+def test_what_belongs_together_matters(method, quiet):
+    method.eval()
+    columns = COLUMNS[method.eats]
+    if len(columns) == 1:
+        other = ([*columns[0][:-1], SECOND[-1]],)
+    else:
+        other = (columns[0], [columns[1][row] for row in MIXED], *columns[2:])
+    assert abs(method(*other).item() - method(*columns).item()) > 1e-3
+
+
+def test_partners_and_strangers_are_watched(method, quiet):
+    assert method.watched is None
+    method(*COLUMNS[method.eats])
+    partners, strangers = method.watched
+    for cosine in (partners, strangers):
+        assert cosine.shape == ()
+        assert not cosine.requires_grad
+        assert -1.0001 <= cosine.item() <= 1.0001
+    assert partners != strangers
+
+
+def test_watching_is_the_slow_means(method):
+    one, other = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
+    method.watch(one, other)
+    alike = [[torch.cosine_similarity(a, b, dim=0).item() for b in other] for a in one]
+    partners = sum(alike[i][i] for i in range(4)) / 4
+    strangers = sum(alike[i][j] for i in range(4) for j in range(4) if i != j) / 12
+    assert [cosine.item() for cosine in method.watched] == pytest.approx([partners, strangers], abs=1e-6)

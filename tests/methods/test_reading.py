@@ -1,0 +1,87 @@
+"""How every method in the folder reads sentences once it is trained."""
+
+import itertools
+
+import pytest
+import torch
+
+from explorer.encoding.head import Dense
+from explorer.encoding.tunable import Tunable
+from tests.methods.rows import FIRST, SECOND
+
+
+def test_a_sentence_reads_the_same_in_any_company(method):
+    sentences = [*FIRST, *SECOND, FIRST[1]]
+    found = method.vectors(sentences)
+    assert found.shape[0] == len(sentences)
+    assert found.dtype == torch.float32
+    for place, sentence in enumerate(sentences):
+        assert torch.allclose(method.vectors([sentence])[0], found[place], atol=1e-5)
+    assert torch.equal(found[1], found[-1])
+    distances = [(one - other).abs().max() for one, other in itertools.combinations(found[:-1], 2)]
+    assert min(distances) > 1e-3, "sentences are told apart"
+
+
+def test_reading_knows_no_dropout_and_leaves_no_gradient(method):
+    assert torch.equal(method.vectors(FIRST), method.vectors(FIRST))
+    assert not method.vectors(FIRST).requires_grad
+    assert all(weight.grad is None for weight in method.parameters())
+
+
+@pytest.mark.parametrize("learning", [True, False])
+def test_reading_leaves_every_part_in_the_mode_it_was_in(method, learning):
+    method.train(learning)
+    before = [part.training for part in method.modules()]
+    method.vectors(FIRST)
+    assert [part.training for part in method.modules()] == before
+    halfway = method.reading(FIRST)
+    next(halfway)
+    assert not method.base.model.training
+    assert torch.is_grad_enabled(), "whoever steps through it is not in its mode"
+    halfway.close()
+    assert [part.training for part in method.modules()] == before
+
+
+def test_nothing_to_read_is_refused(method):
+    with pytest.raises(ValueError, match="no sentences to read"):
+        method.vectors([])
+    assert method.training
+
+
+def test_vectors_are_the_head_over_the_last_layer(method):
+    states = method.eval().base.states(FIRST)
+    by_hand = [
+        method.head()(states.hidden[-1][row : row + 1, : int(states.mask[row].sum())], None)[0]
+        for row in range(len(FIRST))
+    ]
+    assert torch.allclose(method.vectors(FIRST), torch.stack(by_hand), atol=1e-5)
+
+
+def test_the_base_is_read_for_comparison_without_what_training_adds(method):
+    assert method.start().poolings == method.head().poolings
+    assert not any(isinstance(step, Dense) for step in method.start().dense)
+
+
+def test_what_is_for_training_only_is_no_part_of_reading(method):
+    before = method.vectors(FIRST)
+    parts = [method.get_submodule(name) for name in method.training_only]
+    with torch.no_grad():
+        for weight in itertools.chain(*(part.parameters() for part in parts)):
+            weight.fill_(float("nan"))
+    assert torch.equal(method.vectors(FIRST), before)
+
+
+def test_what_is_trained_and_not_for_training_only_is_all_that_reading_needs(kind, base, tiny_encoder):
+    pristine = Tunable(tiny_encoder, 64)
+    pristine.load_state_dict(base.state_dict())
+    method, other = kind(base), kind(pristine)
+    outside = tuple(f"{name}." for name in kind.training_only)
+    trained = {name: weight for name, weight in method.named_parameters() if weight.requires_grad}
+    with torch.no_grad():
+        for weight in trained.values():
+            weight.add_(0.02 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(0)))
+        assert (other.vectors(FIRST) - method.vectors(FIRST)).abs().max() > 1e-2
+        for name, weight in other.named_parameters():
+            if name in trained and not name.startswith(outside):
+                weight.copy_(trained[name])
+    assert torch.equal(other.vectors(FIRST), method.vectors(FIRST))

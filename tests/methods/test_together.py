@@ -1,0 +1,107 @@
+"""Every method on two processes with half the rows each, as DistributedDataParallel trains it, and on one with all."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.encoding.tunable import Tunable
+from explorer.methods import Method, _self_guided
+from tests.live import ROOT
+from tests.methods.rows import COLUMNS
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
+
+# what each process runs; the first one writes down what came of it
+SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from explorer import methods
+from tests.methods.rows import COLUMNS
+from tests.methods.test_together import gradients, loss_of, ready
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+found = {}
+for name in methods.names():
+    method = ready(name, Path(sys.argv[1]))
+    half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.eats]]
+    module = DistributedDataParallel(method)  # it has to be there until the gradients are
+    loss = loss_of(module, half)
+    loss.backward()
+    found[name] = loss.item(), gradients(method)
+if rank == 0:
+    torch.save(found, sys.argv[2])
+dist.destroy_process_group()
+"""
+
+
+def ready(name: str, folder: Path) -> Method:
+    """A method that has already learned a little, without dropout."""
+    torch.manual_seed(0)
+    with mock.patch.object(_self_guided, "PROJECTION", 64):
+        method = methods.load(name)(Tunable(encoder_of(folder), 64), {"temperature": 0.5}).eval()
+    with torch.no_grad():
+        for weight in method.base.model.encoder.parameters():
+            weight.add_(torch.randn(weight.shape), alpha=0.1)
+    return method
+
+
+def loss_of(module: torch.nn.Module, columns: Sequence[list[str]]) -> torch.Tensor:
+    """The loss of these rows, with nothing drawn."""
+    with mock.patch.object(torch, "randint", lambda *bounds, **_: torch.zeros(bounds[-1], dtype=torch.long)):
+        return module(*columns)
+
+
+def gradients(method: Method) -> dict[str, torch.Tensor]:
+    """Those of the encoder; the others are the same sum, and many."""
+    return {name: weight.grad for name, weight in method.base.named_parameters() if weight.requires_grad}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return save_tiny("bert", tmp_path_factory.mktemp("together") / "bert")
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory, folder) -> dict:
+    place = tmp_path_factory.mktemp("processes")
+    (place / "script.py").write_text(SCRIPT)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    done = subprocess.run(
+        [sys.executable, *launch, place / "script.py", folder, place / "found"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return torch.load(place / "found")
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_two_processes_learn_what_one_would(two_processes, folder, name):
+    method = ready(name, folder)
+    columns = COLUMNS[method.eats]
+    loss = loss_of(method, columns)
+    loss.backward()
+    shared, together = two_processes[name]
+    assert shared == pytest.approx(loss.item(), rel=1e-5)
+    alone = gradients(method)
+    assert together.keys() == alone.keys()
+    size = max(gradient.abs().max() for gradient in alone.values())
+    assert size > 1e-3
+    for where, gradient in alone.items():
+        assert torch.allclose(together[where], gradient, atol=1e-4 * size.item()), where
+    halves = [loss_of(method, [column[half] for column in columns]).item() for half in (slice(0, 2), slice(2, 4))]
+    assert sum(halves) / 2 != pytest.approx(loss.item(), rel=1e-2), "otherwise it would not matter who meets whom"

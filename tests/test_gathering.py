@@ -1,0 +1,136 @@
+"""Two processes with eight rows each against one with sixteen, over a linear map that is trained."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from explorer import losses
+from explorer.gathering import gathered
+from tests.live import ROOT
+
+ROWS, WIDTH, OUT, LAYERS = 16, 6, 5, 3
+
+# what each process runs; the first one writes down what came of it
+SCRIPT = """
+import sys
+import torch
+import torch.distributed as dist
+from explorer.gathering import gathered
+from tests.test_gathering import CASES, rows, weights
+
+def plain(rows):
+    parts = [torch.empty_like(rows) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, rows.detach())
+    parts[dist.get_rank()] = rows
+    return torch.cat(parts)
+
+def averaged(gradient):
+    dist.all_reduce(gradient)
+    return gradient / dist.get_world_size()
+
+dist.init_process_group("gloo")
+share = 16 // dist.get_world_size()
+mine = slice(dist.get_rank() * share, (dist.get_rank() + 1) * share)
+found = {"world": dist.get_world_size(), "numbers": gathered(torch.full((2, 1), float(dist.get_rank())))}
+for name, formula in CASES.items():
+    for way, join in (("gathered", gathered), ("plain", plain)):
+        weight = weights()
+        loss = formula(rows()[0][mine], rows()[1][mine], weight, join)
+        loss.backward()
+        losses = [torch.empty_like(loss) for _ in range(dist.get_world_size())]
+        dist.all_gather(losses, loss.detach())
+        found[name, way] = losses, averaged(weight.grad)
+if dist.get_rank() == 0:
+    torch.save(found, sys.argv[1])
+dist.destroy_process_group()
+"""
+
+
+def rows() -> torch.Tensor:
+    """(side, sentence, layer, width), the same in every process."""
+    return torch.randn(2, ROWS, LAYERS, WIDTH, generator=torch.Generator().manual_seed(0))
+
+
+def weights() -> torch.Tensor:
+    return torch.randn(WIDTH, OUT, generator=torch.Generator().manual_seed(1)).requires_grad_()
+
+
+def info_nce(one, other, weight, join):
+    return losses.info_nce(join(one[:, 0] @ weight), join(other[:, 0] @ weight), 0.1)
+
+
+def self_guided_3(one, other, weight, join):
+    return losses.self_guided_3(join(one[:, 0] @ weight), join(other @ weight), 0.1)
+
+
+def joined_twice(one, other, weight, join):
+    """Both joined tensors are given one and the same gradient, which neither may change for the other."""
+    return (join(one[:, 0] @ weight) + join(other[:, 0] @ weight)).tanh().square().sum()
+
+
+CASES = {"info_nce": info_nce, "self_guided_3": self_guided_3, "joined_twice": joined_twice}
+
+
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("gathering")
+    (folder / "script.py").write_text(SCRIPT)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    done = subprocess.run(
+        [sys.executable, *launch, folder / "script.py", folder / "found"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return torch.load(folder / "found")
+
+
+def alone(name: str) -> tuple[float, torch.Tensor]:
+    weight = weights()
+    loss = CASES[name](*rows(), weight, gathered)
+    loss.backward()
+    return loss.item(), weight.grad
+
+
+def test_every_process_sees_the_rows_of_all_in_order_of_rank(two_processes):
+    assert two_processes["world"] == 2
+    assert two_processes["numbers"].tolist() == [[0.0], [0.0], [1.0], [1.0]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_times_eight_rows_are_as_good_as_sixteen(two_processes, name):
+    loss, gradient = alone(name)
+    assert gradient.abs().max() > 0.01
+    each, averaged = two_processes[name, "gathered"]
+    assert len(each) == 2
+    assert [one.item() for one in each] == pytest.approx([loss, loss], rel=1e-6)
+    assert torch.allclose(averaged, gradient, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_gradients_across_processes_the_loss_is_right_and_its_gradient_is_not(two_processes, name):
+    loss, gradient = alone(name)
+    each, averaged = two_processes[name, "plain"]
+    assert [one.item() for one in each] == pytest.approx([loss, loss], rel=1e-6)
+    assert (averaged - gradient).abs().max() > 0.1 * gradient.abs().max()
+    # each process learns from its own rows: together half of the gradient, and DDP averages
+    assert torch.allclose(2 * averaged, gradient, rtol=1e-5, atol=1e-6)
+
+
+def test_the_loss_of_the_whole_is_not_the_mean_over_its_parts():
+    weight = weights()
+    whole = CASES["info_nce"](*rows(), weight, gathered)
+    halves = [CASES["info_nce"](*rows()[:, half], weight, gathered) for half in (slice(0, 8), slice(8, 16))]
+    assert abs(whole - sum(halves) / 2) > 0.01, "otherwise there is nothing to gather"
+
+
+def test_alone_the_rows_are_the_rows():
+    assert not torch.distributed.is_initialized()
+    one = torch.randn(3, 2)
+    assert gathered(one) is one

@@ -1,0 +1,204 @@
+import math
+import re
+import subprocess
+import sys
+
+import pytest
+
+from explorer.errors import BadChoice
+from explorer.knobs import Knob, Knobs, find, knob
+from tests.live import ROOT
+
+
+class Stove(Knobs):
+    heat: float = knob(5e-5, low=1e-7, high=1e-2, front=True, help="Hot enough to boil.")
+    pots: int = knob(2, low=1, high=6, help="Each takes a plate.")
+    gas: bool = knob(False, help="Electric otherwise.")
+    dish: str = knob("soup", choices=("soup", "stew"), help="What there will be.")
+    salt: float = knob(0.0, low=0.0, help="A pinch is 1.")
+    orders: int = knob(3, high=10, help="More are turned away.")
+    taste: float = knob(1.0, help="Yours.")
+    label: str = knob("", help="Written on the lid.")
+
+    def __init__(self, **values):
+        self.set(values)
+
+
+class GasStove(Stove):
+    gas: bool = knob(True, help="It is one.")
+    flame: int = knob(1_000_000, low=1, high=3_000_000, help="Size of it.")
+
+
+def checked(name, value):
+    return find(Stove.knobs, name).checked(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("heat", "1e-4", 1e-4),
+        ("heat", " 0.001 ", 0.001),
+        ("heat", 1e-7, 1e-7),
+        ("heat", 1e-2, 1e-2),
+        ("taste", 3, 3.0),
+        ("taste", "-2", -2.0),
+        ("pots", "4", 4),
+        ("pots", "4.0", 4),
+        ("pots", 4.0, 4),
+        ("pots", "0.5e1", 5),
+        ("pots", 1, 1),
+        ("pots", 6, 6),
+        ("gas", True, True),
+        ("gas", "on", True),
+        ("gas", "Yes", True),
+        ("gas", "TRUE", True),
+        ("gas", "off", False),
+        ("gas", " no", False),
+        ("gas", "false", False),
+        ("dish", "stew", "stew"),
+        ("salt", 1e300, 1e300),
+        ("orders", -4, -4),
+        ("label", 7, "7"),
+    ],
+)
+def test_a_value_is_read_as_the_kind_of_its_knob(name, value, read):
+    found = checked(name, value)
+    assert found == read
+    assert type(found) is type(read)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("heat", "warm"),
+        ("heat", ""),
+        ("heat", None),
+        ("heat", [1e-4]),
+        ("heat", True),
+        ("heat", "on"),
+        ("heat", 1.1e-2),
+        ("heat", 9e-8),
+        ("heat", "-1e-4"),
+        ("taste", math.nan),
+        ("taste", "nan"),
+        ("taste", math.inf),
+        ("taste", "-inf"),
+        ("taste", "1e999"),
+        ("taste", 10**400),
+        ("pots", 3.5),
+        ("pots", "3.5"),
+        ("pots", False),
+        ("pots", "nan"),
+        ("pots", math.inf),
+        ("pots", 0),
+        ("pots", 7),
+        ("pots", 10**400),
+        ("gas", 1),
+        ("gas", "1"),
+        ("gas", "maybe"),
+        ("gas", None),
+        ("dish", "Soup"),
+        ("dish", ""),
+        ("dish", None),
+        ("salt", -1e-9),
+        ("orders", 11),
+    ],
+)
+def test_anything_else_is_refused(name, value):
+    with pytest.raises(BadChoice, match=rf"^{name} cannot be "):
+        checked(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("heat", "x", "heat cannot be 'x': it is a number from 1e-07 to 0.01 (5e-05 unless set). Hot enough to boil."),
+        ("pots", 7, "pots cannot be 7: it is a whole number from 1 to 6 (2 unless set). Each takes a plate."),
+        ("gas", "x", "gas cannot be 'x': it is on or off (off unless set). Electric otherwise."),
+        ("dish", "tea", "dish cannot be 'tea': it is one of soup, stew (soup unless set). What there will be."),
+        ("salt", -1, "salt cannot be -1: it is a number, 0 or more (0 unless set). A pinch is 1."),
+        ("orders", 12, "orders cannot be 12: it is a whole number, 10 or less (3 unless set). More are turned away."),
+        ("taste", "bad", "taste cannot be 'bad': it is a number (1 unless set). Yours."),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_the_value_what_is_allowed_the_default_and_what_it_does(name, value, message):
+    with pytest.raises(BadChoice, match=f"^{re.escape(message)}$"):
+        checked(name, value)
+
+
+def test_bounds_are_told_in_full():
+    assert GasStove.knobs["flame"].allowed == "a whole number from 1 to 3000000"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "on"),
+        (False, "off"),
+        (5e-5, "5e-05"),
+        (1.0, "1"),
+        (0.05, "0.05"),
+        (0.12345678, "0.12345678"),
+        (1 / 3, "0.3333333333333333"),
+        (1_234_567, "1234567"),
+        (-2, "-2"),
+        ("cls", "cls"),
+        ("no new best", "no new best"),
+    ],
+)
+def test_a_value_that_is_told_is_the_same_when_it_is_read_again(value, words):
+    assert Knob.told(value) == words
+    assert Knob("it", value, "A thing.").checked(words) == value
+
+
+def test_what_is_not_set_is_the_default():
+    stove = Stove(pots="4", gas="on")
+    assert (stove.pots, stove.gas) == (4, True)
+    assert (stove.heat, stove.dish, stove.orders) == (5e-5, "soup", 3)
+
+
+def test_values_are_every_setting_in_the_order_they_are_stated_in():
+    expected = {"heat": 1e-3, "pots": 2, "gas": False, "dish": "stew", "salt": 0.0, "orders": 3, "taste": 1.0}
+    assert Stove(dish="stew", heat="1e-3").values() == expected | {"label": ""}
+    assert list(Stove().values()) == [*expected, "label"] == list(Stove.knobs)
+
+
+def test_one_stove_does_not_change_another():
+    hot = Stove(heat=1e-2)
+    assert Stove().heat == 5e-5
+    assert hot.heat == 1e-2
+    assert Stove.knobs["heat"].default == 5e-5
+
+
+def test_knobs_are_inherited_and_may_be_stated_anew():
+    assert list(GasStove.knobs) == [*Stove.knobs, "flame"]
+    assert (GasStove().gas, Stove().gas) == (True, False)
+    assert GasStove.knobs["gas"].help == "It is one."
+    assert GasStove.knobs["heat"] is Stove.knobs["heat"]
+    assert "flame" not in Stove.knobs, "a subclass adds nothing to what it comes from"
+    assert GasStove(flame=2).values() == {**Stove(gas=True).values(), "flame": 2}
+
+
+def test_a_knob_knows_its_name_and_what_was_said_of_it():
+    assert all(one.name == name for name, one in GasStove.knobs.items())
+    heat = Stove.knobs["heat"]
+    assert heat == Knob("heat", 5e-5, "Hot enough to boil.", low=1e-7, high=1e-2, front=True)
+    assert [one.kind for one in Stove.knobs.values()] == [float, int, bool, str, float, int, float, str]
+    assert not Stove.knobs["pots"].front
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_name():
+    with pytest.raises(BadChoice, match=r"no setting 'heet'\. Did you mean 'heat'\? There are: heat, pots, gas, dish"):
+        Stove(heet=1e-3)
+    with pytest.raises(BadChoice, match=r"no setting 'wok'\. There are: heat"):
+        find(Stove.knobs, "wok")
+
+
+def test_a_value_out_of_bounds_is_refused_where_it_is_set():
+    with pytest.raises(BadChoice, match=r"pots cannot be 0: it is a whole number from 1 to 6"):
+        Stove(pots=0)
+
+
+def test_settings_can_be_stated_without_loading_torch():
+    code = "import sys, explorer.knobs; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

@@ -1,0 +1,273 @@
+import dataclasses
+import re
+import shlex
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+from explorer.encoding.head import Dense, Head
+from explorer.methods._papers import SIMCSE
+from explorer.training.card import CardFacts, SeedScores, card, named
+from explorer.training.markdown import fenced, plain, table
+
+DIGEST = "0123456789abcdef" * 4
+FACTS = CardFacts(
+    run="bold-otter",
+    base="org/encoder@main",
+    base_digest=DIGEST,
+    base_revision="1110a243",
+    method="simcse",
+    title="SimCSE without labels: a sentence read under two dropout masks should find itself in the batch.",
+    paper=SIMCSE,
+    settings={"temperature": 0.1, "pooling": "cls", "projection": False, "steps": 0, "learning_rate": 3e-5},
+    defaults={"temperature": 0.05, "pooling": "cls", "projection": True, "steps": 0, "learning_rate": 3e-5},
+    data=("sample",),
+    data_rows=12345,
+    data_digest=DIGEST[::-1],
+    dev_set="STS-B dev",
+    test_set="STS-B test",
+    base_dev=60.125,
+    base_test=58.0,
+    seeds=(SeedScores(1, steps=2000, best_step=1250, dev=72.5, test=70.25),),
+    kept=1,
+    seconds=754.2,
+    head=Head(("cls",)),
+    prompt="",
+    lower_case=False,
+    max_length=256,
+    dimension=384,
+    opener="AutoModel",
+    versions={"torch": "2.13.0", "transformers": "5.23.0"},
+    command="python -m explorer train simcse --model org/encoder@main --data sample --set temperature=0.1",
+)
+THREE = (
+    SeedScores(1, steps=2000, best_step=1250, dev=72.5, test=70.0),
+    SeedScores(2, steps=2000, best_step=500, dev=73.5, test=72.0),
+    SeedScores(3, steps=2000, best_step=750, dev=71.5, test=71.0),
+)
+# what a run, a file or a set may be called
+STRANGE = "a \"b\" 'c': d\n---\n# e | <b>f</b> [g](h) `i` ``` * _j_ {k}, &amp; $l$ ~ \\ %m é 🦦 - ? !n @o"
+
+
+def told(**changes: Any) -> str:
+    return card(dataclasses.replace(FACTS, **changes))
+
+
+def parsed(text: str) -> tuple[dict[str, Any], str]:
+    """The head as the hub reads it, and the rest."""
+    match = re.fullmatch(r"---\n(.*?)\n---\n(.*)", text, re.DOTALL)
+    assert match, "no head of YAML"
+    return yaml.safe_load(match[1]), match[2]
+
+
+def cells(body: str, row: str) -> list[str]:
+    """The cells after the first of the table row that starts with a word; edges within cells are escaped."""
+    (line,) = (line for line in body.splitlines() if line.startswith(f"| {row} |") or line.startswith(f"| {row} ("))
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[2:-1]]
+
+
+def test_the_head_is_what_the_hub_reads():
+    head, _ = parsed(told())
+    assert head["library_name"] == "sentence-transformers"
+    assert head["pipeline_tag"] == "sentence-similarity"
+    assert head["base_model"] == "org/encoder"
+    assert {"sentence-transformers", "sentence-similarity", "feature-extraction", "simcse"} <= set(head["tags"])
+    (model,) = head["model-index"]
+    assert model["name"] == "bold-otter"
+    found = [(one["dataset"]["name"], one["dataset"]["split"], one["metrics"]) for one in model["results"]]
+    assert [name for name, _, _ in found] == ["STS-B test", "STS-B dev"]
+    assert [split for _, split, _ in found] == ["test", "dev"]
+    assert [(one["type"], one["value"]) for _, _, (one,) in found] == [
+        ("spearman_cosine", 0.7025),
+        ("spearman_cosine", 0.725),
+    ]
+
+
+def test_the_hub_accepts_the_head():
+    from huggingface_hub import ModelCard
+
+    data = ModelCard(told()).data
+    assert [(one.dataset_name, one.metric_value) for one in data.eval_results] == [
+        ("STS-B test", 0.7025),
+        ("STS-B dev", 0.725),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "revision", "expected"),
+    [
+        ("all-MiniLM-L6-v2", None, "sentence-transformers/all-MiniLM-L6-v2"),
+        ("bert-base-uncased", "1110a243", "bert-base-uncased"),
+        ("models/mine", None, None),
+        ("/home/somebody/models/mine", None, None),
+    ],
+)
+def test_only_a_base_of_the_hub_is_linked(base, revision, expected):
+    head, body = parsed(told(base=base, base_revision=revision))
+    assert head.get("base_model") == expected
+    assert ("huggingface.co" in body) == (expected is not None)
+    assert base.rsplit("/", 1)[-1] in body
+    assert "somebody" not in body
+
+
+def test_before_and_after_stand_side_by_side():
+    _, body = parsed(told())
+    assert cells(body, "STS-B test") == ["58.00", "70.25"]
+    assert cells(body, "STS-B dev") == ["60.12", "72.50"]
+    assert "The step was chosen on the development pairs" in body
+    assert "±" not in body
+
+
+def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
+    head, body = parsed(told(seeds=THREE, kept=2))
+    assert cells(body, "STS-B test") == ["58.00", "72.00", "71.00 ± 1.00"]
+    assert cells(body, "STS-B dev") == ["60.12", "73.50", "72.50 ± 1.00"]
+    assert "mean ± standard deviation of 3 seeds" in body
+    assert cells(body, "Seeds") == ["1, 2, 3"]
+    assert cells(body, "Weights are of seed") == ["2"]
+    assert cells(body, "Best step") == ["500"]
+    values = [one["metrics"][0]["value"] for one in head["model-index"][0]["results"]]
+    assert values == [0.72, 0.735], "the card is of these weights, not of the mean"
+
+
+def test_a_mean_over_seeds_that_were_not_all_measured_is_left_out():
+    seeds = (*THREE[:2], dataclasses.replace(THREE[2], test=None))
+    _, body = parsed(told(seeds=seeds))
+    assert cells(body, "STS-B test") == ["58.00", "70.00", ""]
+    assert cells(body, "STS-B dev") == ["60.12", "72.50", "72.50 ± 1.00"]
+
+
+@pytest.mark.parametrize("test_set", [None, "STS-B test"])
+def test_without_test_scores_there_is_no_line_of_them(test_set):
+    scores = (dataclasses.replace(FACTS.seeds[0], test=None),)
+    head, body = parsed(told(test_set=test_set, base_test=None, seeds=scores))
+    assert [one["dataset"]["name"] for one in head["model-index"][0]["results"]] == ["STS-B dev"]
+    assert "(test)" not in body
+    assert cells(body, "STS-B dev") == ["60.12", "72.50"]
+
+
+def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
+    nothing = (SeedScores(1),)
+    head, body = parsed(told(seeds=nothing, base_dev=None, base_test=None, seconds=None))
+    assert "model-index" not in head
+    assert "Nothing was measured." in body
+    assert not re.search(r"\| *(Steps|Best step|Time) ", body)
+    assert not re.search(r"\b(0\.00|None|nan)\b", body)
+    _, body = parsed(told(seeds=(), base_dev=None, base_test=None))
+    assert "Seeds" not in body
+
+
+def test_a_measured_zero_is_a_number():
+    head, body = parsed(told(seeds=(SeedScores(1, dev=0.0, test=-1.5),)))
+    assert cells(body, "STS-B dev") == ["60.12", "0.00"]
+    assert [one["metrics"][0]["value"] for one in head["model-index"][0]["results"]] == [-0.015, 0.0]
+
+
+def test_every_setting_is_told_and_what_differs_stands_out():
+    _, body = parsed(told())
+    assert cells(body, "temperature") == ["**0.1**", "0.05"]
+    assert cells(body, "projection") == ["**off**", "on"]
+    assert cells(body, r"learning\_rate") == ["3e-05", ""]
+    assert cells(body, "pooling") == ["cls", ""]
+    assert cells(body, "steps") == ["0", ""]
+
+
+def test_sources_are_told():
+    _, body = parsed(told())
+    assert cells(body, "torch") == ["2.13.0"]
+    assert SIMCSE.bibtex in body
+    assert f"[{SIMCSE.line}]({SIMCSE.link})" in body
+    assert f"SHA-256 of the base: {DIGEST}" in body
+    assert "revision 1110a243" in body
+
+
+def test_data_is_told_by_name_number_and_digest():
+    _, body = parsed(told(data=("sample", "/home/somebody/letters.txt")))
+    assert cells(body, "Learned from") == ["sample + letters.txt, 12,345 rows"]
+    assert cells(body, "SHA-256 of the text") == [DIGEST[::-1]]
+    assert "somebody" not in body
+
+
+def test_there_is_no_field_that_sentences_could_come_in_by():
+    fields = {field.name: str(field.type) for field in dataclasses.fields(CardFacts)}
+    loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
+    assert loose == ["settings", "defaults", "data", "seeds", "versions"], "is one of them text to learn from?"
+    assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()
+
+
+def test_what_repeats_the_run_is_told_without_the_paths_of_this_machine():
+    words = ["python", "-m", "explorer", "train", "sg", "--model", "/home/somebody/my model", "--data", "data/a b.txt"]
+    _, body = parsed(told(command=shlex.join(words)))
+    assert "python -m explorer train sg --model 'my model' --data 'data/a b.txt'" in body
+    assert "somebody" not in body
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("org/name", "org/name"),
+        ("data/mine.txt", "data/mine.txt"),
+        ("/home/somebody/mine.txt", "mine.txt"),
+        ("/home/somebody/mine/", "mine"),
+        ("~/mine.txt", "mine.txt"),
+        ("./mine.txt", "mine.txt"),
+        ("..\\mine.txt", "mine.txt"),
+        ("C:\\Users\\somebody\\mine.txt", "mine.txt"),
+        ("STS-B dev", "STS-B dev"),
+    ],
+)
+def test_of_a_path_only_its_end_is_told(source, name):
+    assert named(source) == name
+
+
+@pytest.mark.parametrize("field", ["run", "base", "dev_set", "test_set", "title", "prompt", "method"])
+def test_strange_names_break_neither_the_head_nor_the_body(field):
+    ordinary, strange = told(), told(**{field: STRANGE, "base_revision": None})
+    head, body = parsed(strange)
+    one_line = " ".join(STRANGE.split())
+    if field == "run":
+        assert head["model-index"][0]["name"] == one_line
+    if field == "test_set":
+        assert head["model-index"][0]["results"][0]["dataset"]["name"] == one_line
+    assert body.count("\n## ") == ordinary.count("\n## ") == 6, "a heading was made or lost"
+    edges = [len(re.findall(r"(?<!\\)\|", line)) for line in body.splitlines() if line.startswith("| ")]
+    assert set(edges) <= {3, 4}, "a cell was made or lost"
+    assert field == "prompt" or "<b>" not in body
+
+
+def test_a_strange_file_name_stays_one_cell_and_one_word_of_the_command():
+    _, body = parsed(told(data=(STRANGE,), command=shlex.join(["python", "--data", STRANGE])))
+    assert cells(body, "Learned from")[0].endswith(", 12,345 rows")
+    assert f"````sh\n{shlex.join(['python', '--data', STRANGE])}\n````" in body
+
+
+def test_plain_text_is_shown_as_it_is_by_a_reader_of_markdown():
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    shown = markdown.render(table(("", plain(STRANGE)), [(plain("a|b"), plain("*c*"))]))
+    import html
+
+    texts = [html.unescape(text) for text in re.findall(r"<t[hd]>(.*?)</t[hd]>", shown)]
+    assert texts == ["", " ".join(STRANGE.split()), "a|b", "*c*"]
+
+
+def test_a_fence_is_longer_than_any_within():
+    assert fenced("py", "a") == "```py\na\n```"
+    assert fenced("py", "a ```` b") == "`````py\na ```` b\n`````"
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(59.6, "60 s"), (754.2, "13 min"), (7_300, "2 h 2 min")])
+def test_time_is_told_in_words(seconds, words):
+    _, body = parsed(told(seconds=seconds))
+    assert cells(body, "Time") == [words]
+
+
+def test_the_reading_is_told_as_elsewhere_in_the_program():
+    head = Head(("mean",), (Dense(torch.eye(4), None, "Tanh"),), normalize=True)
+    _, body = parsed(told(head=head, dimension=4, prompt="query: ", lower_case=True, max_length=64))
+    assert cells(body, "A sentence is read as") == [head.describe()]
+    assert cells(body, "Dimension of a vector") == ["4"]
+    assert cells(body, "Longest sentence") == ["64 tokens, what is longer is cut"]
+    assert cells(body, "Put before a sentence") == ["'query: '"]
+    assert cells(body, "Letters") == ["put in lower case"]
