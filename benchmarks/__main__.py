@@ -8,7 +8,7 @@ import os
 import tempfile
 
 QUICK = ("grid", "step", "start")
-SLOW = ("memory",)
+SLOW = ("memory", "alongside")
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ def _backtranslate(options: argparse.Namespace) -> None:
     from explorer.training.backtranslation import backtranslate
 
     columns = dict(role_and_name(column) for column in options.column)
-    text, reports = corpus(options.data, "sentences", columns)
+    text, reports = corpus(options.data, "sentences", columns, online=options.online)
     for report in reports:
         print(report, file=sys.stderr)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))

@@ -63,17 +63,17 @@ def _train(options: argparse.Namespace) -> None:
             f"{options.processes} -m explorer train …': 'accelerate launch' starts one where there is no GPU."
         )
     if options.estimate:
-        _tell_estimate(_recipe(options))
+        _tell_estimate(_recipe(options), options.online)
         return
     if options.resume:
         run = runs.find(options.resume, options.out)
         runs.restarted(run)
     else:
         run = _new_run(_recipe(options), options, started)
-    _run(run)
+    _run(run, options.online)
 
 
-def _run(run: Run) -> None:
+def _run(run: Run, online: bool) -> None:
     """Train to the end, and say what came of it on standard output."""
     from explorer.progress import finish
     from explorer.training import running
@@ -83,7 +83,7 @@ def _run(run: Run) -> None:
         print(f"{run.folder}", file=sys.stderr)
     try:
         with Line() as line:
-            kept = finish(running.train(run), line.tell if main else lambda progress: None)
+            kept = finish(running.train(run, online), line.tell if main else lambda progress: None)
     except KeyboardInterrupt:
         print(f"Broken off. Go on with: python -m explorer train --resume {run.name}", file=sys.stderr)
         raise SystemExit(130) from None
@@ -129,6 +129,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings = dict(recipe.settings) | dict(_knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps
+    if changes.keys() & {"model", "data", "columns", "dev", "test"}:
+        changes["made_with"] = {}  # it was made with something else
     return replace(recipe, settings=settings, **changes).checked()
 
 
@@ -139,10 +141,10 @@ def _knob_and_value(text: str) -> tuple[str, str]:
     return knob.replace("-", "_"), value
 
 
-def _tell_estimate(recipe: Recipe) -> None:
+def _tell_estimate(recipe: Recipe, online: bool) -> None:
     from explorer.progress import finish
     from explorer.training.trying import try_out
 
     with Line() as line:
-        estimate = finish(try_out(recipe), line.tell)
+        estimate = finish(try_out(recipe, online), line.tell)
     print(estimate.told)

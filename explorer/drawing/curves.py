@@ -30,7 +30,7 @@ def dev_scores(lines: Lines, base: float | None) -> go.Figure:
             x=[line["step"] for line in looks],
             y=[line.get("dev") for line in looks],  # None where nothing could be correlated: a gap, never 0
             mode="lines+markers",
-            name=f"seed {seed}",
+            name=f"seed {seed}" if _several(lines) else "tuned",
             line=_line(number),
             marker={"size": 6},
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",

@@ -115,10 +115,10 @@ def _write_modules(head: Head, width: int, part: Path) -> None:
 
 
 def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
-    switches = {switch: name in poolings for _, switch, name in modules._POOLINGS}
-    if poolings != tuple(name for _, switch, name in modules._POOLINGS if switches[switch]):
+    switches = {switch: name in poolings for _, switch, name in modules.POOLINGS}
+    if poolings != tuple(name for _, switch, name in modules.POOLINGS if switches[switch]):
         # switches know one order only; this spelling keeps any, from release 5.4 on
-        modes = {name: mode for mode, _, name in modules._POOLINGS}
+        modes = {name: mode for mode, _, name in modules.POOLINGS}
         return {"embedding_dimension": width, "pooling_mode": [modes[name] for name in poolings]}
     told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
     return {"word_embedding_dimension": width, **told}

@@ -34,7 +34,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     folder = checking.check(found.folder)
     head = modules.head(found.folder) or simcse.head(folder)
     limits = modules.limits(folder)
-    with ONE_AT_A_TIME, _in_words(found.name, folder):
+    with ONE_AT_A_TIME, in_words(found.name, folder):
         config = transformer.read_config(folder)
         tokenizer = tokenizing.tokenizer(folder)
         model = transformer.read(folder, config, attention)
@@ -58,7 +58,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
 
 
 @contextmanager
-def _in_words(name: str, folder: Path) -> Iterator[None]:
+def in_words(name: str, folder: Path) -> Iterator[None]:
     """What transformers and torch raise, as what it means to the person who chose the model."""
     try:
         yield

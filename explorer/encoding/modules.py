@@ -16,7 +16,7 @@ from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm
 from explorer.errors import NotWeights, UnsupportedModel
 
 # today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
-_POOLINGS = (
+POOLINGS = (
     ("cls", "pooling_mode_cls_token", "cls"),
     ("max", "pooling_mode_max_tokens", "max"),
     ("mean", "pooling_mode_mean_tokens", "mean"),
@@ -82,8 +82,8 @@ def limits(transformer: Path) -> Limits:
 def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
     modes = stated.get("pooling_mode")
     if modes is None:
-        modes = [mode for mode, switch, _ in _POOLINGS if stated.get(switch)] or ["mean"]
-    names = {mode: name for mode, _, name in _POOLINGS}
+        modes = [mode for mode, switch, _ in POOLINGS if stated.get(switch)] or ["mean"]
+    names = {mode: name for mode, _, name in POOLINGS}
     unknown = [mode for mode in _listed(modes) if mode not in names]
     if unknown or not _listed(modes):
         raise UnsupportedModel(

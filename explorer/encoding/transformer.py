@@ -33,7 +33,7 @@ def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedMo
         options["add_pooling_layer"] = False  # trained for another task, or missing and then random
     if attention == "sdpa" and not getattr(kind, "_supports_sdpa", False):
         attention = "eager"  # MPNet and DeBERTa have nothing else
-    with _quiet():
+    with quiet():
         model, report = kind.from_pretrained(
             folder,
             local_files_only=True,
@@ -44,7 +44,7 @@ def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedMo
             ignore_mismatched_sizes=True,  # reported below, by name
             **options,
         )
-    _check_report(report, folder, config)
+    check_report(report, folder, config)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     return model
@@ -104,7 +104,8 @@ def _class(config: PreTrainedConfig, folder: Path) -> Any:
     )
 
 
-def _check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
+def check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
+    """Refuse a model some of whose weights were made up at random, or are of another shape."""
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
     if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
@@ -129,7 +130,7 @@ def _first(names: list[str]) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No progress bars and no report on the server's terminal: what matters of it is raised."""
     from transformers.utils import logging
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.encoding import checking, hardware, tokenizing, transformer
 from explorer.encoding.batches import batches
-from explorer.encoding.loading import ONE_AT_A_TIME, _in_words
+from explorer.encoding.loading import ONE_AT_A_TIME, in_words
 from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def load(
             raise BadChoice(f"{name} is {number}; at least 1 is needed.")
     device = hardware.device(device)
     folder = checking.check(found.folder)
-    with ONE_AT_A_TIME, _in_words(found.name, folder):
+    with ONE_AT_A_TIME, in_words(found.name, folder):
         config = transformer.read_config(folder)
         _check_kind(config, found.name)
         tokenizer = _tokenizer(folder, found.name)
@@ -144,7 +144,7 @@ def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
-    with transformer._quiet():
+    with transformer.quiet():
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             folder,
             config=config,
@@ -155,7 +155,7 @@ def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
             ignore_mismatched_sizes=True,  # reported below, by name
         )
     learned = _unlearned_aside(report["missing_keys"], model)
-    transformer._check_report(report | {"missing_keys": learned}, folder, config)
+    transformer.check_report(report | {"missing_keys": learned}, folder, config)
     return model
 
 

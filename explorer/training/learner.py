@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +19,6 @@ from explorer.progress import Work
 from explorer.training.feed import Feed
 from explorer.training.optimizer import adamw, learning_rate
 from explorer.training.preparing import Prepared
-from explorer.training.state import State
 from explorer.training.stopping import enough
 from explorer.training.world import World
 
@@ -51,12 +49,12 @@ class Learner:
         sow(seed + 7919 * world.rank)  # … and every process draws its own dropout
         self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
         self.optimizer = adamw(self.method, self.schedule)
-        self._names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
+        self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # of every look so far, that of step 0 first
         self.looked_at = -1
         self.best_step: int | None = None
-        self._best: dict[str, Tensor] = {}
+        self.kept: dict[str, Tensor] = {}
 
     @property
     def total(self) -> int:
@@ -94,7 +92,7 @@ class Learner:
                 "raise warmup, or set precision to float32; the run's folder keeps the last good state."
             )
         if self.schedule.clip:
-            torch.nn.utils.clip_grad_norm_(list(self._names), self.schedule.clip)
+            torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip)
         warmup = math.ceil(self.schedule.warmup * self.total)
         rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total)
         for group in self.optimizer.param_groups:
@@ -124,84 +122,32 @@ class Learner:
         if self.step == 0 or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
         self.best_step = self.step
-        self._best = {name: weight.detach().clone() for weight, name in self._kept()}
+        self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
         return True
 
     def take_best(self) -> None:
         """Go back to the weights of the best step; without one, those that are there stay."""
         with torch.no_grad():
             for weight, name in self._kept():
-                if name in self._best:
-                    weight.copy_(self._best[name])
+                if name in self.kept:
+                    weight.copy_(self.kept[name])
 
     @property
     def best_score(self) -> float | None:
         """The development score of the best step; None before there is one."""
         return None if self.best_step is None else max(score for score in self.scores[1:] if not math.isnan(score))
 
-    def best(self) -> dict[str, Tensor]:
-        """The weights of the best step, by name."""
-        return self._best
-
     def wear(self, weights: Mapping[str, Tensor]) -> None:
-        """Put on weights that `best` gave."""
-        self._best = dict(weights)
+        """Put on weights that were kept."""
+        self.kept = dict(weights)
         self.take_best()
 
     def _kept(self) -> list[tuple[Tensor, str]]:
         """What is left of training afterwards: all that is trained, but for heads that only the loss sees."""
         outside = tuple(f"{name}." for name in self.method.training_only)
-        return [(weight, name) for weight, name in self._names.items() if not name.startswith(outside)]
-
-    def state(self) -> State:
-        """All that resuming needs."""
-        tensors: dict[str, Tensor] = {f"best/{name}": weight for name, weight in self._best.items()}
-        for weight, name in self._names.items():
-            tensors[f"weight/{name}"] = weight
-            for what, value in self.optimizer.state.get(weight, {}).items():
-                tensors[f"adam/{what}/{name}"] = value
-        tensors |= {f"random/{name}": value for name, value in _random_states().items()}
-        notes: dict[str, Any] = {
-            "seed": self.seed,
-            "step": self.step,
-            "scores": [None if math.isnan(score) else score for score in self.scores],
-            "looked_at": self.looked_at,
-            "best_step": self.best_step,
-        }
-        return State(tensors, notes)
-
-    def restore(self, state: State) -> None:
-        """Go on exactly where a state was taken."""
-        notes, weights, adam = state.notes, state.under("weight/"), state.under("adam/")
-        with torch.no_grad():
-            for weight, name in self._names.items():
-                weight.copy_(weights[name])
-                found = {what: adam[f"{what}/{name}"] for what in ("step", "exp_avg", "exp_avg_sq")
-                         if f"{what}/{name}" in adam}  # fmt: skip
-                if found:
-                    self.optimizer.state[weight] = {
-                        what: value.to(weight.device) if what != "step" or weight.is_cuda else value
-                        for what, value in found.items()
-                    }
-        self._best = {name: weight.to(self.world.device) for name, weight in state.under("best/").items()}
-        self.step, self.looked_at, self.best_step = notes["step"], notes["looked_at"], notes["best_step"]
-        self.scores = [float("nan") if score is None else score for score in notes["scores"]]
-        _set_random_states(state.under("random/"))
+        return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
 
 
 def sow(seed: int) -> None:
     """Everything that is drawn from here on follows from the seed."""
     torch.manual_seed(seed)
-
-
-def _random_states() -> dict[str, Tensor]:
-    states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state()
-    return states
-
-
-def _set_random_states(states: Mapping[str, Tensor]) -> None:
-    torch.set_rng_state(states["cpu"])
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state(states["cuda"])

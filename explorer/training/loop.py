@@ -20,12 +20,13 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.head import Head
 from explorer.measuring.checkup import Checkup
 from explorer.progress import Progress, Work
+from explorer.training import memento
 from explorer.training import state as states
 from explorer.training.learner import Learner, Update
 from explorer.training.preparing import Prepared, prepare
 from explorer.training.recipe import Recipe
 from explorer.training.state import State
-from explorer.training.trial import Estimate, estimate
+from explorer.training.trial import Estimate, check_reading, estimate
 from explorer.training.world import World
 
 # a state takes a second to write where the model is large: one a minute costs little, and little is lost
@@ -51,8 +52,8 @@ class Step:
 class Training:
     """A recipe on its way: `steps` is the loop; `save` and `finish` are for whoever ends it."""
 
-    def __init__(self, recipe: Recipe, folder: Path) -> None:
-        self.recipe, self.folder = recipe, folder
+    def __init__(self, recipe: Recipe, folder: Path, online: bool = False) -> None:
+        self.recipe, self.folder, self.online = recipe, folder, online
         self.world = World(recipe.precision, recipe.device)
         self.prepared: Prepared
         self.learner: Learner | None = None
@@ -65,7 +66,7 @@ class Training:
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
-        self.prepared = yield from self._telling(prepare(self.recipe, str(self.world.device.type)))
+        self.prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
         state = states.load(self.folder / "state") if resume else None
         if state is not None:
             self._recall(state)
@@ -73,19 +74,24 @@ class Training:
             yield self._step(Progress("building the method", 0, 0), seed)
             learner = self.learner = Learner(self.prepared, seed, self.world)
             if state is not None and state.notes["seed"] == seed:
-                learner.restore(state)
+                memento.restore(learner, state)
                 yield self._step(Progress("resuming", 0, 0), told=f"resumed at step {learner.step} of seed {seed}")
             elif not self.base:
                 yield from self._before(learner)
             yield from self._one_seed(learner)
             yield from self._conclude(learner)
 
+    @property
+    def reading(self) -> str:
+        """Which reading is trained, in words: `cls of the last layer`."""
+        return self.learner.method.head().describe() if self.learner else ""
+
     def save(self) -> None:
         """Keep what resuming needs, as it is between two steps."""
         learner = self.learner
         if learner is None or not self.base or not self.world.main:
             return
-        state = learner.state()
+        state = memento.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
         notes = {"results": self.results, "base": self.base}
         states.save(self.folder / "state", State({**state.tensors, **champion}, {**state.notes, **notes}))
@@ -114,6 +120,7 @@ class Training:
     def _before(self, learner: Learner) -> Iterator[Step]:
         """What it will take, and what the base scores."""
         yield self._step(Progress("trying a step", 0, 0))
+        check_reading(learner)
         if self.world.size == 1:
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
             yield self._step(Progress("trying a step", 1, 1), told=f"estimate: {self.estimate.told}")
@@ -148,7 +155,7 @@ class Training:
             test = yield from self._score("scoring the best step", learner, self.prepared.test, learner.method.head())
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
-            self.champion = {name: weight.cpu() for name, weight in learner.best().items()}
+            self.champion = {name: weight.cpu() for name, weight in learner.kept.items()}
         result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": own, "test": test}
         self.results.append(result)
         yield self._step(Progress("training", learner.step, learner.total), result=result)

@@ -18,6 +18,8 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -2, -3, 
 @contextmanager
 def kept_while_training() -> Iterator[None]:
     """Memory that is freed in here stays with the process; afterwards it goes back to the system."""
+    gc.collect()
+    gc.freeze()  # what is there stays: to look through it again and again holds up the pages for half a second
     glibc = _glibc()
     if glibc:
         glibc.mallopt(_MMAP_MAX, 0)
@@ -26,6 +28,7 @@ def kept_while_training() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.unfreeze()
         give_back()
         if glibc:  # where glibc's own limits, which move no more once they are set, would have gone by now
             glibc.mallopt(_MMAP_MAX, 65536)

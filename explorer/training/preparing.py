@@ -56,14 +56,17 @@ class Prepared:
         }
 
 
-def prepare(recipe: Recipe, device: str = "cpu") -> Work[Prepared]:
-    """Read all of it; text first, since a fault in a file shows before a model is loaded."""
+def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[Prepared]:
+    """Read all of it; text first, since a fault in a file shows before a model is loaded.
+
+    What this disk lacks is fetched from the hub only where `online` says so.
+    """
     yield Progress("reading the text", 0, 0)
-    corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns)
-    dev = graded(recipe.dev)
-    test = graded(recipe.test) if recipe.test else None
+    corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
+    dev = graded(recipe.dev, online)
+    test = graded(recipe.test, online) if recipe.test else None
     yield Progress(f"loading {recipe.model}", 0, 0)
-    found = yield from finding.fetch(recipe.model)
+    found = (yield from finding.fetch(recipe.model)) if online else finding.find(recipe.model)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
     prepared = Prepared(recipe, found, encoder, corpus, dev, test, tuple(map(str, reports)))
@@ -71,11 +74,11 @@ def prepare(recipe: Recipe, device: str = "cpu") -> Work[Prepared]:
     return prepared
 
 
-def graded(source: str) -> GradedPairs:
+def graded(source: str, online: bool = False) -> GradedPairs:
     """The graded pairs of a name in the menu, or of a file."""
     if source not in sets.names() and Path(source).suffix and Path(source).is_file():
         return text.read_graded_pairs(source)[0]
-    return sets.by_name(source)
+    return sets.by_name(source, online=online)
 
 
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

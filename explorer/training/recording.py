@@ -73,10 +73,15 @@ class Recorder:
 
     def trim(self, number: int, step: int) -> None:
         """Forget lines that were written after the state that is gone on from."""
-        kept = [line for line in self.run.metrics()
-                if line["number"] < number or (line["number"] == number and line["step"] <= step)]  # fmt: skip
+        kept = [
+            line
+            for line in self.run.metrics()
+            if line["number"] < number or (line["number"] == number and line["step"] <= step)
+        ]
         text = "".join(json.dumps(line) + "\n" for line in kept)
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
+        best = max((line for line in kept if line.get("best")), key=lambda line: line["dev"], default=None)
+        self.put(best=best and best["dev"], best_step=best and best["step"])
 
     def probe_sentences(self, sentences: list[str]) -> None:
         """Keep which sentences the probe is of; they stay in this folder, and no card or export has them."""

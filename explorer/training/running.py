@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _WISHES = ("", KEEP, DISCARD)
 
 
-def train(run: Run) -> Work[Run | None]:
+def train(run: Run, online: bool = False) -> Work[Run | None]:
     """Train a run, or go on with one that was broken off; gives it back, or None if it was discarded.
 
     Taking no next step is enough to stop: what resuming needs is kept first. A viewer's wish is heard after each step.
     """
     if int(os.environ.get("RANK", "0")):
-        yield from _followed(run)
+        yield from _followed(run, online)
         return None
     with run.held():
-        wish = yield from _kept_or_failed(run)
+        wish = yield from _kept_or_failed(run, online)
     if wish == DISCARD:
         statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
         run.delete()
@@ -41,13 +41,13 @@ def train(run: Run) -> Work[Run | None]:
     return run
 
 
-def _kept_or_failed(run: Run) -> Generator[Progress, None, str]:
+def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
     """Train, and leave a failure in the folder before it is raised; no frame of it keeps the model in memory."""
     recorder = Recorder(run)
     trouble: StrataError
     try:
         with kept_while_training():
-            return (yield from _trained(run, recorder))
+            return (yield from _trained(run, recorder, online))
     except StrataError as error:
         details, trouble = "", type(error)(str(error))
         traceback.clear_frames(error.__traceback__)
@@ -59,11 +59,11 @@ def _kept_or_failed(run: Run) -> Generator[Progress, None, str]:
     raise trouble
 
 
-def _trained(run: Run, recorder: Recorder) -> Generator[Progress, None, str]:
+def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, None, str]:
     from explorer.training.loop import Training
 
     recipe = run.recipe()
-    training = Training(recipe, run.folder)
+    training = Training(recipe, run.folder, online)
     try:
         wish = yield from _recorded(run, recorder, training)
         if wish == DISCARD:
@@ -84,8 +84,10 @@ def _trained(run: Run, recorder: Recorder) -> Generator[Progress, None, str]:
 
 def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
     """The loop, recorded; gives the wish that ended it."""
-    known = False
-    for step in training.steps(resume=states.there(run.state)):
+    known, resume = False, states.there(run.state)
+    if not resume:  # it may have been broken off before the first state was kept
+        recorder.trim(0, 0)
+    for step in training.steps(resume):
         if not known and (step.update or step.look):
             known = True
             _note_what_was_found(run, recorder, training)
@@ -99,11 +101,11 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
     return ""
 
 
-def _followed(run: Run) -> Work[None]:
+def _followed(run: Run, online: bool) -> Work[None]:
     """The part of a process that trains along with the one that writes."""
     from explorer.training.loop import Training
 
-    training = Training(run.recipe(), run.folder)
+    training = Training(run.recipe(), run.folder, online)
     try:
         for step in training.steps(resume=states.there(run.state)):
             if _heard_by_all(training, step, ""):
@@ -129,7 +131,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
     recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
     facts = {"rows": len(prepared.corpus), "precision": training.world.precision,
              "device": str(training.world.device), "estimate": training.estimate and training.estimate.told,
-             "base_test": training.base.get("test")}  # fmt: skip
+             "base_test": training.base.get("test"), "reading": training.reading}  # fmt: skip
     recorder.put(base=training.base["dev"], facts={**recorder.status.facts, **facts})
     for report in prepared.reports:
         recorder.log(report)

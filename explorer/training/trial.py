@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from explorer.encoding import hardware
-from explorer.errors import RunTooLarge
+from explorer.errors import BadChoice, RunTooLarge
+from explorer.progress import finish
 from explorer.training.learner import Learner
 
 FEW = 2  # rows that tell what a row needs, before a whole batch is dared
@@ -65,6 +66,16 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
     if device == "cuda":
         needed = max(needed, int(torch.cuda.max_memory_allocated()))
     return Estimate(step, step * learner.total * seeds, needed, free, disk)
+
+
+def check_reading(learner: Learner) -> None:
+    """Refuse to train what cannot learn: in a decoder, the first token knows nothing of those after it."""
+    one, other = finish(learner.method.reading(["one and two", "one and three"], learner.method.start()))
+    if torch.equal(one, other):
+        raise BadChoice(
+            f"'{learner.method.base.encoder.name}' reads from left to right, so the first token of a sentence ('cls') "
+            "knows nothing of the rest. Set pooling to mean."
+        )
 
 
 def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarge:

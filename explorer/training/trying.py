@@ -10,24 +10,26 @@ from explorer.training.learner import Learner
 from explorer.training.memory import give_back
 from explorer.training.preparing import prepare
 from explorer.training.recipe import Recipe
-from explorer.training.trial import Estimate, estimate
+from explorer.training.trial import Estimate, check_reading, estimate
 from explorer.training.world import World
 
 
-def try_out(recipe: Recipe) -> Work[Estimate]:
+def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
     """The estimate for a recipe, or the error that would have met the run."""
     recipe = recipe.checked()
     try:
-        return (yield from _tried(recipe))
+        return (yield from _tried(recipe, online))
     finally:
         give_back()
 
 
-def _tried(recipe: Recipe) -> Work[Estimate]:
+def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     world = World(recipe.precision, recipe.device)
-    prepared = yield from prepare(recipe, world.device.type)
+    prepared = yield from prepare(recipe, world.device.type, online)
     yield Progress("trying a step", 0, 0)
-    return estimate(Learner(prepared, recipe.seeds[0], world), _existing(runs_folder()), len(recipe.seeds))
+    learner = Learner(prepared, recipe.seeds[0], world)
+    check_reading(learner)
+    return estimate(learner, _existing(runs_folder()), len(recipe.seeds))
 
 
 def _existing(folder: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from explorer.ui import controls
+from explorer.ui import controls, under_way
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -16,6 +16,7 @@ ICON = Path(__file__).parent / "icon.svg"
 PAGES = (
     ("pages/start.py", "Start", ":material/home:", True),
     ("pages/layers.py", "Layers", ":material/layers:", False),
+    ("pages/train.py", "Train", ":material/model_training:", False),
 )
 
 
@@ -25,6 +26,7 @@ def run() -> None:
     st.session_state["_frame"] = True
     with st.sidebar:
         controls.sidebar()
+        under_way.line()
     page.run()
 
 

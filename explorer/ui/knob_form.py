@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
@@ -15,11 +16,13 @@ COLUMNS = 3
 
 
 def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
-    """What the fields of these knobs say, where it is not the paper's; None if one says something that is not allowed."""
+    """What these fields say that is not the paper's value; None where one says something that is not allowed."""
     found: dict[str, bool | int | float | str] = {}
     wrong: list[StrataError] = []
-    columns = st.columns(COLUMNS)
+    columns: list[DeltaGenerator] = []
     for place, knob in enumerate(knobs):
+        if place % COLUMNS == 0:  # a row at a time: on a narrow screen columns stand below one another
+            columns = st.columns(COLUMNS)
         with columns[place % COLUMNS]:
             try:
                 value = knob.checked(_field(card.name, knob))
@@ -28,8 +31,8 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
                 continue
             if value != knob.default:
                 found[knob.name] = value
-    for error in wrong:
-        notices.trouble(error)
+    for one in wrong:
+        notices.trouble(one)
     return None if wrong else found
 
 

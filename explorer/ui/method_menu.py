@@ -10,7 +10,7 @@ from explorer.ui.method_cards import MethodCard
 METHOD = "method"  # the widget's name, and that of its parameter in the address
 
 
-def method(sources: tuple[str, ...]) -> MethodCard:
+def method() -> MethodCard:
     """The method that is chosen."""
     cards = cached.methods()
     name: str = st.selectbox(

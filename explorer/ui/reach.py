@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -57,7 +58,7 @@ def offer_set(name: str) -> None:
     """A button that fetches a published set; one named without a split has several."""
     for title in sts.menu():
         if name in (title, title.rpartition(" ")[0]) and not on_this_disk(title):
-            offer(f"Fetch {title} from the hub", lambda title=title: _fetch_set(title))
+            offer(f"Fetch {title} from the hub", partial(_fetch_set, title))
 
 
 def offer(label: str, make: work.Make) -> None:

@@ -30,12 +30,12 @@ def recipe() -> Recipe | None:
     )
     there = reach.encoder(model) is not None
     left, right = st.columns(2, gap="medium")
-    with right:
-        sources = text_form.sources()
     with left:
-        card = method_menu.method(sources)
-        method_menu.about(card)
+        sources = text_form.sources()
     with right:
+        card = method_menu.method()
+        method_menu.about(card)
+    with left:
         text_form.choose_columns(sources, card.eats)
         rows = text_form.rows(sources, card.eats)
     method_menu.every(sources)
@@ -60,6 +60,7 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
             f"{rows:,} rows do not fill the paper's batch of {card.knobs['batch_size'].default}: the field starts at "
             f"{fitting}, of which there are eight."
         )
+    told = st.container()
     with st.expander("Every other setting", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
@@ -69,7 +70,7 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
         return None
     settings = {**few, **rest}
     if rows is not None:
-        st.caption(plan(card, settings, rows))
+        told.caption(plan(card, settings, rows))
     return settings
 
 
@@ -134,7 +135,5 @@ def fill(recipe: Recipe) -> None:
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
 
 
-def _choice(
-    label: str, options: tuple[str, ...], key: str, help: str, where: DeltaGenerator
-) -> None:
+def _choice(label: str, options: tuple[str, ...], key: str, help: str, where: DeltaGenerator) -> None:
     where.selectbox(label, options, key=key, help=help, width=220, persist_state="session")

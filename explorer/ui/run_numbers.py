@@ -13,7 +13,8 @@ from typing import Any
 from explorer.training.runs import METRICS
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
-SMOOTHING = 0.9  # the share of the past in a smoothed loss
+# steps a smoothed loss looks back on: a tenth of those so far, within these bounds
+SHORTEST, LONGEST = 5, 200
 
 Line = dict[str, Any]
 
@@ -74,7 +75,8 @@ class RunNumbers:
         steps = self._steps.setdefault(number, [])
         if not steps or step <= steps[-1]["step"]:  # the first, or one that is made again
             self._means[number] = line["loss"]
-        mean = self._means[number] = SMOOTHING * self._means[number] + (1 - SMOOTHING) * line["loss"]
+        newest = 2 / (1 + min(LONGEST, max(SHORTEST, len(steps) / 10)))
+        mean = self._means[number] = (1 - newest) * self._means[number] + newest * line["loss"]
         _put(steps, {**line, "smooth": mean})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
 from explorer.ui import notices, shown_run, trainer, work
@@ -37,13 +38,17 @@ def buttons(recipe: Recipe | None) -> None:
     if recipe is None:
         st.caption("Start waits until what is marked above is mended.")
         return
-    _trial(recipe)
-    with st.expander("The same from the command line", icon=":material/terminal:"):
-        st.code(recipe.command(), language="bash", wrap_lines=True)
-        st.download_button(
-            "recipe.yaml", recipe.as_yaml(), "recipe.yaml", icon=":material/download:", on_click="ignore"
-        )
-        st.caption("`python -m explorer train --recipe recipe.yaml` repeats it too.")
+    _trial(recipe, line)
+    st.caption("The same from the command line:")
+    st.code(recipe.command(), language="bash", wrap_lines=True)
+    st.download_button(
+        "recipe.yaml",
+        recipe.as_yaml(),
+        "recipe.yaml",
+        icon=":material/download:",
+        on_click="ignore",
+        help="`python -m explorer train --recipe recipe.yaml` repeats it too.",
+    )
 
 
 def _start(recipe: Recipe) -> None:
@@ -56,20 +61,26 @@ def _start(recipe: Recipe) -> None:
     shown_run.choose(run)
 
 
-def _trial(recipe: Recipe) -> None:
+def _try(recipe: Recipe) -> None:
+    trainer.try_one_step(recipe)
+
+
+def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     """What a run would take: one step is tried, where no run is in the way."""
     job = work.find(trainer.trial_key(recipe))
     if job is not None and job.state == work.DONE:
-        st.info(notices.plain(job.result.told), icon=":material/speed:")
+        st.info(notices.plain(f"One step was tried: {job.result.told}."), icon=":material/speed:")
     elif job is not None:
         notices.progress_of(job)
-    elif trainer.busy():
-        st.caption("To try one step first, wait for the run that is under way: side by side they would tell wrong times.")
     else:
-        st.button(
+        busy = bool(trainer.under_way())
+        line.button(
             "Try one step",
             icon=":material/speed:",
-            on_click=trainer.try_one_step,
+            disabled=busy,
+            on_click=_try,
             args=(recipe,),
-            help="Loads everything and tries the longest rows: tells time, memory and disk, and keeps nothing.",
+            help="Wait for the run that is under way: side by side, the times would be wrong."
+            if busy
+            else "Loads everything and tries the longest rows: tells time, memory and disk, and keeps nothing.",
         )

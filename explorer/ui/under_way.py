@@ -23,6 +23,4 @@ def _line() -> None:
     told = f"Training: {run_words.place(status)}"
     if len(live) > 1:
         told += f" (+{len(live) - 1})"
-    st.page_link(
-        PAGE, label=told, icon=":material/model_training:", query_params={"run": run.name}, help=run.name
-    )
+    st.page_link(PAGE, label=told, icon=":material/model_training:", query_params={"run": run.name}, help=run.name)

@@ -1,0 +1,60 @@
+"""What do a run's curves say? Development scores, loss and geometry, and a warning where everything becomes alike."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.drawing import curves
+from explorer.training.runs import Run
+from explorer.training.status import Status
+from explorer.ui import cached
+from explorer.ui.run_numbers import Line
+
+ALIKE = 0.99  # a mean cosine of strangers from which on nothing is told apart
+CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-run"}}
+
+
+def figures(run: Run, status: Status) -> None:
+    """The development scores beside the loss; how the vectors lie is folded."""
+    lines = cached.numbers(run.folder).lines()
+    if not lines:
+        return
+    _collapse(lines)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Spearman on the development pairs**")
+        st.plotly_chart(
+            curves.dev_scores(lines, status.base),
+            key=f"dev {run.name}",
+            config=CAMERA,
+            alt="The development score by step, with the base's score as a dashed line. The log holds the numbers.",
+        )
+    with right:
+        st.markdown("**Loss**, each step and smoothed")
+        st.plotly_chart(
+            curves.losses(lines), key=f"loss {run.name}", config=CAMERA, alt="The loss by step, as it is and smoothed."
+        )
+    with st.expander("How the vectors lie", icon=":material/scatter_plot:"):
+        st.caption(
+            "Cosines are those of the loss, in a batch. Alignment and uniformity (Wang and Isola 2020) are of the "
+            "development pairs; lower is better for both."
+        )
+        st.plotly_chart(
+            curves.geometry(lines),
+            key=f"geometry {run.name}",
+            config=CAMERA,
+            alt="Mean cosines of partners and strangers, alignment and uniformity by step.",
+        )
+
+
+def _collapse(lines: list[Line]) -> None:
+    looks = [line for line in lines if "strangers" in line]
+    if not looks:
+        return
+    last = max(looks, key=lambda line: (line["number"], line["step"]))
+    if last["strangers"] >= ALIKE:
+        st.warning(
+            f"At step {last['step']} two sentences picked at random have a mean cosine of {last['strangers']:.3f}: "
+            "everything has become alike. Start again with a lower learning rate, or a larger temperature.",
+            icon=":material/compress:",
+        )

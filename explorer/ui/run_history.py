@@ -1,0 +1,62 @@
+"""Which runs are there? A row for each, newest first; a click on one shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.training import runs
+from explorer.training.runs import Run
+from explorer.ui import cached, run_words, shown_run, trainer
+
+POINTS = 50  # of a curve that is a few letters wide
+SCORE = st.column_config.NumberColumn(format="%.2f", width="small")
+
+
+def table(shown: Run | None) -> None:
+    """The list; nothing where there is no run yet."""
+    found = runs.every()
+    if not found:
+        return
+    st.subheader("Runs")
+    # a table of its own for each run that is shown: with it goes the mark on the row that was clicked
+    key = f"runs beside {shown.name if shown else 'the form'}"
+    st.dataframe(
+        [_row(run) for run in found],
+        key=key,
+        on_select=lambda: _choose(found, key),
+        selection_mode="single-row",
+        hide_index=True,
+        column_config={
+            "Base model": st.column_config.TextColumn(width="medium"),
+            "Dev, base": SCORE,
+            "Dev, best": SCORE,
+            "Dev by step": st.column_config.LineChartColumn(width="medium"),
+        },
+    )
+    st.caption(
+        "Tick a row to show its run. A run is a folder below the one that `STRATA_RUNS` names, else `checkpoints`."
+    )
+
+
+def _choose(found: list[Run], key: str) -> None:
+    rows = st.session_state[key]["selection"]["rows"]
+    if rows and rows[0] < len(found):
+        shown_run.choose(found[rows[0]])
+
+
+def _row(run: Run) -> dict[str, Any]:
+    status = trainer.standing(run)
+    scores = [line.get("dev") for line in cached.numbers(run.folder).looks()]
+    stride = max(1, len(scores) // POINTS)
+    return {
+        "Run": run.name,
+        "State": status.state,
+        "Method": status.facts.get("method"),
+        "Base model": status.facts.get("model"),
+        "Dev, base": status.base,
+        "Dev, best": status.best,
+        "Dev by step": scores[::stride] or None,
+        "Time": run_words.duration(status.seconds) if status.seconds else None,
+    }

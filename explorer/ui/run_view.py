@@ -1,0 +1,118 @@
+"""How does one run stand, under way and at its end? Drawn from its folder alone, every second while it lives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.training import status as statuses
+from explorer.training.runs import DISCARD, KEEP, Run
+from explorer.training.status import Status
+from explorer.ui import clicks, notices, run_curves, run_result, run_words, shown_run, trainer, work
+
+
+def show(run: Run) -> None:
+    """The run; whatever is drawn here keeps up with it by itself."""
+    live = trainer.standing(run).live
+    st.fragment(_body, run_every=1.0 if live else None)(run, live)
+
+
+def _body(run: Run, was_live: bool) -> None:
+    if not run.folder.is_dir():  # discarded, here or in another tab
+        shown_run.leave()
+        st.rerun()
+    status = trainer.standing(run)
+    if was_live != status.live:
+        st.rerun()  # the whole page: its list of runs, and this fragment's clock
+    _headline(run, status)
+    if status.live:
+        _under_way(run, status)
+    else:
+        _how_it_ended(run, status)
+    run_curves.figures(run, status)
+    _log(run)
+
+
+def _headline(run: Run, status: Status) -> None:
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.subheader(notices.plain(run.name), width="content")
+    colour, icon = run_words.BADGES[status.state]
+    line.badge(status.state, icon=icon, color=colour)  # type: ignore[arg-type]
+    facts = status.facts
+    text = " + ".join(map(str, facts.get("data", [])))
+    rows = f" ({facts['rows']:,} rows)" if "rows" in facts else ""
+    told = [
+        f"{facts.get('method', '')} on {facts.get('model', '')}",
+        f"text: {text}{rows}",
+        f"development: {facts.get('dev', run_words.NONE)}",
+        f"test: {facts.get('test') or run_words.NONE}",
+    ]
+    if "device" in facts:
+        told.append(f"{facts['precision']} on {facts['device']}")
+    st.caption(notices.plain(" · ".join(told)))
+
+
+def _under_way(run: Run, status: Status) -> None:
+    """How far it is, what is in front of it, and the ways to stop it."""
+    told = [run_words.place(status), run_words.pace(status), f"{run_words.duration(status.seconds)} so far"]
+    st.progress(run_words.share(status), notices.plain(" · ".join(filter(None, told))))
+    job = trainer.job_of(run)
+    front = work.in_front(job) if job is not None else None
+    if front is not None:
+        st.caption(f"In front: {notices.plain(front.title)}")
+    if status.facts.get("estimate"):
+        st.caption(notices.plain(f"Estimated at its start: {status.facts['estimate']}."))
+    if run.wish():
+        st.caption("Stopping after this step …")
+        return
+    with st.container(horizontal=True):
+        st.button(
+            "Stop and keep",
+            icon=":material/stop_circle:",
+            on_click=_stop,
+            args=(run, KEEP),
+            help="The best step so far becomes the run's model, and the run can be resumed.",
+        )
+        with st.popover("Stop and discard", icon=":material/delete:"):
+            st.write("The run and everything it has learned will be deleted.")
+            st.button("Yes, discard it", type="primary", on_click=_stop, args=(run, DISCARD))
+
+
+def _stop(run: Run, wish: str) -> None:
+    clicks.attempt(lambda: trainer.stop(run, wish))
+
+
+def _how_it_ended(run: Run, status: Status) -> None:
+    if status.state == statuses.FAILED:
+        notices.trouble(status.error or "The run failed.", status.details)
+    elif status.state == statuses.INTERRUPTED:
+        st.warning(
+            "The process that trained it is gone, and did not say goodbye. Resume goes on from the last state that "
+            "was kept, or from the start if there is none.",
+            icon=":material/power_off:",
+        )
+    elif status.state == statuses.STOPPED:
+        at = f" at step {status.step:,} of {status.total:,}" if status.total else " before its first step"
+        st.info(f"Stopped{at}. Resume goes on from there.", icon=":material/stop_circle:")
+    run_result.card(run, status)
+
+
+def _log(run: Run) -> None:
+    tail = run.log_tail()
+    if not tail:
+        return
+    with st.expander("Log", icon=":material/article:"):
+        st.code(tail, language=None, wrap_lines=True)
+        st.download_button(
+            "The whole log",
+            lambda: _whole_log(run),
+            f"{run.name}.log",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _whole_log(run: Run) -> Any:
+    return run.log_tail(10**9).encode()

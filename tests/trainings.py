@@ -1,0 +1,155 @@
+"""What is trained in tests? A tiny encoder that tells sentences apart, on a few rows, in steps of milliseconds."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor
+
+from explorer.progress import Progress, finish
+from explorer.training import running, runs
+from explorer.training.recipe import Recipe
+from explorer.training.runs import Run
+from tests.spoiling import configure, reweigh
+from tests.tiny_models import SENTENCES, save_tiny
+
+ROWS = 24
+WORDS = sorted({word for sentence in SENTENCES for word in sentence.lower().split()} - {"a", "no"})
+# small enough to be quick; the projection of the self-guided methods is a thousand times the tiny encoder
+SETTINGS = {"batch_size": 4, "steps": 6, "learning_rate": 1e-3, "max_length": 16}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with a base model, text to learn from, and pairs to judge by."""
+
+    folder: Path
+
+    @property
+    def model(self) -> Path:
+        return self.folder / "tiny"
+
+    @property
+    def text(self) -> Path:
+        return self.folder / "text.csv"
+
+    @property
+    def triplets(self) -> Path:
+        return self.folder / "triplets.csv"
+
+    @property
+    def dev(self) -> Path:
+        return self.folder / "dev.csv"
+
+    @property
+    def test(self) -> Path:
+        return self.folder / "test.csv"
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+
+def furnish(folder: Path, dropout: float = 0.1) -> Place:
+    """All of it, in a folder."""
+    place = Place(folder)
+    save_tiny("bert", place.model)
+    configure(place.model / "config.json", hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout)
+    reweigh(place.model, _farther_apart)
+    drawn = random.Random(0)
+    place.text.write_text("\n".join(["sentence", *_phrases(drawn, ROWS)]) + "\n", encoding="utf-8")
+    rows = zip(*(_phrases(drawn, ROWS) for _ in range(3)), strict=True)
+    place.triplets.write_text("\n".join(["anchor,positive,negative", *map(",".join, rows)]) + "\n", encoding="utf-8")
+    for path, pairs in ((place.dev, 12), (place.test, 9)):
+        path.write_text("\n".join(["score,sentence1,sentence2", *_graded(drawn, pairs)]) + "\n", encoding="utf-8")
+    return place
+
+
+def _farther_apart(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Weights as they are made up leave every [CLS] almost the same; ten times as large, they do not."""
+    return {
+        name: weight * 10 if "encoder." in name and weight.dim() > 1 else weight for name, weight in weights.items()
+    }
+
+
+def _phrases(drawn: random.Random, count: int) -> list[str]:
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[" ".join(drawn.choices(WORDS, k=drawn.randint(2, 9)))] = None
+    return list(found)
+
+
+def _graded(drawn: random.Random, count: int) -> list[str]:
+    """Pairs that share from none to all of their words, graded by how many they share."""
+    rows = []
+    for number in range(count):
+        words, others = drawn.sample(WORDS, 5), drawn.sample(WORDS, 5)
+        shared = round(5 * number / (count - 1))
+        rows.append(f"{shared},{' '.join(words)},{' '.join(words[:shared] + others[shared:])}")
+    return rows
+
+
+def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:
+    """A short run of a method; `settings` are added to those that keep it short."""
+    data = place.triplets if method == "simcse-hard" else place.text
+    quick = SETTINGS | ({"projection": False} if method.startswith("sg") else {})
+    given = {"model": str(place.model), "data": (str(data),), "dev": str(place.dev), "test": str(place.test)}
+    given |= {"precision": "float32", "device": "cpu"}
+    return Recipe(method, **(given | changes | {"settings": quick | changes.get("settings", {})})).checked()
+
+
+def words_of(recipe: Recipe) -> list[str]:
+    """The words of the command line that make the same run."""
+    import shlex
+
+    return shlex.split(recipe.command())[3:]
+
+
+def new(place: Place, method: str = "sg-opt", name: str = "", **changes: Any) -> Run:
+    """A run of such a recipe, waiting."""
+    return runs.new(recipe(place, method, **changes), name, place.runs)
+
+
+def train(run: Run, tell: Callable[[Progress], object] = lambda progress: None) -> Run | None:
+    """Train it to the end, or go on with it."""
+    return finish(running.train(run), tell)
+
+
+def weights(run: Run) -> dict[str, Tensor]:
+    """Of its model."""
+    return load_file(run.model / "model.safetensors")
+
+
+def looks(run: Run, number: int = 1) -> dict[int, float]:
+    """The development score of each step that was looked at, of one of its seeds."""
+    return {line["step"]: line["dev"] for line in run.metrics() if line["number"] == number and "dev" in line}
+
+
+def losses(run: Run, number: int = 1) -> dict[int, float]:
+    """The loss of each step, of one of its seeds."""
+    return {line["step"]: line["loss"] for line in run.metrics() if line["number"] == number and "loss" in line}
+
+
+def process(do: Callable[..., object], *arguments: object) -> multiprocessing.process.BaseProcess:
+    """A process of its own that does something; forked from one that has imported all of it, so that it is quick."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["accelerate", "scipy.stats", "transformers.models.bert", "tests.trainings"])
+    started = context.Process(target=do, args=arguments, daemon=True)
+    started.start()
+    return started
+
+
+def command(arguments: Sequence[str], told: Path) -> None:
+    """What `python -m explorer` does, in a process that writes what it says to a file."""
+    from explorer.__main__ import main
+
+    with told.open("w", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
+        sys.exit(main(arguments))
