@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -108,8 +110,6 @@ def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:
 
 def words_of(recipe: Recipe) -> list[str]:
     """The words of the command line that make the same run."""
-    import shlex
-
     return shlex.split(recipe.command())[3:]
 
 
@@ -151,5 +151,20 @@ def command(arguments: Sequence[str], told: Path) -> None:
     """What `python -m explorer` does, in a process that writes what it says to a file."""
     from explorer.__main__ import main
 
+    torch.set_num_threads(1)
     with told.open("w", encoding="utf-8") as file, redirect_stdout(file), redirect_stderr(file):
         sys.exit(main(arguments))
+
+
+def texts_of(path: Path) -> tuple[list[str], list[str], list[float]]:
+    """First and second sentences and grades of a file of graded pairs, read by hand."""
+    rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    return [row[1] for row in rows], [row[2] for row in rows], [float(row[0]) for row in rows]
+
+
+def spearman(one: Tensor, other: Tensor, gold: Sequence[float]) -> float:
+    """Spearman × 100 of the cosines of two sides with the grades, by scipy."""
+    from scipy.stats import spearmanr
+
+    cosines = [float(torch.nn.functional.cosine_similarity(a, b, dim=0)) for a, b in zip(one, other, strict=True)]
+    return 100 * float(spearmanr(cosines, gold).statistic)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
+import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,32 +71,64 @@ def _train(options: argparse.Namespace) -> None:
         return
     if options.resume:
         run = runs.find(options.resume, options.out)
-        runs.restarted(run)
+        if _first():  # the others come too late to see that it was idle
+            runs.restarted(run)
     else:
         run = _new_run(_recipe(options), options, started)
-    _run(run, options.online)
+    _run(run, options)
 
 
-def _run(run: Run, online: bool) -> None:
+def _first() -> bool:
+    """Whether this process is the one that writes and talks."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _run(run: Run, options: argparse.Namespace) -> None:
     """Train to the end, and say what came of it on standard output."""
     from explorer.progress import finish
     from explorer.training import running
 
-    main = os.environ.get("RANK", "0") == "0"
-    if main:
+    if _first():
         print(f"{run.folder}", file=sys.stderr)
+    work = running.train(run, options.online)
     try:
-        with Line() as line:
-            kept = finish(running.train(run, online), line.tell if main else lambda progress: None)
+        with Line() as line, _interrupts() as listen:
+            tell = line.tell if _first() else lambda progress: None
+            kept = finish(work, lambda progress: (listen(), tell(progress)))
     except KeyboardInterrupt:
-        print(f"Broken off. Go on with: python -m explorer train --resume {run.name}", file=sys.stderr)
+        work.close()
+        where = shlex.join(["--out", str(options.out)] if options.out else [])
+        print(f"Broken off. Go on with: python -m explorer train --resume {run.name} {where}".strip(), file=sys.stderr)
         raise SystemExit(130) from None
-    if main and kept:
+    if _first() and kept:
         status = run.status()
         told = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "before": {"dev": status.base, "test": status.facts.get("base_test")},
                 "seeds": [dict(result) for result in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(told, indent=1))
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], None]]:
+    """Ctrl-C raises where it is asked for: in the middle of an update there is no state to keep. A second one does at
+    once; and so does the first where several processes would have to stop after the same step."""
+    pressed: list[bool] = []
+
+    def press(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        pressed.append(True)
+
+    def listen() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        signal.signal(signal.SIGINT, press)
+    try:
+        yield listen
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
@@ -129,7 +165,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings = dict(recipe.settings) | dict(_knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps
-    if changes.keys() & {"model", "data", "columns", "dev", "test"}:
+    changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
+    if changed & {"method", "model", "data", "columns", "dev", "test"}:
         changes["made_with"] = {}  # it was made with something else
     return replace(recipe, settings=settings, **changes).checked()
 

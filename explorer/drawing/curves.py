@@ -20,7 +20,7 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
 
 
-def dev_scores(lines: Lines, base: float | None) -> go.Figure:
+def dev_scores(lines: Lines, base: float | None, total: int = 0) -> go.Figure:
     """The score of every look, a line a seed; the base as a dashed line, the best step of a seed as a star."""
     figure = go.Figure()
     best: list[Mapping[str, Any]] = []
@@ -47,12 +47,12 @@ def dev_scores(lines: Lines, base: float | None) -> go.Figure:
         )
     if base is not None:
         _base_line(figure, base)
-    figure.update_xaxes(title="step", rangemode="tozero", zeroline=False)
+    _steps(figure, total)
     figure.update_yaxes(title="Spearman × 100", zeroline=False)
     return _laid_out(figure, bool(best) or _several(lines))
 
 
-def losses(lines: Lines) -> go.Figure:
+def losses(lines: Lines, total: int = 0) -> go.Figure:
     """The loss of every step, faint, and smoothed, strong."""
     figure = go.Figure()
     for number, seed, own in _by_seed(lines):
@@ -78,12 +78,12 @@ def losses(lines: Lines) -> go.Figure:
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
         )
-    figure.update_xaxes(title="step", rangemode="tozero", zeroline=False)
+    _steps(figure, total)
     figure.update_yaxes(title="loss", zeroline=False)
     return _laid_out(figure, _several(lines))
 
 
-def geometry(lines: Lines) -> go.Figure:
+def geometry(lines: Lines, total: int = 0) -> go.Figure:
     """Cosines of partners and strangers in a batch, and alignment and uniformity at the looks; one above the other."""
     from plotly.subplots import make_subplots
 
@@ -109,8 +109,9 @@ def geometry(lines: Lines) -> go.Figure:
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {told} %{{y:.3f}}<extra></extra>",
             )
-    figure.update_xaxes(rangemode="tozero", zeroline=False)
-    figure.update_xaxes(title="step", row=3)
+    _steps(figure, total)
+    figure.update_xaxes(title="", row=1)
+    figure.update_xaxes(title="", row=2)
     figure.update_yaxes(zeroline=False)
     return _laid_out(figure, True, height=620)
 
@@ -132,6 +133,13 @@ def _line(number: int) -> dict[str, Any]:
     """The look of a seed's line: the same in every figure."""
     rounds, place = divmod(number, len(SEED_COLOURS))
     return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
+
+
+def _steps(figure: go.Figure, total: int) -> None:
+    """The axis of steps: as long as the run is to be, so that a picture under way shows how far it is."""
+    figure.update_xaxes(title="step", zeroline=False)
+    if total:
+        figure.update_xaxes(range=[-0.02 * total, 1.02 * total])
 
 
 def _base_line(figure: go.Figure, base: float) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from explorer.encoding.batches import batches
+from explorer.encoding.batches import batches, passes
 from explorer.encoding.encoder import Encoder, States
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 # tokens read at once where nothing is learned
 AT_ONCE = 4096
+# what one more pass costs in training, as tokens: a processor is busy with few, a GPU waits for many
+PASS_ON_CPU = 256
+PASS_ON_GPU = 16384
 
 
 class Tunable(nn.Module):
@@ -53,6 +56,13 @@ class Tunable(nn.Module):
     def states(self, sentences: Sequence[str]) -> States:
         """Every layer of sentences that are read together, as one batch, with gradients where they are asked for."""
         return self._states(self.encoder.tokens(sentences, self.max_length).ids)
+
+    def grouped(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], States]]:
+        """The same of sentences of like length at a time, with their places: less padding is less to learn from."""
+        ids = self.encoder.tokens(sentences, self.max_length).ids
+        price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
+        for places in passes([len(numbers) for numbers in ids], price):
+            yield places, self._states([ids[place] for place in places])
 
     def _states(self, ids: list[list[int]]) -> States:
         padded, mask = self.encoder.padded(ids, self.model.device)

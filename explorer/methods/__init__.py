@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import ClassVar
@@ -81,6 +81,13 @@ class Method(nn.Module, Knobs):
         """The vectors (sentence, width) of states."""
         return self.head()(states.hidden[-1], states.mask)
 
+    def encoded(self, sentences: list[str], head: Head | None = None) -> Tensor:
+        """Vectors (sentence, width) to learn from, with gradients; `head` reads another way."""
+        return in_order(
+            (places, head(states.hidden[-1], states.mask) if head else self.read(states))
+            for places, states in self.base.grouped(sentences)
+        )
+
     def reading(
         self, sentences: Sequence[str], head: Head | None = None, autocast: Autocast = nullcontext
     ) -> Work[Tensor]:
@@ -118,6 +125,13 @@ class Method(nn.Module, Knobs):
             partners = alike.diagonal().mean()
             strangers = (alike.sum() - alike.diagonal().sum()) / (alike.numel() - len(alike))
             self.watched = partners, strangers
+
+
+def in_order(parts: Iterable[tuple[list[int], Tensor]]) -> Tensor:
+    """Rows that were computed in parts, in the order of their places."""
+    places, rows = zip(*parts, strict=True)
+    back = torch.tensor([place for part in places for place in part]).argsort()
+    return torch.cat(rows)[back.to(rows[0].device)]
 
 
 def names() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from explorer.encoding.head import Head
 from explorer.encoding.pooling import POOLINGS
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
-from explorer.methods import TRAINED_POOLINGS, Method, _papers, knob
+from explorer.methods import TRAINED_POOLINGS, Method, _papers, in_order, knob
 from explorer.methods._schedule import Schedule
 
 PROJECTION = 4096
@@ -88,12 +88,14 @@ class SelfGuided(Method):
 
     def tuned(self, sentences: list[str]) -> Tensor:
         """What the trained copy says of sentences (sentence, width), not yet projected."""
-        return self.read(self.base.states(sentences))
+        return self.encoded(sentences)
 
     @torch.no_grad()
     def views(self, sentences: list[str]) -> Tensor:
         """What each layer of the frozen copy says of sentences: (sentence, view, width), not yet projected."""
-        states: States = self.guide.states(sentences)
+        return in_order((places, self._pooled(states)) for places, states in self.guide.grouped(sentences))
+
+    def _pooled(self, states: States) -> Tensor:
         pool = POOLINGS[self.view_pooling]
         return torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
 

@@ -35,8 +35,7 @@ class SimCSEMethod(Method):
 
     def projected(self, sentences: list[str]) -> Tensor:
         """Sentences as the loss sees them (sentence, width)."""
-        states = self.base.states(sentences)
-        return self._with_dense()(states.hidden[-1], states.mask)
+        return self.encoded(sentences, self._with_dense())
 
     def _with_dense(self) -> Head:
         return Head((self.pooling,), (Dense(self.dense.weight, self.dense.bias, "Tanh"),))

@@ -86,13 +86,14 @@ class Learner:
             if self.method.watched is not None:
                 partners, strangers = (float(cosine) for cosine in self.method.watched)
                 watched = watched[0] + partners / many, watched[1] + strangers / many
-        if not math.isfinite(losses):
-            raise Diverged(
-                f"The loss of step {self.step + 1} is {losses}. Lower learning_rate ({self.schedule.learning_rate:g}), "
-                "raise warmup, or set precision to float32; the run's folder keeps the last good state."
-            )
-        if self.schedule.clip:
-            torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip)
+        length = float(torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf))
+        for what, size in (("loss", losses), ("gradient", length)):  # before it spoils weights that would be kept
+            if not math.isfinite(size):
+                raise Diverged(
+                    f"The {what} of step {self.step + 1} is {size}. Lower learning_rate "
+                    f"({self.schedule.learning_rate:g}), raise warmup, or set precision to float32; the run's folder "
+                    "keeps the last good state."
+                )
         warmup = math.ceil(self.schedule.warmup * self.total)
         rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total)
         for group in self.optimizer.param_groups:
@@ -118,7 +119,7 @@ class Learner:
         """Take a development score down; whether it is the best of a trained model so far, which is then kept."""
         self.scores.append(score)
         self.looked_at = self.step
-        so_far = self.scores[1:-1]
+        so_far = [earlier for earlier in self.scores[1:-1] if not math.isnan(earlier)]
         if self.step == 0 or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
         self.best_step = self.step

@@ -69,14 +69,16 @@ class Training:
         self.prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
         state = states.load(self.folder / "state") if resume else None
         if state is not None:
-            self._recall(state)
+            yield from self._recall(state)
         for seed in self.recipe.seeds[len(self.results) :]:
             yield self._step(Progress("building the method", 0, 0), seed)
             learner = self.learner = Learner(self.prepared, seed, self.world)
             if state is not None and state.notes["seed"] == seed:
                 memento.restore(learner, state)
                 yield self._step(Progress("resuming", 0, 0), told=f"resumed at step {learner.step} of seed {seed}")
-            elif not self.base:
+            else:
+                yield self._step(Progress("beginning", 0, 0), told=f"seed {seed}")
+            if not self.base:
                 yield from self._before(learner)
             yield from self._one_seed(learner)
             yield from self._conclude(learner)
@@ -124,19 +126,22 @@ class Training:
         if self.world.size == 1:
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
             yield self._step(Progress("trying a step", 1, 1), told=f"estimate: {self.estimate.told}")
-        head = learner.method.start()
-        self.base["dev"] = yield from self._score("scoring the base", learner, self.prepared.dev, head)
+        head, base = learner.method.start(), {}
+        base["dev"] = yield from self._score("scoring the base", learner, self.prepared.dev, head)
         if self.prepared.test:
-            self.base["test"] = yield from self._score("scoring the base", learner, self.prepared.test, head)
+            base["test"] = yield from self._score("scoring the base", learner, self.prepared.test, head)
+        self.base = base  # all of it at once: a state that is kept before has to score the base anew
         told = ", ".join(f"{name} {score:.2f}" for name, score in self.base.items() if score is not None)
         yield self._step(Progress("scoring the base", 1, 1), told=f"the base scores {told or 'nothing'}")
 
     def _one_seed(self, learner: Learner) -> Iterator[Step]:
         yield from self._look_if_due(learner)
+        self._save_if_due()
         while not self.world.said(int(learner.done)):
             update = learner.update()
             yield self._step(Progress("training", learner.step, learner.total), update=update)
             yield from self._look_if_due(learner)
+            self._save_if_due()
 
     def _look_if_due(self, learner: Learner) -> Iterator[Step]:
         if not learner.look_due:
@@ -144,6 +149,8 @@ class Training:
         look = yield from self._telling(learner.look(self.prepared.dev), "looking at the development pairs")
         best = learner.note(look.spearman)
         yield self._step(Progress("training", learner.step, learner.total), look=look, best=best)
+
+    def _save_if_due(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # once it is recorded: a state knows no more than the record
             self.save()
 
@@ -155,7 +162,8 @@ class Training:
             test = yield from self._score("scoring the best step", learner, self.prepared.test, learner.method.head())
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
-            self.champion = {name: weight.cpu() for name, weight in learner.kept.items()}
+            # a copy even on the processor: a state cannot hold one tensor under two names
+            self.champion = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
         result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": own, "test": test}
         self.results.append(result)
         yield self._step(Progress("training", learner.step, learner.total), result=result)
@@ -167,9 +175,13 @@ class Training:
         found = yield from self._telling(learner.look(pairs, head), stage)
         return None if math.isnan(found.spearman) else found.spearman
 
-    def _recall(self, state: State) -> None:
+    def _recall(self, state: State) -> Iterator[Step]:
         self.results, self.base = list(state.notes["results"]), dict(state.notes["base"])
         self.champion = state.under("champion/")
+        if len(self.results) == len(self.recipe.seeds):  # all that was left to do is to write the model
+            self.learner = Learner(self.prepared, state.notes["seed"], self.world)
+            memento.restore(self.learner, state)
+            yield self._step(Progress("resuming", 0, 0), told="resumed when every seed was done")
 
     def _telling(self, work: Work[Any], stage: str = "") -> Generator[Step, None, Any]:
         """Work, a step for each of its tellings."""

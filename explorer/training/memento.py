@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.training.learner import Learner
+from explorer.training.learner import Learner, sow
 from explorer.training.state import State
 
 
@@ -48,6 +48,8 @@ def restore(learner: Learner, state: State) -> None:
     learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
     _set_random_states(state.under("random/"))
+    if learner.world.rank:  # those are of the first process; each draws its own dropout
+        sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)
 
 
 def _random_states() -> dict[str, Tensor]:

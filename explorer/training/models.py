@@ -8,6 +8,7 @@ from pathlib import Path
 from explorer.encoding.exporting import export, opener
 from explorer.encoding.whole import whole
 from explorer.errors import RunNotFound
+from explorer.places import write_whole
 from explorer.training.card import card
 from explorer.training.facts import CardFacts, SeedScores
 from explorer.training.learner import Learner
@@ -28,7 +29,7 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
         run.model.rename(old)
     new.rename(run.model)
     shutil.rmtree(old, ignore_errors=True)
-    (run.folder / "README.md").write_text(text, encoding="utf-8")
+    write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
 
 
 def take(run: Run, folder: Path) -> None:

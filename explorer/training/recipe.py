@@ -15,6 +15,8 @@ from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values, find
 from explorer.methods import Method, Schedule, load
 
+_TEXTS = ("method", "model", "dev", "test", "precision", "device")
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -43,7 +45,8 @@ class Recipe:
                 raise BadChoice(f"'{value}' is not a {what}. Choose one of {', '.join(allowed)}.")
         if not self.data:
             raise BadChoice("No text to learn from is named. Give 'sample', a file, or a set such as 'STS-B'.")
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or not all(0 <= s < 2**32 for s in self.seeds):
+        whole = all(type(seed) is int and 0 <= seed < 2**32 for seed in self.seeds)
+        if not self.seeds or not whole or len(set(self.seeds)) < len(self.seeds):
             raise BadChoice(
                 f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: they are different whole numbers "
                 "from 0 to 4294967295, one for each time the run is trained. One will do."
@@ -109,7 +112,7 @@ def from_yaml(text: str, where: str) -> Recipe:
 
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none; brackets without end
         raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). Give a recipe.yaml.") from error
     names = set(Recipe.__dataclass_fields__)
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
@@ -117,11 +120,22 @@ def from_yaml(text: str, where: str) -> Recipe:
     for name, kind in (("data", list), ("seeds", list), ("columns", dict), ("settings", dict), ("made_with", dict)):
         if not isinstance(content.get(name, kind()), kind):
             raise BadChoice(f"{where}: {name} cannot be {content[name]!r}; it is a {kind.__name__}. See a recipe.yaml.")
+    _check_texts(content, where)
     try:
         content |= {name: tuple(content[name]) for name in ("data", "seeds") if name in content}
         return Recipe(**content).checked()
     except TypeError as error:
         raise BadChoice(f"{where} is no recipe ({error}). See the recipe.yaml of a run.") from error
+
+
+def _check_texts(content: Mapping[str, Any], where: str) -> None:
+    """Refuse numbers, lists and the like where there has to be text."""
+    given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
+    given += [("data", source) for source in content.get("data", ())]
+    given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
+    for name, value in given:
+        if not isinstance(value, str):
+            raise BadChoice(f"{where}: {name} cannot be {value!r}; it is text, in quotes if need be.")
 
 
 def read(path: Path) -> Recipe:

@@ -55,6 +55,8 @@ class Recorder:
         """Take down what is new at a step."""
         if step.progress.stage == "resuming":
             self.trim(step.number, step.step)
+        if step.progress.stage == "beginning":  # of a seed that was begun before and broken off, nothing counts
+            self.trim(step.number, -1)
         if step.update is not None:
             self._measure(step, {"loss": step.update.loss, "rate": step.update.rate,
                                  "positive": step.update.partners, "negative": step.update.strangers})  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,7 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
         yield Progress("saving the model", 0, 0)
         _conclude(run, recorder, training, stopped=wish == KEEP)
         return wish
-    except (GeneratorExit, KeyboardInterrupt):  # the server is closed, or Ctrl-C: what was learned is kept
+    except GeneratorExit:  # the server is closed, or Ctrl-C: nobody takes the next step, and what was learned is kept
         training.save()
         recorder.log("broken off; the state is kept")
         recorder.put()
@@ -84,10 +85,8 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
 
 def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
     """The loop, recorded; gives the wish that ended it."""
-    known, resume = False, states.there(run.state)
-    if not resume:  # it may have been broken off before the first state was kept
-        recorder.trim(0, 0)
-    for step in training.steps(resume):
+    known = False
+    for step in training.steps(resume=states.there(run.state)):
         if not known and (step.update or step.look):
             known = True
             _note_what_was_found(run, recorder, training)
@@ -130,8 +129,10 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
     sentences = prepared.dev.sentences
     recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
     facts = {"rows": len(prepared.corpus), "precision": training.world.precision,
-             "device": str(training.world.device), "estimate": training.estimate and training.estimate.told,
-             "base_test": training.base.get("test"), "reading": training.reading}  # fmt: skip
+             "device": str(training.world.device), "base_test": training.base.get("test"),
+             "reading": training.reading}  # fmt: skip
+    if training.estimate:  # a run that is gone on with has its own from the start
+        facts["estimate"] = training.estimate.told
     recorder.put(base=training.base["dev"], facts={**recorder.status.facts, **facts})
     for report in prepared.reports:
         recorder.log(report)
@@ -172,10 +173,7 @@ def _in_words(run: Run, error: Exception) -> StrataError:
 
 def _leave_word(recorder: Recorder, trouble: StrataError, details: str) -> None:
     """A failure, for every viewer; where even that cannot be written, the process that is gone tells it."""
-    try:
-        recorder.log(f"failed: {trouble}")
-        if details:
-            recorder.log(details)
+    with suppress(StrataError):  # first, since it is the smaller
         recorder.put(state=statuses.FAILED, error=str(trouble), details=details)
-    except StrataError:
-        return
+    with suppress(StrataError):
+        recorder.log(f"failed: {trouble}" + f"\n{details}" * bool(details))

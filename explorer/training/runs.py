@@ -73,7 +73,7 @@ class Run:
     def log_tail(self, lines: int = 20) -> str:
         """The end of the log."""
         try:
-            text = (self.folder / LOG).read_text(encoding="utf-8")
+            text = (self.folder / LOG).read_text(encoding="utf-8", errors="replace")  # its end may be half-written
         except OSError:
             return ""
         return "\n".join(text.splitlines()[-lines:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -23,5 +24,6 @@ def drops(scores: Sequence[float]) -> int:
 
 
 def since_best(scores: Sequence[float]) -> int:
-    """How many scores came after the best one."""
-    return len(scores) - 1 - scores.index(max(scores)) if scores else 0
+    """How many scores came after the best one; where none is known, that is all of them."""
+    known = [score for score in scores if not math.isnan(score)]
+    return len(scores) - 1 - scores.index(max(known)) if known else len(scores)

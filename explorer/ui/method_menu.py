@@ -34,11 +34,15 @@ def about(card: MethodCard) -> None:
 
 
 def every(sources: tuple[str, ...]) -> None:
-    """A row for each method: what it does, what it learns from, and what keeps this text from serving it."""
-    with st.expander("Which methods fit this text?", icon=":material/rule:"):
-        rows = []
-        for card in cached.methods().values():
-            lack = text_form.lacks(sources, card.eats)
-            rows.append({"Method": card.name, "Learns from": card.eats, "Fits": not lack, "What it does": card.title,
-                         "Why not": lack or None})  # fmt: skip
-        st.dataframe(rows, hide_index=True, column_config={"What it does": st.column_config.TextColumn(width="large")})
+    """What the text can be learned from with, and what keeps it from serving the other methods."""
+    fit, others = [], []
+    for card in cached.methods().values():
+        told = f"**{notices.plain(card.name)}** · {card.eats}: {notices.plain(card.title)}"
+        lack = text_form.lacks(sources, card.eats)
+        if lack:
+            others.append(f"- :gray[{told} Not here: {notices.plain(lack)}.]")
+        else:
+            fit.append(f"- {told}")
+    count = f"{len(fit)} of {len(fit) + len(others)} methods fit this text"
+    with st.expander(count, icon=":material/rule:"):
+        st.markdown("\n".join([*fit, *others]))

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.drawing import curves
 from explorer.training.runs import Run
 from explorer.training.status import Status
-from explorer.ui import cached
+from explorer.ui import cached, notices
 from explorer.ui.run_numbers import Line
 
 ALIKE = 0.99  # a mean cosine of strangers from which on nothing is told apart
@@ -22,9 +22,10 @@ def figures(run: Run, status: Status) -> None:
     _collapse(lines)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("**Spearman on the development pairs**")
+        reading = str(status.facts.get("reading") or "")
+        st.markdown("**Spearman on the development pairs**" + (f", read as {notices.plain(reading)}" * bool(reading)))
         st.plotly_chart(
-            curves.dev_scores(lines, status.base),
+            curves.dev_scores(lines, status.base, status.total),
             key=f"dev {run.name}",
             config=CAMERA,
             alt="The development score by step, with the base's score as a dashed line. The log holds the numbers.",
@@ -32,7 +33,10 @@ def figures(run: Run, status: Status) -> None:
     with right:
         st.markdown("**Loss**, each step and smoothed")
         st.plotly_chart(
-            curves.losses(lines), key=f"loss {run.name}", config=CAMERA, alt="The loss by step, as it is and smoothed."
+            curves.losses(lines, status.total),
+            key=f"loss {run.name}",
+            config=CAMERA,
+            alt="The loss by step, as it is and smoothed.",
         )
     with st.expander("How the vectors lie", icon=":material/scatter_plot:"):
         st.caption(
@@ -40,7 +44,7 @@ def figures(run: Run, status: Status) -> None:
             "development pairs; lower is better for both."
         )
         st.plotly_chart(
-            curves.geometry(lines),
+            curves.geometry(lines, status.total),
             key=f"geometry {run.name}",
             config=CAMERA,
             alt="Mean cosines of partners and strangers, alignment and uniformity by step.",

@@ -20,11 +20,11 @@ def show(run: Run) -> None:
 
 def _body(run: Run, was_live: bool) -> None:
     if not run.folder.is_dir():  # discarded, here or in another tab
-        shown_run.leave()
-        st.rerun()
+        shown_run.vanished(run)
     status = trainer.standing(run)
     if was_live != status.live:
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
+    clicks.refused()
     _headline(run, status)
     if status.live:
         _under_way(run, status)

@@ -10,12 +10,17 @@ from explorer.training.runs import Run
 from explorer.ui import notices
 
 RUN = "run"
+GONE = "_run that is gone"
 
 
 def asked_for() -> Run | None:
     """The run of the address; None where it names none, or one that is not there, which is told."""
     name = st.query_params.get(RUN)
     if name is None:
+        return None
+    if name == st.session_state.pop(GONE, None):
+        leave()
+        st.toast(f"{notices.plain(name)} is gone.", icon=":material/delete:")
         return None
     try:
         return runs.find(name)
@@ -27,6 +32,13 @@ def asked_for() -> Run | None:
 def choose(run: Run) -> None:
     """Show a run."""
     st.query_params[RUN] = run.name
+
+
+def vanished(run: Run) -> None:
+    """A run that was in view is no longer there: the next drawing shows the form."""
+    # the address is changed then: a change just before a rerun is lost
+    st.session_state[GONE] = run.name
+    st.rerun()
 
 
 def leave() -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.errors import StrataError
-from explorer.ui import notices, shown_run, trainer, work
+from explorer.ui import clicks, notices, shown_run, trainer, work
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -52,13 +51,11 @@ def buttons(recipe: Recipe | None) -> None:
 
 
 def _start(recipe: Recipe) -> None:
-    try:
-        run = trainer.start(recipe, st.session_state.get(NAME, "").strip())
-    except StrataError as error:
-        notices.trouble(error)
-        return
-    st.session_state[NAME] = ""
-    shown_run.choose(run)
+    def start() -> None:
+        shown_run.choose(trainer.start(recipe, st.session_state.get(NAME, "").strip()))
+        st.session_state[NAME] = ""
+
+    clicks.attempt(start)
 
 
 def _try(recipe: Recipe) -> None:

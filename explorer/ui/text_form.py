@@ -16,7 +16,7 @@ from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import cache_folder, write_whole
-from explorer.ui import cached, notices, reach
+from explorer.ui import cached, clicks, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address
 UPLOAD = "text that is brought"
@@ -146,13 +146,13 @@ def _keep() -> None:
     data = upload.getvalue()
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", upload.name).strip("-.") or "text.txt"
     path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
-    try:
+
+    def keep() -> None:
         write_whole(path, lambda file: file.write(data))
-    except StrataError as error:
-        notices.trouble(error)
-        return
-    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, str(path))]
-    st.session_state[SOURCES] = [*before, str(path)]
+        before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, str(path))]
+        st.session_state[SOURCES] = [*before, str(path)]
+
+    clicks.attempt(keep)
 
 
 def _folder() -> Path:

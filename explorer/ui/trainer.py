@@ -5,9 +5,11 @@ A run is trained under the name of its folder, so every tab follows the same one
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from explorer.errors import StrataError
 from explorer.progress import Work
 from explorer.training import runs
 from explorer.training import status as statuses
@@ -101,7 +103,11 @@ def trial_key(recipe: Recipe) -> str:
 def _same_under_way(recipe: Recipe) -> Run | None:
     """A second click on Start, or a second tab, finds the run of the first."""
     asked = recipe.checked()
-    return next((run for run, _ in under_way() if replace(run.recipe(), made_with={}) == asked), None)
+    for run, _ in under_way():
+        with suppress(StrataError):  # another's recipe that cannot be read is not this one
+            if replace(run.recipe(), made_with={}) == asked:
+                return run
+    return None
 
 
 def _key(run: Run) -> str:

@@ -1,0 +1,100 @@
+import json
+
+import pytest
+
+from explorer.drawing import curves
+from explorer.drawing.style import ACCENT
+
+
+def look(number, step, dev, best=False, **more):
+    line = {"number": number, "seed": number * 10, "step": step, "strangers": 0.5, "best": best, **more}
+    return line if dev is None else {**line, "dev": dev}
+
+
+def update(number, step, loss, **more):
+    return {"number": number, "seed": number * 10, "step": step, "loss": loss, "smooth": loss / 2, **more}
+
+
+ONE = [look(1, 0, 60.0), look(1, 2, 63.5, best=True), look(1, 4, 62.0), update(1, 1, 3.0), update(1, 2, 2.0)]
+TWO = [*ONE, look(2, 0, 60.0), look(2, 2, 61.0, best=True), update(2, 1, 4.0)]
+
+
+def named(figure, name):
+    return next(trace for trace in figure.data if trace.name == name)
+
+
+def test_the_score_of_every_look_stands_at_its_step():
+    line = named(curves.dev_scores(ONE, 60.0), "tuned")
+    assert list(zip(line.x, line.y, strict=True)) == [(0, 60.0), (2, 63.5), (4, 62.0)]
+
+
+def test_a_look_without_a_score_is_a_gap_and_never_zero():
+    line = named(curves.dev_scores([look(1, 0, 60.0), look(1, 2, None), look(1, 4, 61.0)], None), "tuned")
+    assert list(line.y) == [60.0, None, 61.0]
+    assert not line.connectgaps
+
+
+def test_the_base_is_a_dashed_line_with_its_score():
+    figure = curves.dev_scores(ONE, 60.04)
+    (line,) = figure.layout.shapes
+    assert (line.y0, line.y1, line.line.dash) == (60.04, 60.04, "dash")
+    assert [note.text for note in figure.layout.annotations] == ["base 60.0"]
+
+
+def test_without_a_base_there_is_no_line():
+    figure = curves.dev_scores(ONE, None)
+    assert not figure.layout.shapes
+    assert not figure.layout.annotations
+
+
+def test_the_best_step_of_each_seed_is_marked():
+    stars = named(curves.dev_scores(TWO, 60.0), "best step")
+    assert list(zip(stars.x, stars.y, strict=True)) == [(2, 63.5), (2, 61.0)]
+    assert stars.marker.color == ACCENT
+
+
+def test_each_seed_has_one_colour_in_every_figure():
+    dev, loss = curves.dev_scores(TWO, 60.0), curves.losses(TWO)
+    for seed in (10, 20):
+        assert named(dev, f"seed {seed}").line.color == named(loss, f"seed {seed}").line.color
+    assert named(dev, "seed 10").line.color != named(dev, "seed 20").line.color
+
+
+def test_after_the_colours_the_dashes_differ():
+    count = len(curves.SEED_COLOURS) + 1
+    figure = curves.dev_scores([look(number, 0, 1.0) for number in range(1, count + 1)], None)
+    looks = {(trace.line.color, trace.line.dash) for trace in figure.data}
+    assert len(looks) == count
+
+
+def test_the_loss_is_drawn_as_it_is_faintly_and_smoothed_strongly():
+    raw, smooth = curves.losses(ONE).data
+    assert list(raw.y) == [3.0, 2.0]
+    assert list(smooth.y) == [1.5, 1.0]
+    assert raw.opacity < 0.5
+    assert smooth.opacity is None
+
+
+def test_the_axis_of_steps_is_as_long_as_the_run_is_to_be():
+    for figure in (curves.dev_scores(ONE, 60.0, 80), curves.losses(ONE, 80), curves.geometry(ONE, 80)):
+        assert figure.layout.xaxis.range == pytest.approx((-1.6, 81.6))
+
+
+def test_the_geometry_shows_partners_strangers_alignment_and_uniformity():
+    lines = [update(1, 1, 3.0, positive=0.9, negative=0.1), look(1, 2, 60.0, alignment=0.2, uniformity=-1.5)]
+    drawn = {trace.name: list(trace.y) for trace in curves.geometry(lines).data}
+    assert drawn == {"partners": [0.9], "strangers": [0.1], "alignment": [0.2], "uniformity": [-1.5]}
+
+
+def test_what_was_not_measured_is_left_out():
+    assert all(not trace.x for trace in curves.geometry([update(1, 1, 3.0), look(1, 2, 60.0)]).data)
+
+
+def test_a_redrawing_keeps_the_zoom_of_the_reader():
+    for draw in (curves.losses, curves.geometry):
+        assert draw(ONE).layout.uirevision == draw(TWO).layout.uirevision == "kept"
+
+
+def test_nothing_measured_yet_is_an_empty_figure():
+    for figure in (curves.dev_scores([], None), curves.losses([]), curves.geometry([])):
+        assert json.loads(figure.to_json())["layout"]["height"]

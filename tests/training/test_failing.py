@@ -1,0 +1,142 @@
+"""What becomes of a run that fails? Its folder says so, in words, and it goes on from the last good state."""
+
+import math
+
+import pytest
+import torch
+
+from explorer.errors import Diverged, RunError, RunTooLarge
+from explorer.methods._self_guided import SelfGuided
+from explorer.training import loop, runs
+from explorer.training import state as states
+from explorer.training.learner import Learner
+from explorer.training.status import FAILED, INTERRUPTED
+from tests.training.unbroken import SETTINGS, assert_same, begun, break_off
+from tests.trainings import losses, train
+
+pytestmark = pytest.mark.usefixtures("small_projection")
+
+
+def failing(monkeypatch, step: int, do) -> None:
+    """Have the update after so many steps of the second seed do something else."""
+    update = Learner.update
+
+    def instead(self):
+        return do(self, update) if (self.seed, self.step) == (2, step) else update(self)
+
+    monkeypatch.setattr(Learner, "update", instead)
+
+
+def raising(error):
+    def do(*_):
+        raise error
+
+    return do
+
+
+def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state(place, whole, monkeypatch):
+    run = begun(place)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
+    with monkeypatch.context() as patch:
+        failing(patch, 5, raising(KeyError("a fault in the program")))
+        with pytest.raises(RunError, match=r"ended with KeyError: 'a fault in the program' .*train\.log\. Resume it"):
+            train(run)
+    status = run.status()
+    assert (status.state, status.step) == (FAILED, 5)
+    assert "KeyError: 'a fault in the program'" in status.error
+    assert "Traceback" in status.details
+    assert "Traceback" not in status.error
+    assert "failed: " in run.log_tail(60)
+    assert "in instead" in run.log_tail(60), "the log has all the program saw"
+    assert not run.model.exists()
+    runs.restarted(run)
+    train(run)
+    assert_same(run, whole[0])
+    assert (run.status().error, run.status().details) == ("", "")
+
+
+def test_a_seed_that_failed_before_its_first_state_is_on_record_once(place, whole, monkeypatch):
+    run, stages = begun(place), whole[1]
+    break_off(run, stages.index("scoring the best step") + 2)  # when the first seed is done
+    assert states.load(run.state).notes["seed"] == 1
+    with monkeypatch.context() as patch:
+        failing(patch, 3, raising(RuntimeError("no luck")))
+        with pytest.raises(RunError, match="no luck"):
+            train(run)
+    assert len(losses(run, 2)) == 3
+    train(run)
+    assert_same(run, whole[0])
+
+
+def test_a_run_that_failed_before_its_first_state_is_on_record_once(place, whole, monkeypatch):
+    run = begun(place, seeds=(2,))
+    with monkeypatch.context() as patch:
+        failing(patch, 3, raising(RuntimeError("no luck")))
+        with pytest.raises(RunError, match="no luck"):
+            train(run)
+    with (run.folder / runs.METRICS).open("a") as file:
+        file.write('{"number": 1, "st')
+    assert not run.state.exists()
+    train(run)
+    assert list(losses(run)) == list(range(1, 9))
+    assert losses(run) == losses(whole[0], 2)
+
+
+@pytest.mark.parametrize("what", ["loss", "gradient"])
+def test_a_loss_or_a_gradient_that_is_no_number_ends_the_run_before_it_spoils_the_state(place, monkeypatch, what):
+    run = begun(place, settings=SETTINGS | {"clip": 0 if what == "loss" else 1})
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
+
+    def spoiled(self, update):
+        loss = SelfGuided.loss
+        term = {"loss": lambda zero: zero / zero, "gradient": torch.sqrt}[what]
+        with monkeypatch.context() as patch:
+            patch.setattr(SelfGuided, "loss", lambda own, *columns: loss(own, *columns) + term(own.held() * 0).sum())
+            return update(self)
+
+    with monkeypatch.context() as patch:
+        failing(patch, 4, spoiled)
+        with pytest.raises(Diverged, match=f"The {what} of step 5 is nan. Lower learning_rate .0.001., raise warmup"):
+            train(run)
+    assert run.status().state == FAILED
+    state = states.load(run.state)
+    assert (state.notes["seed"], state.notes["step"]) == (2, 4)
+    assert all(tensor.isfinite().all() for tensor in state.tensors.values())
+    train(run)
+    assert all(math.isfinite(loss) for loss in losses(run, 2).values())
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory: you tried 9 bytes"), MemoryError(),
+              torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")],
+)  # fmt: skip
+def test_where_memory_runs_out_a_smaller_batch_is_named(place, monkeypatch, error):
+    run = begun(place, seeds=(2,))
+    failing(monkeypatch, 1, raising(error))
+    with pytest.raises(
+        RunTooLarge, match=r"Memory ran out with batches of 4\. Set batch_size to 2 and accumulate to 2"
+    ):
+        train(run)
+    assert run.status().state == FAILED
+    assert "Set batch_size to 2" in run.status().error
+
+
+def test_an_interrupt_in_the_middle_of_an_update_keeps_nothing_of_it(place, whole, monkeypatch):
+    run = begun(place)
+    monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
+
+    with monkeypatch.context() as patch:
+        failing(patch, 5, _half)
+        with pytest.raises(KeyboardInterrupt):
+            train(run)
+    assert states.load(run.state).notes["step"] == 5
+    assert run.status().state == INTERRUPTED
+    train(run)
+    assert_same(run, whole[0])
+
+
+def _half(learner, update) -> None:
+    """An update after which the step is not counted yet: where an interrupt may come."""
+    update(learner)
+    learner.step -= 1
+    raise KeyboardInterrupt

@@ -1,0 +1,195 @@
+"""Is a run what it says: the steps it took, the best of them in the folder, the scores those of the model there?"""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from explorer.data.kinds import GradedPairs
+from explorer.measuring.checkup import PROBE
+from explorer.progress import finish
+from explorer.training.learner import Learner
+from explorer.training.loop import spread
+from explorer.training.preparing import prepare
+from explorer.training.recording import probe
+from explorer.training.status import FINISHED
+from explorer.training.world import World
+from tests.exports import by_sentence_transformers, by_strata, by_transformers
+from tests.tiny_models import WIDTH
+from tests.trainings import looks, losses, new, recipe, spearman, texts_of, train, weights
+
+STEPS, EVERY = 20, 2
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    """A run of SG-OPT from end to end."""
+    return train(new(place, name="sg-opt", settings={"steps": STEPS, "evaluate_every": EVERY}))
+
+
+@pytest.fixture(scope="module")
+def three(place):
+    """A run of SimCSE with three seeds, of which the second is the best."""
+    for seeds in ((4, 1, 3), (1, 3, 4), (3, 4, 1)):  # which is the best is for the machine to say
+        found = train(new(place, "simcse", seeds=seeds, settings={"steps": 10}))
+        best = max(found.status().results, key=lambda result: result["dev"])
+        if best["seed"] == seeds[1]:
+            break
+    return found
+
+
+def learner(place, **settings) -> Learner:
+    made = recipe(place, settings=settings)
+    return Learner(finish(prepare(made)), 1, World("float32", "cpu"))
+
+
+def test_a_run_that_is_finished_says_so_and_has_all_its_files(run):
+    status = run.status()
+    assert (status.state, status.doing, status.error, status.step, status.total) == (FINISHED, "", "", STEPS, STEPS)
+    kinds = {path.name for path in run.folder.iterdir() if not path.name.startswith(".")}
+    assert kinds == {"recipe.yaml", "status.json", "metrics.jsonl", "train.log", "probe", "model", "README.md"}
+    assert (run.folder / "README.md").read_text() == (run.model / "README.md").read_text()
+    assert "finished" in run.log_tail(1)
+    assert status.seconds > 0
+    assert not list(run.folder.rglob("*.part"))
+
+
+def test_every_step_is_on_record_once_and_looks_are_from_the_first_to_the_last(run):
+    assert list(losses(run)) == list(range(1, STEPS + 1))
+    assert list(looks(run)) == list(range(0, STEPS + 1, EVERY))
+    assert all(math.isfinite(loss) for loss in losses(run).values())
+    rates = {line["step"]: line["rate"] for line in run.metrics() if "rate" in line}
+    warm = STEPS // 10  # the share of the steps in which SG's rate climbs
+    for step, rate in rates.items():
+        assert rate == pytest.approx(1e-3 * min((step - 1) / warm, (STEPS - step + 1) / (STEPS - warm))), step
+
+
+def test_a_run_is_looked_at_ten_times_even_if_the_paper_looks_less_often(place):
+    quick = learner(place, steps=45, evaluate_every=1000)
+    assert quick.look_every == 4
+    assert learner(place, steps=45, evaluate_every=3).look_every == 3
+    assert learner(place, steps=3, evaluate_every=1000).look_every == 1
+
+
+def test_the_base_is_scored_before_and_read_as_the_model_will_be(run, place):
+    for path, told in ((place.dev, run.status().base), (place.test, run.status().facts["base_test"])):
+        first, second, gold = texts_of(path)
+        one, other = (by_transformers(place.model, "cls", tuple(side)) for side in (first, second))
+        assert told == pytest.approx(spearman(one, other, gold), abs=1e-3)
+    assert looks(run)[0] == run.status().base, "SG's head is read like the base before it has learned anything"
+
+
+def test_the_best_step_is_the_one_with_the_highest_score_after_the_first(run):
+    after = {step: score for step, score in looks(run).items() if step}
+    best = max(after, key=after.get)
+    (result,) = run.status().results
+    assert (result["seed"], result["steps"], result["best_step"], result["dev"]) == (1, STEPS, best, after[best])
+    assert (run.status().best, run.status().best_step) == (after[best], best)
+    marked = [line["step"] for line in run.metrics() if line.get("best")]
+    assert marked == [step for step in after if after[step] > max([0, *(after[s] for s in after if s < step)])]
+    assert len(set(after.values())) > 2, "otherwise there is nothing to choose"
+
+
+@pytest.mark.parametrize("read", [by_strata, by_sentence_transformers])
+def test_the_model_in_the_folder_scores_what_the_run_says(run, place, read):
+    (result,) = run.status().results
+    for path, told in ((place.dev, result["dev"]), (place.test, result["test"])):
+        first, second, gold = texts_of(path)
+        assert spearman(read(run.model, tuple(first)), read(run.model, tuple(second)), gold) == pytest.approx(
+            told, abs=1e-3
+        )
+    assert result["test"] != run.status().facts["base_test"]
+
+
+def test_the_recipe_in_the_folder_says_what_was_found(run, place):
+    found = yaml.safe_load((run.folder / "recipe.yaml").read_text())["made_with"]
+    assert found["data_rows"] == run.status().facts["rows"] == 24
+    assert {len(found[f"{what}_digest"]) for what in ("model", "data", "dev", "test")} == {64}
+    assert found["versions"]["torch"] == torch.__version__
+    assert run.recipe().made_with == found
+
+
+def test_a_probe_is_kept_of_each_look_in_half_precision(run, place):
+    first, second, _ = texts_of(place.dev)
+    sentences = json.loads((run.folder / "probe" / "sentences.json").read_text())
+    assert set(sentences) == {*first, *second}
+    assert len(list((run.folder / "probe").glob("*.npy"))) == len(looks(run))
+    for step in looks(run):
+        kept = probe(run, 1, step)
+        assert (kept.dtype, kept.shape) == (np.float16, (len(sentences), WIDTH))
+        assert np.linalg.norm(kept.astype(float), axis=1) == pytest.approx(1, abs=1e-2)
+    best = torch.nn.functional.normalize(by_strata(run.model, tuple(sentences))).numpy()
+    assert probe(run, 1, run.status().best_step).astype(float) == pytest.approx(best, abs=2e-3)
+    assert probe(run, 1, STEPS + 1) is None
+    assert probe(run, 2, 0) is None
+
+
+def test_a_probe_of_many_sentences_has_no_more_than_three_hundred(place):
+    texts = tuple(f"the dog runs {' '.join('a' * (number % 9))} {number}" for number in range(400))
+    pairs = GradedPairs("many", texts[:200], texts[200:], tuple(float(n % 5) for n in range(200)), ("",) * 200)
+    assert finish(learner(place).look(pairs)).probe.shape == (PROBE, WIDTH) == (300, WIDTH)
+
+
+def test_every_seed_is_trained_and_the_model_is_that_of_the_best(three, place):
+    results = three.status().results
+    assert [result["seed"] for result in results] == list(three.recipe().seeds)
+    best = max(results, key=lambda result: result["dev"])
+    assert best is results[1], "the premise: neither the first nor the last"
+    first, second, gold = texts_of(place.dev)
+    found = spearman(by_strata(three.model, tuple(first)), by_strata(three.model, tuple(second)), gold)
+    assert found == pytest.approx(best["dev"], abs=1e-3)
+    assert len({tuple(losses(three, number).values()) for number in (1, 2, 3)}) == 3
+    assert three.status().best == best["dev"]
+    assert three.status().best_step == best["best_step"]
+    for number, result in enumerate(results, start=1):
+        assert result["dev"] == max(score for step, score in looks(three, number).items() if step)
+
+
+def test_a_seed_among_others_learns_what_it_learns_alone_to_the_bit(three, place):
+    alone = train(new(place, "simcse", seeds=three.recipe().seeds[1:2], settings={"steps": 10}))
+    assert losses(alone) == losses(three, 2)
+    assert looks(alone) == looks(three, 2)
+    assert (alone.model / "model.safetensors").read_bytes() == (three.model / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["sg-opt", "simcse-hard"])
+def test_a_seed_says_all_there_is_to_say(place, method):
+    one, again, other = (train(new(place, method, seeds=(seed,), settings={"pooling": "mean"})) for seed in (5, 5, 6))
+    assert losses(one) == losses(again) != losses(other)
+    assert weights(one).keys() == weights(other).keys()
+    assert (one.model / "model.safetensors").read_bytes() == (again.model / "model.safetensors").read_bytes()
+    assert (one.model / "model.safetensors").read_bytes() != (other.model / "model.safetensors").read_bytes()
+
+
+def test_accumulated_batches_have_the_mean_of_their_gradients(calm, monkeypatch):
+    of = learner(calm, accumulate=2, clip=0, pull=0.1)
+    for _ in range(2):
+        of.update()
+    assert float(of.method.held().detach()) > 0, "the pull is the same in both batches, and must not count twice"
+    expected = {}
+    for number in (4, 5):
+        of.optimizer.zero_grad()
+        of.method(*of.feed.batch(number)).backward()
+        for weight, name in of.names.items():
+            expected[name] = expected.get(name, 0) + weight.grad.clone() / 2
+    of.optimizer.zero_grad()
+    found = {}
+    monkeypatch.setattr(
+        of.optimizer, "step", lambda: found.update({name: weight.grad.clone() for weight, name in of.names.items()})
+    )
+    of.update()
+    assert found.keys() == expected.keys()
+    size = max(gradient.abs().max() for gradient in expected.values())
+    for name, gradient in expected.items():
+        torch.testing.assert_close(found[name], gradient, atol=1e-6 * float(size), rtol=1e-5)
+
+
+def test_a_mean_over_seeds_is_told_only_where_every_seed_has_the_number():
+    results = [{"dev": 70.0, "test": 1.0}, {"dev": 72.0, "test": None}, {"dev": 77.0, "test": 3.0}]
+    assert spread(results, "dev") == (73.0, pytest.approx(math.sqrt((9 + 1 + 16) / 2)))
+    assert spread(results, "test") is None
+    assert spread(results[:1], "dev") == (70.0, 0.0)
+    assert spread([], "dev") is None

@@ -1,0 +1,90 @@
+"""Does the rate climb and fall as published, and does the optimiser touch what it should, as it should?"""
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.encoding.tunable import Tunable
+from explorer.methods import Schedule
+from explorer.training.optimizer import adamw, learning_rate
+
+# 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
+PUBLISHED = {
+    0: 0.0,
+    1: 4.629630e-07,
+    54: 2.5e-05,
+    107: 4.953704e-05,
+    108: 5e-05,
+    109: 4.994851e-05,
+    593: 2.502575e-05,
+    1078: 5.149331e-08,
+}
+
+
+@pytest.fixture
+def method(tiny_encoder):
+    torch.manual_seed(0)
+    return methods.load("sg-opt")(Tunable(tiny_encoder, 16), {"projection": False})
+
+
+@pytest.mark.parametrize("step", PUBLISHED)
+def test_the_rate_of_an_update_is_the_published_one(step):
+    assert learning_rate(step, 5e-5, 108, 1079) == pytest.approx(PUBLISHED[step], rel=1e-6)
+
+
+def test_without_a_climb_the_first_update_is_the_largest():
+    rates = [learning_rate(step, 1.0, 0, 4) for step in range(4)]
+    assert rates == [1.0, 0.75, 0.5, 0.25]
+
+
+def test_a_run_that_only_climbs_divides_by_no_zero():
+    assert [learning_rate(step, 1.0, 4, 4) for step in range(4)] == [0.0, 0.25, 0.5, 0.75]
+
+
+def test_only_matrices_are_pulled_to_zero(method):
+    optimizer = adamw(method, Schedule(weight_decay=0.01))
+    decay = {id(weight): group["weight_decay"] for group in optimizer.param_groups for weight in group["params"]}
+    told = {name: decay[id(weight)] for name, weight in method.named_parameters() if weight.requires_grad}
+    spared = {name for name, value in told.items() if value == 0}
+    assert spared == {name for name in told if name.endswith(".bias") or "LayerNorm" in name}
+    assert {value for name, value in told.items() if name not in spared} == {0.01}
+    assert any("LayerNorm.weight" in name for name in spared)
+    assert 0 < len(spared) < len(told)
+
+
+def test_what_is_frozen_is_not_touched(method):
+    held = {id(weight) for group in adamw(method, Schedule()).param_groups for weight in group["params"]}
+    frozen = {name: weight for name, weight in method.named_parameters() if not weight.requires_grad}
+    assert any(name.startswith("guide.") for name in frozen)
+    assert any("embeddings" in name for name in frozen)
+    assert not [name for name, weight in frozen.items() if id(weight) in held]
+    assert held == {id(weight) for weight in method.parameters() if weight.requires_grad}
+
+
+def test_the_settings_of_the_schedule_reach_the_optimiser(method):
+    schedule = Schedule(learning_rate=3e-4, beta2=0.9, epsilon=1e-6)
+    for group in adamw(method, schedule).param_groups:
+        assert (group["lr"], group["betas"], group["eps"]) == (3e-4, (0.9, 0.9), 1e-6)
+
+
+def test_an_update_is_that_of_adamw_by_hand():
+    module = torch.nn.Linear(1, 1)
+    with torch.no_grad():
+        module.weight.fill_(2.0)
+        module.bias.fill_(3.0)
+    schedule = Schedule(learning_rate=0.01, weight_decay=0.1, beta2=0.9, epsilon=1e-6)
+    optimizer = adamw(module, schedule)
+    weight, bias, moments = 2.0, 3.0, [[0.0, 0.0], [0.0, 0.0]]
+    for step in range(1, 4):
+        module(torch.ones(1, 1)).pow(2).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        slope = 2 * (weight + bias)  # of both
+        moved = []
+        for moment in moments:
+            moment[:] = 0.9 * moment[0] + 0.1 * slope, 0.9 * moment[1] + 0.1 * slope**2
+            first, second = moment[0] / (1 - 0.9**step), moment[1] / (1 - 0.9**step)
+            moved.append(0.01 * first / (second**0.5 + 1e-6))
+        weight, bias = weight * (1 - 0.01 * 0.1) - moved[0], bias - moved[1]
+    assert module.weight.item() == pytest.approx(weight, rel=1e-5)
+    assert module.bias.item() == pytest.approx(bias, rel=1e-5)

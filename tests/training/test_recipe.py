@@ -1,0 +1,165 @@
+"""Is a recipe the same in a file, on the command line and in memory, and is nonsense refused with a next step?"""
+
+import shlex
+
+import pytest
+import yaml
+
+from explorer import methods
+from explorer.__main__ import _parser
+from explorer.commands.train import _recipe
+from explorer.errors import BadChoice
+from explorer.methods import Schedule
+from explorer.training.recipe import Recipe, from_yaml, knobs_of, read
+
+FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}
+ODD = {
+    "plain": Recipe("sg-opt"),
+    "changed": Recipe("sg-opt", settings={"pull": 0.0, "projection": False, "steps": 7, "learning_rate": 3.5e-05}),
+    "seeds": Recipe("simcse", seeds=(7, 0, 2**32 - 1)),
+    "names that need quotes": Recipe(
+        "bt", "my model's folder", ("a b.csv", 'c"d.tsv', "sample", "ü,é.csv", "$HOME `x` \\n.csv")
+    ),
+    "columns": Recipe("simcse-hard", columns={"anchor": "first = one", "negative": 'it\'s a "no"'}),
+    "nothing to test on": Recipe("simcse-sup", dev="STS-B dev", test=None),
+    "a place to run": Recipe("sg", precision="bfloat16", device="cpu", settings={"early_stop": "no new best"}),
+    "below zero": Recipe("simcse-hard", settings={"weight": -1.5, "temperature": 1 / 3, "epsilon": 1e-12}),
+    "found": Recipe("sg-opt", made_with=FOUND),
+    "what YAML takes for something else": Recipe("sg", "1e5", ("no", "2020-01-01", "null"), {"sentence": "~"}),
+}
+odd = pytest.mark.parametrize("recipe", ODD.values(), ids=ODD)
+
+
+@odd
+def test_a_recipe_comes_back_from_its_file(recipe, tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(recipe.as_yaml(), encoding="utf-8")
+    assert read(path) == recipe
+    assert read(path).as_yaml() == recipe.as_yaml()
+
+
+@odd
+def test_the_command_of_a_recipe_makes_the_same_recipe(recipe):
+    words = shlex.split(recipe.command())
+    assert words[:4] == ["python", "-m", "explorer", "train"]
+    told = _recipe(_parser().parse_args(words[3:]))
+    assert told == Recipe(**{**vars(recipe), "made_with": {}})
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_a_file_has_every_setting_of_the_method_and_its_schedule(name):
+    kind = methods.load(name)
+    changed = {"batch_size": kind.schedule.batch_size + 1, "temperature": 0.5}
+    written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
+    assert written.keys() == {*kind.knobs, *Schedule.knobs}
+    assert {"steps", "accumulate", "early_stop", "temperature", "pooling"} <= written.keys()
+    for knob, value in written.items():
+        paper = getattr(kind.schedule, knob) if knob in Schedule.knobs else kind.knobs[knob].default
+        assert value == changed.get(knob, paper), knob
+        assert type(value) is type(paper), knob
+
+
+def test_the_paper_s_values_are_no_changes_however_they_are_typed():
+    recipe = Recipe("sg-opt", settings={"batch_size": "16", "pull": "0.1", "projection": "on", "steps": 12.0}).checked()
+    assert recipe.settings == {"steps": 12}
+    assert recipe.schedule().values() == methods.load("sg-opt").schedule.but({"steps": 12}).values()
+    assert recipe.method_values() == {}
+    assert knobs_of(recipe.kind)["warmup"].default == 0.1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": "sg-ot"}, "no method 'sg-ot'. Did you mean 'sg-opt'"),
+        ({"settings": {"temperture": 1}}, "no setting 'temperture'. Did you mean 'temperature'"),
+        ({"settings": {"weight": 1}}, "no setting 'weight'"),  # one of another method
+        ({"settings": {"temperature": 2}}, "temperature cannot be 2: it is a number from 0.001 to 1"),
+        ({"settings": {"temperature": float("nan")}}, "temperature cannot be nan"),
+        ({"settings": {"learning_rate": "fast"}}, "learning_rate cannot be 'fast'"),
+        ({"settings": {"batch_size": 2.5}}, "batch_size cannot be 2.5: it is a whole number"),
+        ({"settings": {"batch_size": True}}, "batch_size cannot be True"),
+        ({"settings": {"projection": "perhaps"}}, "projection cannot be 'perhaps': it is on or off"),
+        ({"settings": {"early_stop": "soon"}}, "early_stop cannot be 'soon': it is one of none, drops"),
+        ({"precision": "int8"}, "'int8' is not a precision. Choose one of"),
+        ({"device": "tpu"}, "'tpu' is not a device. Choose one of"),
+        ({"data": ()}, "No text to learn from is named. Give 'sample'"),
+        ({"seeds": ()}, "Seeds cannot be left out"),
+        ({"seeds": (1, 2, 1)}, "Seeds cannot be 1, 2, 1: they are different"),
+        ({"seeds": (-1,)}, "Seeds cannot be -1.*from 0 to 4294967295"),
+        ({"seeds": (2**32,)}, "Seeds cannot be 4294967296"),
+        ({"seeds": (1.5,)}, "Seeds cannot be 1.5: they are different whole numbers"),
+        ({"seeds": (True,)}, "Seeds cannot be True"),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+def test_what_is_not_allowed_is_named(changes, message):
+    with pytest.raises(BadChoice, match=message):
+        Recipe(**({"method": "sg-opt"} | changes)).checked()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no recipe: it holds 'method' and any of"),
+        ("method: [sg-opt", "is not YAML.*Give a recipe.yaml"),
+        ("\tmethod: sg", "is not YAML"),
+        ("method: sg\nmethod", "is not YAML"),
+        ("[" * 5000, "is not YAML"),
+        ("method: sg\nmodel: 2020-99-99", "is not YAML"),
+        ("- method: sg", "is no recipe"),
+        ("sg-opt", "is no recipe"),
+        ("model: x", "is no recipe"),
+        ("method: sg\nsteps: 3", "is no recipe: it holds .*settings"),
+        ("method: sg\n1: 3", "is no recipe"),
+        ("method: sg\ndata: sample", "data cannot be 'sample'; it is a list"),
+        ("method: sg\nseeds: 1", "seeds cannot be 1; it is a list"),
+        ("method: sg\nsettings: [1]", r"settings cannot be \[1\]; it is a dict"),
+        ("method: sg\nmade_with: yes", "made_with cannot be True; it is a dict"),
+        ("method: sg\ncolumns: a", "columns cannot be 'a'; it is a dict"),
+        ("method: 5", "method cannot be 5; it is text"),
+        ("method: null", "method cannot be None; it is text"),
+        ("method: sg\nmodel: 5", "model cannot be 5; it is text"),
+        ("method: sg\nmodel: null", "model cannot be None; it is text"),
+        ("method: sg\ndev: [a]", r"dev cannot be \['a'\]; it is text"),
+        ("method: sg\ntest: 3", "test cannot be 3; it is text"),
+        ("method: sg\ndata: [a, 2020-01-01]", "data cannot be datetime.date.*in quotes"),
+        ("method: sg\ncolumns: {sentence: 1}", "columns cannot be 1; it is text"),
+        ("method: sg\ncolumns: {1: a}", "columns cannot be 1; it is text"),
+        ("method: sg\ndata: []", "No text to learn from is named"),
+        ("method: sg\nseeds: [one]", "Seeds cannot be one"),
+        ("method: sg\nseeds: [[1]]", "Seeds cannot be"),
+        ("method: sg\nsettings: {steps: many}", "steps cannot be 'many'"),
+        ("method: sg\nsettings: {steps: null}", "steps cannot be None"),
+        ("method: sg\nsettings: {5: 5}", "is no recipe"),
+        ("method: sgg", "Did you mean 'sg'"),
+    ],
+    ids=lambda given: given[:30],
+)
+def test_a_file_that_is_no_recipe_is_refused_with_a_next_step(text, message):
+    with pytest.raises(BadChoice, match=message):
+        from_yaml(text, "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    "tag", ["!!python/object/apply:os.mkdir [{}]", "!!python/object/new:os.mkdir [{}]", "!!python/name:os.mkdir"]
+)
+@pytest.mark.parametrize("field", ["method", "model", "made_with"])
+def test_a_file_runs_no_code(tmp_path, tag, field):
+    marker = tmp_path / "made"
+    given = {"method": "sg", field: tag.format(marker)}
+    with pytest.raises(BadChoice, match=r"is not YAML .*could not determine a constructor"):
+        from_yaml("\n".join(f"{name}: {value}" for name, value in given.items()), "mine.yaml")
+    assert not marker.exists()
+    if "{" in tag:
+        yaml.unsafe_load(f"a: {tag.format(marker)}")
+        assert marker.exists(), "otherwise it is no danger"
+
+
+def test_a_file_that_is_not_there_or_is_no_text_is_refused(tmp_path):
+    with pytest.raises(BadChoice, match=r"missing.yaml cannot be read .*Give the recipe.yaml of a run"):
+        read(tmp_path / "missing.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"method: \xff\xfe")
+    with pytest.raises(BadChoice, match="cannot be read"):
+        read(tmp_path / "binary.yaml")
+    with pytest.raises(BadChoice, match="cannot be read"):
+        read(tmp_path)

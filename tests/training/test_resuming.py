@@ -1,0 +1,139 @@
+"""Is a run that was stopped or broken off gone on with as if nothing had happened, wherever it was?"""
+
+import pytest
+import torch
+
+from explorer.errors import CannotResume
+from explorer.training import runs
+from explorer.training import state as states
+from explorer.training.runs import DISCARD, KEEP
+from explorer.training.status import FAILED, FINISHED, INTERRUPTED, STOPPED
+from tests.training.unbroken import assert_same, begun, break_off
+from tests.trainings import furnish, losses, train, weights
+
+pytestmark = pytest.mark.usefixtures("small_projection")
+
+
+def places(stages: list[str]) -> dict[str, int]:
+    """One telling of each kind, by name: how many there are up to it."""
+    last = len(stages) - 1 - stages[::-1].index("looking at the development pairs")
+    base = [number for number, stage in enumerate(stages, start=1) if stage == "scoring the base"]
+    return {
+        "the text is read": stages.index("reading the text") + 1,
+        "a step is tried": stages.index("trying a step") + 1,
+        "the base is scored on the first set": base[0],
+        "the base is scored on the second set": base[1],
+        "nothing is learned yet": stages.index("training") + 1,
+        "the first seed is scored": stages.index("scoring the best step") + 1,
+        "the first seed is done": stages.index("scoring the best step") + 2,
+        "the second seed is built": len(stages) - stages[::-1].index("building the method"),
+        "the last look is taken": last + 1,
+        "the last seed is done": len(stages) - 1,
+        "the model is to be written": len(stages),
+    }
+
+
+NAMES = list(places(["reading the text", "trying a step", *["scoring the base"] * 2, "training",
+                     "scoring the best step", "building the method", "looking at the development pairs"]))  # fmt: skip
+
+
+@pytest.mark.parametrize("where", NAMES)
+def test_a_run_that_was_broken_off_anywhere_ends_as_if_it_never_was(place, whole, where):
+    expected, stages = whole
+    run = begun(place)
+    break_off(run, places(stages)[where])
+    assert run.status().state == INTERRUPTED
+    assert not run.model.exists()
+    assert "broken off" in run.log_tail(1)
+    train(run)
+    assert_same(run, expected)
+
+
+def test_a_run_that_is_broken_off_again_and_again_ends_the_same(place, whole):
+    expected, _ = whole
+    run, attempts = begun(place), 1
+    while break_off(run, 14):
+        assert run.status().state == INTERRUPTED
+        attempts += 1
+    assert attempts > 4
+    assert_same(run, expected)
+
+
+@pytest.mark.parametrize("step", [1, 5])
+def test_to_stop_and_keep_takes_one_step_at_most_and_leaves_a_model_and_a_state(place, whole, step):
+    run = begun(place)
+
+    def ask(progress):
+        if (progress.stage, progress.done) == ("training", step):
+            run.ask(KEEP)
+
+    assert train(run, ask) == run
+    assert run.status().state == STOPPED
+    assert run.wish() == ""
+    assert max(losses(run)) <= step + 1
+    assert run.model.is_dir()
+    state = states.load(run.state)
+    assert state.notes["step"] == max(losses(run))
+    best = state.under("best/base.model.")
+    assert bool(best) == (step == 5), "the first look was not taken yet"
+    for name, weight in best.items():
+        assert torch.equal(weights(run)[name], weight), name
+    assert "stopped, and kept" in run.log_tail(1)
+    runs.restarted(run)
+    train(run)
+    assert_same(run, whole[0])
+
+
+def test_to_stop_before_anything_is_learned_leaves_no_model(place, whole):
+    run = begun(place)
+    train(run, lambda progress: run.ask(KEEP))
+    assert run.status().state == STOPPED
+    assert not run.model.exists()
+    assert "stopped before anything was learned" in run.log_tail(1)
+    train(run)
+    assert_same(run, whole[0])
+
+
+def test_to_stop_and_discard_removes_the_folder(place):
+    run = begun(place, name="unwanted")
+    told = []
+
+    def ask(progress):
+        told.append(progress.stage)
+        if told.count("training") == 3:
+            run.ask(DISCARD)
+
+    assert train(run, ask) is None
+    assert not run.folder.exists()
+    assert "unwanted" not in {path.name.strip(".") for path in run.folder.parent.iterdir()}
+    assert told.count("training") <= 4
+
+
+def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(place):
+    run = begun(place)
+    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" else None)
+    before = run.status().facts
+    assert "s a step" in before["estimate"]
+    train(run)
+    assert run.status().facts == before
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [("text", "the training text"), ("dev", "the development pairs"), ("test", "the test pairs"),
+     ("model", "the base model")],
+)  # fmt: skip
+def test_a_run_is_not_gone_on_with_on_something_else(tmp_path, what, told):
+    own = furnish(tmp_path)
+    run = begun(own)
+    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" else None)
+    path = own.model / "model.safetensors" if what == "model" else getattr(own, what)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + b"\x01" if what == "model" else content + b"5,no dog,a dog\n")
+    with pytest.raises(CannotResume, match=f"made with another version of {told} .*Bring back what it was"):
+        train(run)
+    assert run.status().state == FAILED
+    assert told in run.status().error
+    path.write_bytes(content)
+    train(run)
+    assert run.status().state == FINISHED

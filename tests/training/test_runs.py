@@ -1,0 +1,200 @@
+"""Is a run what is in its folder: made whole, found, renamed and deleted by whoever may, and never half a run?"""
+
+import json
+import os
+
+import pytest
+
+from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.training.recipe import Recipe
+from explorer.training.runs import Run
+from explorer.training.status import FINISHED, STOPPED, WAITING, Status
+
+RECIPE = Recipe("sg-opt", "some/Tiny model", ("a.csv",), seeds=(3, 4))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def idle(name: str = "", state: str = STOPPED) -> Run:
+    run = runs.new(RECIPE, name)
+    statuses.write(run.folder, Status(state=state))
+    return run
+
+
+def names() -> list[str]:
+    return [run.name for run in runs.every()]
+
+
+def test_a_new_run_waits_and_holds_its_recipe(folder):
+    run = runs.new(RECIPE, "first")
+    assert run.folder == folder / "first"
+    assert run.recipe() == RECIPE
+    status = run.status()
+    assert (status.state, status.seeds, status.seed, status.best, status.results) == (WAITING, 2, 3, None, ())
+    assert status.facts["method"] == "sg-opt"
+    assert status.facts["data"] == ["a.csv"]
+    assert sorted(path.name for path in run.folder.iterdir()) == ["recipe.yaml", "status.json"]
+    assert (run.metrics(), run.log_tail(), run.wish()) == ([], "", "")
+
+
+def test_a_run_without_a_name_is_called_by_method_and_model_and_numbered(folder):
+    made = [runs.new(RECIPE).name for _ in range(3)]
+    assert made == ["sg-opt-Tiny-model-1", "sg-opt-Tiny-model-2", "sg-opt-Tiny-model-3"]
+    (folder / made[1]).rename(folder / "sg-opt-Tiny-model-11")
+    assert runs.new(RECIPE).name == "sg-opt-Tiny-model-12", "a number is not given twice"
+    assert runs.new(Recipe("sg", "/a/long/" + "x" * 200)).name == f"sg-{'x' * 40}-1"
+    assert runs.new(Recipe("sg", "…")).name == "sg-model-1"
+
+
+def test_a_run_can_be_made_elsewhere(tmp_path, folder):
+    run = runs.new(RECIPE, "there", tmp_path / "a" / "b")
+    assert run.folder == tmp_path / "a" / "b" / "there"
+    assert runs.every(tmp_path / "a" / "b") == [run]
+    assert runs.find("there", tmp_path / "a" / "b") == run
+    assert runs.every() == []
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", ".hidden", "a/b", "/a", "../a", "a b", "-a", "a\n", "ü", "x" * 81, " ", "a\\b", "a\0"]
+)
+def test_a_name_that_is_no_plain_name_is_refused(folder, name):
+    run = idle("before")
+    for way in (lambda: runs.new(RECIPE, name), lambda: run.renamed(name)):
+        with pytest.raises(BadChoice, match=r"A run cannot be called .* Take up to 80 letters"):
+            way()
+    with pytest.raises(RunNotFound, match="There are: before"):
+        runs.find(name)
+    assert [path.name for path in folder.iterdir()] == ["before"]
+
+
+def test_names_may_be_long_and_dotted_and_no_name_is_no_name_to_rename_to():
+    for name in ("x" * 80, "0.1_b-C", "v2..3"):
+        assert runs.find(runs.new(RECIPE, name).name).name == name
+    with pytest.raises(BadChoice, match="cannot be called ''"):
+        idle().renamed("")
+
+
+def test_a_name_that_is_taken_is_refused_and_the_run_that_has_it_stays(folder):
+    first, second = idle("first"), idle("second")
+    (first.folder / "train.log").write_text("mine")
+    for way in (lambda: runs.new(RECIPE, "first"), lambda: second.renamed("first")):
+        with pytest.raises(BadChoice, match=r"There is a run 'first' already\. Choose another name, or delete"):
+            way()
+    assert first.log_tail() == "mine"
+    assert set(names()) == {"first", "second"}
+
+
+def test_an_unknown_run_is_refused_with_those_there_are(folder):
+    with pytest.raises(RunNotFound, match=r"no run 'x'\. There are: none yet"):
+        runs.find("x")
+    idle("first")
+    (folder / "x").mkdir()  # a folder without a recipe is no run
+    with pytest.raises(RunNotFound, match=r"no run 'x'\. There are: first"):
+        runs.find("x")
+
+
+def test_runs_are_listed_newest_first(folder):
+    assert runs.every() == []
+    for age, name in enumerate(("young", "older", "oldest")):
+        path = runs.new(RECIPE, name).folder / runs.RECIPE
+        os.utime(path, (1e9 - age, 1e9 - age))
+    assert names() == ["young", "older", "oldest"]
+
+
+def test_what_is_half_made_or_half_deleted_is_never_listed(folder, monkeypatch):
+    run = idle("whole")
+    for name in (".half.part", ".deleted-whole-7"):
+        (folder / name).mkdir()
+        (folder / name / runs.RECIPE).write_text(RECIPE.as_yaml())
+    (folder / "empty").mkdir()
+    (folder / "file").write_text("")
+    assert names() == ["whole"]
+    seen = []
+    monkeypatch.setattr(runs.statuses, "write", lambda *_: seen.append(names()) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        runs.new(RECIPE, "second")
+    assert seen == [["whole"]], "while it is made it is not seen"
+    assert names() == ["whole"]
+    monkeypatch.undo()
+    monkeypatch.setenv("STRATA_RUNS", str(folder))
+    monkeypatch.setattr(runs.shutil, "rmtree", lambda gone: seen.append(names()))
+    run.delete()
+    assert seen[1:] == [[]], "while it is deleted it is not seen"
+
+
+def test_a_run_that_cannot_be_made_says_so_and_leaves_nothing(folder):
+    folder.write_text("a file where the folder should be")
+    with pytest.raises(NotWritable, match=r"runs cannot be written to: .*set STRATA_RUNS"):
+        runs.new(RECIPE, "first")
+
+
+def test_a_run_is_renamed_and_deleted_with_all_that_is_in_it(folder):
+    run = idle("first")
+    (run.folder / "model").mkdir()
+    (run.folder / "model" / "config.json").write_text("{}")
+    renamed = run.renamed("second")
+    assert (renamed.folder, names()) == (folder / "second", ["second"])
+    assert (renamed.model / "config.json").read_text() == "{}"
+    assert renamed.recipe() == RECIPE
+    renamed.delete()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_run_that_waits_is_neither_renamed_nor_deleted():
+    run = runs.new(RECIPE, "first")
+    with pytest.raises(RunBusy, match=r"'first' is waiting and cannot be renamed\. Stop it first"):
+        run.renamed("second")
+    with pytest.raises(RunBusy, match="'first' is waiting and cannot be deleted"):
+        run.delete()
+    assert names() == ["first"]
+
+
+def test_a_wish_is_heard_until_it_is_taken_back():
+    run = idle()
+    for wish in (runs.KEEP, runs.DISCARD):
+        run.ask(wish)
+        assert Run(run.folder).wish() == wish
+    run.unask()
+    assert run.wish() == ""
+    run.unask()
+
+
+def test_a_line_that_is_half_written_is_no_measurement():
+    run = idle()
+    lines = [{"step": 1, "loss": 0.5}, {"step": 2, "dev": 70.0}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    for torn in ("", '{"step": 3, "lo', "{"):
+        (run.folder / runs.METRICS).write_text(text + torn)
+        assert run.metrics() == lines
+
+
+def test_the_end_of_a_log_is_told_even_where_a_letter_is_half_written():
+    run = idle()
+    (run.folder / runs.LOG).write_bytes("".join(f"line {n}\n" for n in range(50)).encode() + "ü".encode()[:1])
+    assert run.log_tail(3).splitlines()[:2] == ["line 48", "line 49"]
+    assert len(run.log_tail().splitlines()) == 20
+
+
+@pytest.mark.parametrize("state", [STOPPED, "failed"])
+def test_a_run_that_ended_early_is_put_back_and_its_failure_forgotten(state):
+    run = idle(state=state)
+    statuses.write(run.folder, Status(state=state, error="because", details="a, b", step=7, best=70.0))
+    run.ask(runs.KEEP)
+    runs.restarted(run)
+    status = run.status()
+    assert (status.state, status.error, status.details, status.step, status.best) == (WAITING, "", "", 7, 70.0)
+    assert run.wish() == ""
+
+
+def test_a_run_is_not_put_back_while_it_waits_or_when_it_is_finished():
+    with pytest.raises(RunBusy, match="is waiting already"):
+        runs.restarted(runs.new(RECIPE))
+    run = idle(state=FINISHED)
+    with pytest.raises(BadChoice, match=r"is finished\. To go on from its model, start a run with .*model as its base"):
+        runs.restarted(run)

@@ -1,0 +1,173 @@
+"""Does a viewer learn where a run stands, whatever became of the process that trains it?"""
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import RunBusy
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.training.runs import Run
+from explorer.training.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
+from tests.trainings import process
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    return runs.new(runs_recipe(), "one", tmp_path)
+
+
+def runs_recipe():
+    from explorer.training.recipe import Recipe
+
+    return Recipe("sg-opt")
+
+
+def hold(folder: Path) -> None:
+    """What a process does that trains, but for the training."""
+    with Run(folder).held():
+        statuses.write(folder, Status(state=RUNNING))
+        (folder / "held").touch()
+        time.sleep(60)
+
+
+def wait_in_queue(folder: Path) -> None:
+    statuses.write(folder, Status(state=WAITING))
+    (folder / "held").touch()
+    time.sleep(60)
+
+
+def begun(do, run: Run):
+    """A process that does it, once it is at it."""
+    started = process(do, run.folder)
+    while not (run.folder / "held").exists():
+        assert started.is_alive()
+        time.sleep(0.005)
+    return started
+
+
+def end(started) -> None:
+    started.kill()
+    started.join()
+
+
+def rewrite(run: Run, **changes) -> None:
+    """Change the status without signing it."""
+    path = run.folder / statuses.FILE
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(("do", "state"), [(hold, RUNNING), (wait_in_queue, WAITING)])
+def test_a_run_is_live_while_its_process_is_and_interrupted_when_it_was_killed(run, do, state):
+    trainer = begun(do, run)
+    status = run.status()
+    assert (status.state, status.live, status.pid) == (state, True, trainer.pid)
+    assert status.pid != os.getpid()
+    end(trainer)
+    assert run.status().state == INTERRUPTED
+    assert not run.status().live
+    assert json.loads((run.folder / statuses.FILE).read_text())["state"] == state, "nobody wrote it: it is told"
+    runs.restarted(run)
+    assert run.status().state == WAITING
+
+
+def test_a_run_that_is_trained_is_refused_to_a_second_process_until_the_first_is_gone(run, monkeypatch):
+    trainer = begun(hold, run)
+    waited = []
+    monkeypatch.setattr(runs.time, "sleep", waited.append)
+    with (
+        pytest.raises(RunBusy, match=r"'one' is being trained by another process\. Wait for it, or stop it"),
+        run.held(),
+    ):
+        pytest.fail("it was held twice")
+    assert 0.5 <= sum(waited) <= 2, "a viewer that looks at that moment is waited for"
+    for way in (run.delete, lambda: run.renamed("two")):
+        with pytest.raises(RunBusy, match="'one' is running and cannot be"):
+            way()
+    monkeypatch.undo()
+    end(trainer)
+    with run.held():
+        assert statuses.held(run.folder)
+    assert not statuses.held(run.folder)
+
+
+def test_a_run_is_refused_to_a_second_thread_of_the_same_process_too(run, monkeypatch):
+    monkeypatch.setattr(runs.time, "sleep", lambda seconds: None)
+    with run.held(), pytest.raises(RunBusy, match="being trained"), run.held():
+        pytest.fail("it was held twice")
+
+
+def test_looking_whether_a_run_is_held_takes_it_from_nobody(run):
+    with run.held():
+        assert all(statuses.held(run.folder) for _ in range(3))
+    assert not statuses.held(run.folder)
+    assert not statuses.held(run.folder / "missing")
+    with run.held():
+        pass
+
+
+def test_a_process_number_that_came_round_again_is_another_process(run):
+    assert run.status().state == WAITING
+    rewrite(run, born=run.status().born - 5)
+    assert run.status().state == INTERRUPTED
+
+
+def test_a_process_that_ended_and_was_not_buried_is_gone(run):
+    child = os.fork()
+    if not child:
+        statuses.write(run.folder, Status(state=WAITING))
+        os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    status = run.status()
+    assert status.pid == child
+    assert Path(f"/proc/{child}/stat").read_text().split()[2] == "Z", "it is still in the list of processes"
+    assert status.state == INTERRUPTED
+    os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("state", LIVE)
+def test_a_process_on_another_machine_lives_as_long_as_it_writes(run, state):
+    rewrite(run, state=state, host="elsewhere", pid=1, born=0.0, beat=time.time())
+    assert run.status().state == state
+    rewrite(run, beat=time.time() - 2 * statuses.SILENCE)
+    assert run.status().state == INTERRUPTED
+
+
+@pytest.mark.parametrize("state", [FINISHED, STOPPED, FAILED])
+def test_what_has_ended_stays_what_it_is_when_its_process_is_gone(run, state):
+    rewrite(run, state=state, pid=2**22 + 1, born=0.0)
+    assert run.status().state == state
+    assert not run.status().live
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"results": null}', '{"results": [], "new": 1}'])
+def test_a_status_that_cannot_be_read_is_that_of_a_run_broken_off(run, content):
+    (run.folder / statuses.FILE).write_text(content)
+    assert statuses.read(run.folder) is None
+    assert run.status().state == INTERRUPTED
+    (run.folder / statuses.FILE).unlink()
+    assert run.status().state == INTERRUPTED
+
+
+def test_a_status_comes_back_as_it_was_written(run):
+    status = Status(state=STOPPED, step=3, best=70.25, results=({"seed": 1, "test": None},), facts={"data": ["ü"]})
+    written = statuses.write(run.folder, status)
+    assert statuses.read(run.folder) == written
+    signature = {"pid": os.getpid(), "born": written.born, "host": written.host, "beat": written.beat}
+    assert written == replace(status, **signature)
+    assert abs(written.beat - time.time()) < 60
+    assert 0 < written.born < written.beat
+
+
+def test_what_is_left_is_told_from_the_pace_of_this_process_over_all_seeds():
+    status = Status(step=30, total=100, since_step=10, since=1000.0, beat=1040.0, seeds=3, seed_number=2)
+    assert status.steps_a_second == 20 / 40
+    assert status.seconds_left == (70 + 100) / 0.5
+    for unknown in (replace(status, step=10), replace(status, since=1040.0), replace(status, beat=900.0)):
+        assert unknown.steps_a_second is None
+        assert unknown.seconds_left is None
+    assert replace(status, total=0).seconds_left is None

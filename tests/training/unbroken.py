@@ -1,0 +1,41 @@
+"""What does a run come to that nobody touches, and how is another one broken off on its way there?"""
+
+from __future__ import annotations
+
+from explorer.training import running
+from explorer.training.runs import Run
+from explorer.training.status import FINISHED
+from tests.trainings import Place, new
+
+SETTINGS = {"steps": 8, "evaluate_every": 1, "projection": True}
+_END = object()
+
+
+def begun(place: Place, **changes) -> Run:
+    """A run of two seeds, waiting."""
+    return new(place, "sg", **({"seeds": (1, 2), "settings": SETTINGS} | changes))
+
+
+def untimed(run: Run) -> list[dict]:
+    return [{name: value for name, value in line.items() if name != "time"} for line in run.metrics()]
+
+
+def assert_same(run: Run, other: Run) -> None:
+    """Two runs that came to the same, to the bit."""
+    assert run.status().state == FINISHED
+    assert not run.state.exists()
+    assert (run.model / "model.safetensors").read_bytes() == (other.model / "model.safetensors").read_bytes()
+    assert untimed(run) == untimed(other)
+    for name in ("results", "best", "best_step", "base", "step", "seed", "seed_number"):
+        assert getattr(run.status(), name) == getattr(other.status(), name), name
+    assert run.status().facts["base_test"] == other.status().facts["base_test"]
+
+
+def break_off(run: Run, telling: int) -> bool:
+    """Take so many steps and no further; whether there would have been more."""
+    work = running.train(run)
+    for _ in range(telling):
+        if next(work, _END) is _END:
+            return False
+    work.close()
+    return True

@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+from explorer.training.runs import METRICS
+from explorer.ui.run_numbers import POINTS, RunNumbers
+
+
+def line(step, number=1, **more):
+    return {"number": number, "seed": number, "step": step, "time": 0.0, **(more or {"loss": float(step)})}
+
+
+def write(folder, lines, mode="a", end="\n"):
+    with (folder / METRICS).open(mode, encoding="utf-8") as file:
+        file.write("\n".join(map(json.dumps, lines)) + end)
+
+
+def steps(numbers):
+    return [one["step"] for one in numbers.lines()]
+
+
+def test_a_run_without_metrics_has_no_numbers(tmp_path):
+    assert RunNumbers(tmp_path).lines() == []
+
+
+def test_what_is_added_is_read_and_what_was_read_is_not_read_again(tmp_path, monkeypatch):
+    write(tmp_path, [line(1), line(2)])
+    numbers = RunNumbers(tmp_path)
+    assert steps(numbers) == [1, 2]
+    parsed, real = [], json.loads
+    monkeypatch.setattr("explorer.ui.run_numbers.json.loads", lambda text: parsed.append(text) or real(text))
+    write(tmp_path, [line(3)])
+    assert steps(numbers) == [1, 2, 3]
+    assert len(parsed) == 1
+
+
+def test_a_line_that_is_half_written_waits_for_its_end(tmp_path):
+    write(tmp_path, [line(1)])
+    numbers = RunNumbers(tmp_path)
+    whole = json.dumps(line(2))
+    for part in (whole[:10], whole[10:]):
+        with (tmp_path / METRICS).open("a", encoding="utf-8") as file:
+            file.write(part)
+        assert steps(numbers) == [1]
+    write(tmp_path, [], end="\n")
+    assert steps(numbers) == [1, 2]
+
+
+def test_even_the_first_line_may_be_half_written(tmp_path):
+    numbers, whole = RunNumbers(tmp_path), json.dumps(line(1))
+    (tmp_path / METRICS).write_text(whole[:8], encoding="utf-8")
+    assert steps(numbers) == []
+    (tmp_path / METRICS).write_text(whole + "\n", encoding="utf-8")
+    assert steps(numbers) == [1]
+
+
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
+    write(tmp_path, [line(1), line(2), line(3)])
+    numbers = RunNumbers(tmp_path)
+    assert steps(numbers) == [1, 2, 3]
+    new = tmp_path / "new"
+    new.write_text("".join(json.dumps(line(step)) + "\n" for step in (1, 2, 7, 8)), encoding="utf-8")
+    new.replace(tmp_path / METRICS)
+    assert steps(numbers) == [1, 2, 7, 8]
+
+
+def test_steps_that_are_made_again_take_the_place_of_the_old_ones(tmp_path):
+    write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(2), line(0, dev=61.0, strangers=0.1), line(1)])
+    numbers = RunNumbers(tmp_path)
+    assert [one["dev"] for one in numbers.looks()] == [61.0]
+    assert [one["step"] for one in numbers.lines() if "loss" in one] == [1]
+
+
+def test_seeds_are_kept_apart(tmp_path):
+    write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(0, 2, dev=50.0, strangers=0.1), line(1, 2)])
+    numbers = RunNumbers(tmp_path)
+    assert [one["dev"] for one in numbers.looks(1)] == [60.0]
+    assert [one["dev"] for one in numbers.looks(2)] == [50.0]
+    assert len(numbers.lines()) == 4
+
+
+def test_a_long_line_is_thinned_to_what_a_screen_shows_with_its_last_step(tmp_path):
+    write(tmp_path, [line(step) for step in range(1, 5 * POINTS + 4)])
+    found = steps(RunNumbers(tmp_path))
+    assert len(found) <= POINTS
+    assert (found[0], found[-1]) == (1, 5 * POINTS + 3)
+    assert found == sorted(found)
+
+
+def test_a_smoothed_loss_follows_the_loss_and_moves_less(tmp_path):
+    write(tmp_path, [line(step, loss=1.0 + step % 2) for step in range(1, 101)])
+    smooth = [one["smooth"] for one in RunNumbers(tmp_path).lines()]
+    assert smooth[0] == 2.0
+    assert smooth[-1] == pytest.approx(1.5, abs=0.2)
+    assert max(smooth[50:]) - min(smooth[50:]) < 0.5

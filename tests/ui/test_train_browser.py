@@ -1,0 +1,166 @@
+"""Training as its visitor meets it: reload, a second tab, stop, a server that is gone. Skipped without a browser."""
+
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from explorer.training import runs
+from explorer.training import status as statuses
+from tests import live
+from tests.live import settle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return {"STRATA_CACHE": str(tmp_path_factory.mktemp("cache")), "STRATA_RUNS": str(tmp_path_factory.mktemp("runs")),
+            "STRATA_DATA": "", "HF_HUB_OFFLINE": "1"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def address(folders):
+    with live.server(**folders) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with live.browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    yield page
+    context.close()
+
+
+@pytest.fixture(autouse=True)
+def own_runs(folders, monkeypatch):
+    """The runs of the server are looked at from here too."""
+    monkeypatch.setenv("STRATA_RUNS", folders["STRATA_RUNS"])
+
+
+def parameters(page):
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def start(page, address, **fields):
+    """Start a run of the bundled encoder on the sample, with these fields filled, and wait for its first steps."""
+    page.goto(f"{address}/train")
+    settle(page)
+    for label, value in fields.items():
+        field = page.get_by_label(label.replace("_", " "), exact=True)
+        field.fill(value)
+        field.press("Enter")
+        settle(page)
+    press(page, "Start")
+    stepping(page)
+    return runs.find(parameters(page)["run"])
+
+
+def stepping(page):
+    page.get_by_test_id("stProgress").filter(has_text="step").wait_for()
+
+
+def drawn(page):
+    page.wait_for_function(
+        "[...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData.some(d => d.x && d.x.length > 1))"
+    )
+
+
+def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_steps(page, address):
+    run = start(page, address, Steps="100000")
+    drawn(page)
+    page.reload()
+    stepping(page)
+    drawn(page)
+    assert parameters(page)["run"] == run.name
+    other = page.context.new_page()
+    other.goto(page.url)
+    stepping(other)
+    assert len(runs.every()) == 1, "nothing was started twice"
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step").wait_for()
+    before = run.status().step
+    press(page, "Stop and keep")
+    page.get_by_text("Stopped at step").wait_for()
+    other.get_by_text("Stopped at step").wait_for()
+    assert run.status().state == statuses.STOPPED
+    assert run.status().step < before + 100
+    assert run.model.is_dir()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step").wait_for(state="detached")
+
+
+def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address):
+    run = start(page, address, Steps="100000")
+    page.get_by_role("link", name="Layers", exact=True).click()
+    link = page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step")
+    link.wait_for()
+    settle(page)
+    link.click()
+    stepping(page)
+    assert parameters(page)["run"] == run.name
+    press(page, "Stop and discard")
+    press(page, "Yes, discard it")
+    page.get_by_role("button", name="Start", exact=True).wait_for()
+    settle(page)
+    assert "run" not in parameters(page)
+    assert not run.folder.exists()
+    page.reload()
+    page.get_by_role("button", name="Start", exact=True).wait_for()
+    assert page.get_by_test_id("stAlert").count() == 0
+
+
+def test_a_finished_run_shows_its_gain_and_its_encoder_is_compared_on_the_layers_page(page, address):
+    run = start(page, address, Steps="4", Seeds="1")
+    page.get_by_text("Compare with base").first.wait_for()
+    settle(page)
+    assert run.status().state == statuses.FINISHED
+    assert "→" in page.get_by_test_id("stMetric").filter(has_text="Test").inner_text()
+    press(page, "Compare with base")
+    page.get_by_role("heading", name="Layers").wait_for()
+    page.get_by_test_id("stMetric").filter(has_text="Best of").wait_for()
+    assert parameters(page)["model"] == str(run.model)
+
+
+def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, address, folders, tmp_path):
+    path = tmp_path / "my <b>text.txt"
+    path.write_text("".join(f"sentence number {number} of mine\n" for number in range(40)), encoding="utf-8")
+    page.goto(f"{address}/train")
+    settle(page)
+    press(page, "Bring a file")
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
+    kept = parameters(page)["data"]
+    assert kept.startswith(folders["STRATA_CACHE"])
+    page.goto("about:blank")
+    page.goto(f"{address}/train?data={kept}")
+    page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
+
+
+def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, folders):
+    with live.server(**folders) as address:
+        run = start(page, address, Steps="100000", Name_of_the_run="cut-off")
+        link = f"/train?run={run.name}"
+    assert run.status().state == statuses.INTERRUPTED
+    with live.server(**folders) as address:
+        page.goto(address + link)
+        page.get_by_text("The process that trained it is gone").wait_for()
+        settle(page)
+        press(page, "Resume")
+        stepping(page)
+        page.get_by_role("button", name="Stop and keep").wait_for()
+        press(page, "Stop and keep")
+        page.get_by_text("Stopped at step").wait_for()
+    assert "resumed at step" in run.log_tail(1000)
