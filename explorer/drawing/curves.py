@@ -87,7 +87,7 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
     """Cosines of partners and strangers in a batch, and alignment and uniformity at the looks; one above the other."""
     from plotly.subplots import make_subplots
 
-    titles = ("mean cosine in a batch", "alignment: partners apart", "uniformity: all apart")
+    titles = ("cosines in a batch: partners, strangers dotted", "alignment: partners apart", "uniformity: all apart")
     figure = make_subplots(rows=3, shared_xaxes=True, subplot_titles=titles, vertical_spacing=0.09)
     for number, seed, own in _by_seed(lines):
         for row, name, dash, told in (
@@ -103,8 +103,8 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
                 x=[line["step"] for line in known],
                 y=[line[name] for line in known],
                 mode="lines" if row == 1 else "lines+markers",
-                name=f"seed {seed}: {told}" if _several(lines) else told,
-                showlegend=row == 1,
+                name=f"seed {seed}" if _several(lines) else told,
+                showlegend=name == "positive" or (name == "negative" and not _several(lines)),
                 line={**_line(number), **({"dash": dash} if dash else {})},
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {told} %{{y:.3f}}<extra></extra>",
@@ -113,7 +113,8 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
     figure.update_xaxes(title="", row=1)
     figure.update_xaxes(title="", row=2)
     figure.update_yaxes(zeroline=False)
-    return _laid_out(figure, True, height=620)
+    _laid_out(figure, True, height=640)
+    return figure.update_layout(margin={"t": 70}, legend={"y": 1.06})
 
 
 def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[Mapping[str, Any]]]]:

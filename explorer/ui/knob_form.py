@@ -13,6 +13,7 @@ from explorer.ui import notices
 from explorer.ui.method_cards import MethodCard
 
 COLUMNS = 3
+BY_EPOCHS = "as many as the epochs make"
 
 
 def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
@@ -28,9 +29,11 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
                 value = knob.checked(_field(card.name, knob))
             except StrataError as error:
                 wrong.append(error)
+                _mark(knob)
                 continue
             if value != knob.default:
                 found[knob.name] = value
+                _mark(knob)
     for one in wrong:
         notices.trouble(one)
     return None if wrong else found
@@ -72,7 +75,7 @@ def _field(method: str, knob: Knob) -> bool | int | float | str:
     key = key_of(method, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
-    label, tip = _label(knob, st.session_state[key]), _tip(knob)
+    label, tip = notices.plain(knob.name.replace("_", " ").capitalize()), _tip(knob)
     found: bool | int | float | str
     if knob.choices:
         found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
@@ -93,14 +96,10 @@ def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
     return value if knob.kind is int and isinstance(value, int) else Knob.told(value)
 
 
-def _label(knob: Knob, value: object) -> str:
-    """The name in words; beside one that was changed stands the paper's value."""
-    words = notices.plain(knob.name.replace("_", " ").capitalize())
-    try:
-        changed = knob.checked(value) != knob.default
-    except StrataError:
-        changed = True
-    return f"{words} :orange-badge[paper: {notices.plain(Knob.told(knob.default))}]" if changed else words
+def _mark(knob: Knob) -> None:
+    """Below a field that was changed: what the paper has. The label is left alone, since it is read aloud."""
+    paper = BY_EPOCHS if knob.name == "steps" and not knob.default else Knob.told(knob.default)
+    st.badge(f"paper: {notices.plain(paper)}", color="orange")
 
 
 def _tip(knob: Knob) -> str:

@@ -58,7 +58,7 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
     if fitting is not None:
         st.caption(
             f"{rows:,} rows do not fill the paper's batch of {card.knobs['batch_size'].default}: the field starts at "
-            f"{fitting}, of which there are eight."
+            f"{fitting}."
         )
     told = st.container()
     with st.expander("Every other setting", icon=":material/tune:"):
@@ -127,7 +127,8 @@ def fill(recipe: Recipe) -> None:
     card = cached.methods()[recipe.method]
     controls.choose_encoder(recipe.model)
     state = st.session_state
-    state[method_menu.METHOD], state[text_form.SOURCES] = recipe.method, list(recipe.data)
+    state[method_menu.METHOD] = recipe.method
+    text_form.choose(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(card, recipe.settings)

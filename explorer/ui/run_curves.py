@@ -38,7 +38,13 @@ def figures(run: Run, status: Status) -> None:
             config=CAMERA,
             alt="The loss by step, as it is and smoothed.",
         )
-    with st.expander("How the vectors lie", icon=":material/scatter_plot:"):
+    # drawn when it is open, and not every second for nobody
+    folded = st.expander(
+        "How the vectors lie", icon=":material/scatter_plot:", key=f"open geometry {run.name}", on_change="rerun"
+    )
+    if not folded.open:
+        return
+    with folded:
         st.caption(
             "Cosines are those of the loss, in a batch. Alignment and uniformity (Wang and Isola 2020) are of the "
             "development pairs; lower is better for both."
@@ -58,7 +64,7 @@ def _collapse(lines: list[Line]) -> None:
     last = max(looks, key=lambda line: (line["number"], line["step"]))
     if last["strangers"] >= ALIKE:
         st.warning(
-            f"At step {last['step']} two sentences picked at random have a mean cosine of {last['strangers']:.3f}: "
+            f"At step {last['step']} of seed {last['seed']}, two sentences picked at random have a mean cosine of {last['strangers']:.3f}: "
             "everything has become alike. Start again with a lower learning rate, or a larger temperature.",
             icon=":material/compress:",
         )

@@ -29,10 +29,10 @@ def table(shown: Run | None) -> None:
         selection_mode="single-row",
         hide_index=True,
         column_config={
-            "Base model": st.column_config.TextColumn(width="medium"),
+            "Base model": st.column_config.TextColumn(width="small"),
             "Dev, base": SCORE,
             "Dev, best": SCORE,
-            "Dev by step": st.column_config.LineChartColumn(width="medium"),
+            "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
     )
     st.caption(

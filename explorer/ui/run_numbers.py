@@ -34,10 +34,14 @@ class RunNumbers:
         self._read, self._file, self._first = 0, 0, b""
 
     def lines(self) -> list[Line]:
-        """Every look, and of each seed's steps as many as a figure can show."""
+        """Of each seed's looks and steps as many as a figure can show, the best look among them."""
         with self._lock:
             self._read_on()
-            found = [line for looks in self._looks.values() for line in looks]
+            found: list[Line] = []
+            for looks in self._looks.values():
+                shown = _thinned(looks)
+                best = next((look for look in reversed(looks) if look.get("best")), None)
+                found += shown if best is None or best in shown else sorted([*shown, best], key=_step)
             for steps in self._steps.values():
                 found += _thinned(steps)
             return found
@@ -85,6 +89,11 @@ def _put(lines: list[Line], line: Line) -> None:
     while lines and lines[-1]["step"] >= line["step"]:
         lines.pop()
     lines.append(line)
+
+
+def _step(line: Line) -> int:
+    step: int = line["step"]
+    return step
 
 
 def _thinned(lines: list[Line]) -> list[Line]:

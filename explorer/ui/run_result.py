@@ -23,9 +23,10 @@ def card(run: Run, status: Status) -> None:
     if status.facts.get("test"):
         _before_and_after(cards, "Test", base_test, after)
     _before_and_after(cards, "Development, best step", status.base, _dev(status))
-    if status.best_step is not None:
+    if status.best_step is not None and status.seeds == 1:
         notices.number(cards, "Best step", f"{status.best_step:,}", f"of {status.total:,}", border=True)
-    notices.number(cards, "Time", run_words.duration(status.seconds), f"{status.step:,} steps", border=True)
+    if status.seconds:
+        notices.number(cards, "Time", run_words.duration(status.seconds), f"{status.step:,} steps", border=True)
     if after is not None and base_test is not None and after[0] < base_test:
         st.warning(
             "The tuned encoder scores lower than the base on the test pairs. Other text, fewer steps or a lower "
@@ -59,12 +60,14 @@ def _dev(status: Status) -> tuple[float, float | None] | None:
 def _before_and_after(
     cards: DeltaGenerator, label: str, before: float | None, after: tuple[float, float | None] | None
 ) -> None:
-    """`73.58 → 78.70`, with the gain below."""
+    """`73.58 → 78.70`, with the gain below; one `none` where neither was measured."""
     value, note = run_words.NONE, ""
     if after is not None:
         value = run_words.score(after[0]) + ("" if after[1] is None else f" ± {after[1]:.2f}")
         note = "" if before is None else f"{after[0] - before:+.2f}"
-    notices.number(cards, label, f"{run_words.score(before)} → {value}", note, border=True)
+    if before is not None or after is not None:
+        value = f"{run_words.score(before)} → {value}"
+    notices.number(cards, label, value, note, border=True)
 
 
 def _seeds(status: Status) -> None:
@@ -102,6 +105,7 @@ def _model(run: Run, status: Status) -> None:
     ):
         st.switch_page(COMPARE_PAGE)
     st.caption(f"The Layers page opens with the tuned encoder. The base, {notices.plain(base)}, is one click back.")
+    st.caption("Its folder, and how it is loaded:")
     st.code(str(run.model), language=None, wrap_lines=True)
     st.code(
         f"from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer({str(run.model)!r})",

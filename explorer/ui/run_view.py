@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.training import status as statuses
 from explorer.training.runs import DISCARD, KEEP, Run
 from explorer.training.status import Status
-from explorer.ui import clicks, notices, run_curves, run_result, run_words, shown_run, trainer, work
+from explorer.ui import clicks, notices, run_curves, run_result, run_words, trainer, work
 
 
 def show(run: Run) -> None:
@@ -20,7 +20,7 @@ def show(run: Run) -> None:
 
 def _body(run: Run, was_live: bool) -> None:
     if not run.folder.is_dir():  # discarded, here or in another tab
-        shown_run.vanished(run)
+        st.rerun()
     status = trainer.standing(run)
     if was_live != status.live:
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
@@ -88,8 +88,8 @@ def _how_it_ended(run: Run, status: Status) -> None:
         notices.trouble(status.error or "The run failed.", status.details)
     elif status.state == statuses.INTERRUPTED:
         st.warning(
-            "The process that trained it is gone, and did not say goodbye. Resume goes on from the last state that "
-            "was kept, or from the start if there is none.",
+            "The process that trained it ended before the run did. Resume goes on from the last state that was kept, "
+            "or from the start if there is none.",
             icon=":material/power_off:",
         )
     elif status.state == statuses.STOPPED:
@@ -99,11 +99,11 @@ def _how_it_ended(run: Run, status: Status) -> None:
 
 
 def _log(run: Run) -> None:
-    tail = run.log_tail()
-    if not tail:
+    folded = st.expander("Log", icon=":material/article:", key=f"open log {run.name}", on_change="rerun")
+    if not folded.open:
         return
-    with st.expander("Log", icon=":material/article:"):
-        st.code(tail, language=None, wrap_lines=True)
+    with folded:
+        st.code(run.log_tail() or "Nothing was written yet.", language=None, wrap_lines=True)
         st.download_button(
             "The whole log",
             lambda: _whole_log(run),

@@ -10,7 +10,7 @@ from explorer.training.runs import Run
 from explorer.ui import notices
 
 RUN = "run"
-GONE = "_run that is gone"
+SEEN = "_run that was shown"
 
 
 def asked_for() -> Run | None:
@@ -18,27 +18,22 @@ def asked_for() -> Run | None:
     name = st.query_params.get(RUN)
     if name is None:
         return None
-    if name == st.session_state.pop(GONE, None):
-        leave()
-        st.toast(f"{notices.plain(name)} is gone.", icon=":material/delete:")
-        return None
     try:
-        return runs.find(name)
+        run = runs.find(name)
     except RunNotFound as error:
-        notices.trouble(error)
+        if name == st.session_state.get(SEEN):  # discarded or deleted since, here or in another tab
+            leave()
+            st.toast(f"{notices.plain(name)} is gone.", icon=":material/delete:")
+        else:
+            notices.trouble(error)
         return None
+    st.session_state[SEEN] = name
+    return run
 
 
 def choose(run: Run) -> None:
     """Show a run."""
     st.query_params[RUN] = run.name
-
-
-def vanished(run: Run) -> None:
-    """A run that was in view is no longer there: the next drawing shows the form."""
-    # the address is changed then: a change just before a rerun is lost
-    st.session_state[GONE] = run.name
-    st.rerun()
 
 
 def leave() -> None:

@@ -19,17 +19,18 @@ from explorer.places import cache_folder, write_whole
 from explorer.ui import cached, clicks, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address
+FILLED = "_text was set"
 UPLOAD = "text that is brought"
 GUESSED = "(as recognised)"
 
 
 def sources() -> tuple[str, ...]:
     """The names and files that are chosen."""
-    if SOURCES not in st.session_state and SOURCES not in st.query_params:
-        st.session_state[SOURCES] = [SAMPLE]
+    filled = st.session_state.pop(FILLED, False)
     chosen: list[str] = st.multiselect(
         "Text to learn from",
         _offered(),
+        None if filled else [SAMPLE],  # Streamlit warns of a default beside a value that was set just now
         key=SOURCES,
         bind="query-params",
         accept_new_options=True,
@@ -50,6 +51,11 @@ def sources() -> tuple[str, ...]:
             "For more than 20 MB, type the file's path instead."
         )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+
+
+def choose(named: Sequence[str]) -> None:
+    """Make this the text; only in a callback."""
+    st.session_state[SOURCES], st.session_state[FILLED] = list(named), True
 
 
 def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
@@ -150,7 +156,7 @@ def _keep() -> None:
     def keep() -> None:
         write_whole(path, lambda file: file.write(data))
         before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, str(path))]
-        st.session_state[SOURCES] = [*before, str(path)]
+        choose([*before, str(path)])
 
     clicks.attempt(keep)
 

@@ -5,6 +5,7 @@ A run is trained under the name of its folder, so every tab follows the same one
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 def start(recipe: Recipe, name: str = "") -> Run:
     """A new run in the queue; without a name of its own, the run that is made from the same recipe already."""
-    run = (None if name else _same_under_way(recipe)) or runs.new(recipe, name)
+    same = None if name else _same_under_way(recipe)
+    if same is not None:
+        return same
+    run = runs.new(recipe, name)
     _follow(run)
     return run
 
@@ -36,7 +40,6 @@ def resume(run: Run) -> None:
     if status.state == statuses.FAILED and run.status().live:  # it failed before it could write so
         statuses.write(run.folder, status)
     runs.restarted(run)
-    work.forget(_key(run))
     _follow(run)
 
 
@@ -115,7 +118,18 @@ def _key(run: Run) -> str:
 
 
 def _follow(run: Run) -> Job:
+    """Put a run in the queue, in the place of one that had its folder before."""
+    _wait_for_the_end(run)
     return work.follow(_key(run), run.name, lambda: _trained(run), lane=work.TRAINING)
+
+
+def _wait_for_the_end(run: Run) -> None:
+    """A run that was discarded is gone a moment before its job ends."""
+    for _ in range(100):
+        work.forget(_key(run))
+        if job_of(run) is None:
+            return
+        time.sleep(0.05)
 
 
 def _trained(run: Run) -> Work[Run | None]:

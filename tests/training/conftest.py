@@ -1,29 +1,12 @@
-"""What the tests of training share: a place with all that a run needs, and one thread for what is so small."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import SimpleNamespace
+"""What the tests of training share: a place with all that a run needs, and no time to lose on what is so small."""
 
 import pytest
-import torch
 
 from explorer.training.runs import Run
 from tests.training.unbroken import begun
-from tests.trainings import Place, furnish, train
+from tests.trainings import Place, furnish, in_no_time, train
 
 SMALL = ("explorer.methods._self_guided.PROJECTION", 8)
-
-
-@contextmanager
-def in_no_time() -> Iterator[None]:
-    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch:
-        idle = {name: lambda: None for name in ("collect", "freeze", "unfreeze")}
-        patch.setattr("explorer.training.memory.gc", SimpleNamespace(**idle))
-        yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -87,6 +87,16 @@ def test_a_long_line_is_thinned_to_what_a_screen_shows_with_its_last_step(tmp_pa
     assert found == sorted(found)
 
 
+def test_the_best_look_is_never_thinned_away(tmp_path):
+    best = 2 * POINTS - 1
+    looks = [line(step, dev=1.0, strangers=0.1, best=step == best) for step in range(4 * POINTS)]
+    write(tmp_path, looks)
+    found = RunNumbers(tmp_path).lines()
+    assert len(found) <= POINTS + 1
+    assert [one["step"] for one in found if one["best"]] == [best]
+    assert steps(RunNumbers(tmp_path)) == sorted(one["step"] for one in found)
+
+
 def test_a_smoothed_loss_follows_the_loss_and_moves_less(tmp_path):
     write(tmp_path, [line(step, loss=1.0 + step % 2) for step in range(1, 101)])
     smooth = [one["smooth"] for one in RunNumbers(tmp_path).lines()]

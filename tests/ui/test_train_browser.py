@@ -1,5 +1,6 @@
 """Training as its visitor meets it: reload, a second tab, stop, a server that is gone. Skipped without a browser."""
 
+import re
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -57,7 +58,7 @@ def press(page, name):
 
 
 def start(page, address, **fields):
-    """Start a run of the bundled encoder on the sample, with these fields filled, and wait for its first steps."""
+    """Start a run of the bundled encoder on the sample, with these fields filled."""
     page.goto(f"{address}/train")
     settle(page)
     for label, value in fields.items():
@@ -66,12 +67,12 @@ def start(page, address, **fields):
         field.press("Enter")
         settle(page)
     press(page, "Start")
-    stepping(page)
+    page.wait_for_url("**run=*")
     return runs.find(parameters(page)["run"])
 
 
 def stepping(page):
-    page.get_by_test_id("stProgress").filter(has_text="step").wait_for()
+    page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step \d+ of")).wait_for()
 
 
 def drawn(page):
@@ -82,6 +83,7 @@ def drawn(page):
 
 def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_steps(page, address):
     run = start(page, address, Steps="100000")
+    stepping(page)
     drawn(page)
     page.reload()
     stepping(page)
@@ -104,6 +106,7 @@ def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_s
 
 def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address):
     run = start(page, address, Steps="100000")
+    stepping(page)
     page.get_by_role("link", name="Layers", exact=True).click()
     link = page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step")
     link.wait_for()
@@ -123,7 +126,7 @@ def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address):
 
 
 def test_a_finished_run_shows_its_gain_and_its_encoder_is_compared_on_the_layers_page(page, address):
-    run = start(page, address, Steps="4", Seeds="1")
+    run = start(page, address, Steps="4")
     page.get_by_text("Compare with base").first.wait_for()
     settle(page)
     assert run.status().state == statuses.FINISHED
@@ -152,11 +155,13 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
 def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, folders):
     with live.server(**folders) as address:
         run = start(page, address, Steps="100000", Name_of_the_run="cut-off")
+        stepping(page)
+        drawn(page)
         link = f"/train?run={run.name}"
     assert run.status().state == statuses.INTERRUPTED
     with live.server(**folders) as address:
         page.goto(address + link)
-        page.get_by_text("The process that trained it is gone").wait_for()
+        page.get_by_text("The process that trained it ended").wait_for()
         settle(page)
         press(page, "Resume")
         stepping(page)

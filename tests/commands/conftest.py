@@ -1,0 +1,37 @@
+"""What the tests of the command line share: runs that are not the user's, and a place with all that one needs."""
+
+import pytest
+
+from explorer.__main__ import main
+from tests.trainings import Place, furnish, in_no_time
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    with in_no_time():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def runs_of_the_tests(place):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_RUNS", str(place.runs))
+        yield place.runs
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory) -> Place:
+    return furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture
+def said(capsys):
+    """Say something to the command line: what it ends with, and what it says on standard output and on the other."""
+
+    def say(*words: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return say

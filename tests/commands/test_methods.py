@@ -1,0 +1,49 @@
+"""Does `methods` tell of every method in the folder, and of every knob it has?"""
+
+import json
+
+import pytest
+
+from explorer import methods
+from explorer.methods import Schedule
+
+
+def test_every_method_is_listed_with_what_it_is(said):
+    code, out, err = said("methods")
+    assert (code, err) == (0, "")
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert lines == {name: methods.load(name).title() for name in methods.names()}
+    assert len({line.index(lines[line.split()[0]]) for line in out.splitlines()}) == 1, "one below the other"
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
+    code, out, _ = said("methods", name)
+    kind = methods.load(name)
+    assert code == 0
+    assert out.startswith(f"{kind.title()}\n\n{kind.about()}")
+    assert f"Learns from {kind.eats}. {kind.paper.line}: {kind.paper.link}" in out
+    told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
+    assert told == [*kind.knobs, *Schedule.knobs]
+    assert f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096)" in out
+
+
+def test_the_same_is_there_as_json_for_all_and_for_one(said):
+    _, out, _ = said("methods", "--json")
+    found = json.loads(out)
+    assert [one["name"] for one in found] == list(methods.names())
+    for one in found:
+        kind = methods.load(one["name"])
+        assert one["eats"] == kind.eats
+        paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
+        assert paper == {name: knob.default for name, knob in kind.knobs.items()} | kind.schedule.values()
+        assert all(knob["help"] and knob["allowed"] for knob in one["knobs"])
+    _, out, _ = said("methods", "sg-opt", "--json")
+    assert json.loads(out) == [one for one in found if one["name"] == "sg-opt"]
+
+
+def test_an_unknown_method_is_refused_with_the_nearest(said):
+    for flags in ((), ("--json",)):
+        code, out, err = said("methods", "simsce", *flags)
+        assert (code, out) == (1, "")
+        assert "There is no method 'simsce'. Did you mean 'simcse'?" in err

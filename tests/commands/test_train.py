@@ -1,0 +1,188 @@
+"""Does `train` train what its flags or a file say, tell what came of it, and refuse what cannot be?"""
+
+import json
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from explorer.__main__ import main
+from explorer.training import runs
+from explorer.training import state as states
+from explorer.training.learner import Learner
+from explorer.training.recipe import read
+from explorer.training.runs import Run
+from explorer.training.status import FINISHED, INTERRUPTED
+from tests.trainings import looks, losses, new, recipe, train, weights, words_of
+
+
+@pytest.fixture
+def words(place) -> list[str]:
+    return words_of(recipe(place, "simcse"))
+
+
+@pytest.fixture(scope="module")
+def first(place) -> Run:
+    return train(new(place, "simcse", "first"))
+
+
+def model(run: Run) -> bytes:
+    return (run.model / "model.safetensors").read_bytes()
+
+
+def names(place) -> set[str]:
+    return {run.name for run in runs.every(place.runs)}
+
+
+def test_training_says_on_standard_output_what_came_of_it(place, words, said, first):
+    code, out, err = said(*words, "--name", "told", "--seed", 7)
+    run = runs.find("told")
+    told = json.loads(out)
+    assert code == 0
+    assert err.startswith(f"{run.folder}\n")
+    assert (told["run"], told["folder"], told["state"]) == ("told", str(run.folder), FINISHED)
+    assert told["before"] == {"dev": first.status().base, "test": first.status().facts["base_test"]}
+    assert [seed["seed"] for seed in told["seeds"]] == [1, 7]
+    assert told["seeds"][0] == first.status().results[0], "as in a run of the app"
+    assert told["seeds"][1]["dev"] == max(score for step, score in looks(run, 2).items() if step)
+    assert run.status().state == FINISHED
+
+
+def test_a_recipe_s_file_repeats_the_run_to_the_bit(place, first, said):
+    assert read(first.folder / "recipe.yaml").made_with
+    code, _, _ = said("train", "--recipe", first.folder / "recipe.yaml", "--name", "again")
+    again = runs.find("again")
+    assert code == 0
+    assert model(again) == model(first)
+    assert losses(again) == losses(first)
+    assert replace(again.recipe(), made_with={}) == replace(first.recipe(), made_with={})
+
+
+def test_a_recipe_s_file_is_refused_once_the_text_it_names_has_changed(place, first, said):
+    before = place.text.read_bytes()
+    place.text.write_bytes(before + b"one more dog\n")
+    again = ("train", "simcse", "--recipe", first.folder / "recipe.yaml", "--name")
+    code, _, err = said(*again, "refused")
+    assert code == 1
+    assert "made with another version of the training text" in err
+    code, _, err = said(*again, "other", "--data", place.triplets)
+    place.text.write_bytes(before)
+    assert code == 0, err
+    assert weights(runs.find("other")).keys() == weights(first).keys()
+    assert model(runs.find("other")) != model(first)
+
+
+def test_flags_change_the_recipe_of_a_file(place, first, said):
+    file = first.folder / "recipe.yaml"
+    sg = ("sg", "--recipe", file, "--name", "sg", "--set", "first-layer=1", "--set", "projection=off")
+    code, _, err = said("train", *sg, "--steps", 2, "--seed", 9, "--test", "none", "--precision", "float32")
+    assert code == 0, err
+    made = runs.find("sg").recipe()
+    assert (made.method, made.seeds, made.test) == ("sg", (9,), None)
+    assert made.settings | {"first_layer": 1, "steps": 2, "projection": False} == made.settings
+    assert made.model == str(place.model)
+    assert runs.find("sg").status().facts["base_test"] is None
+    assert runs.find("sg").status().results[0]["test"] is None
+
+
+def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
+    before = names(place)
+    code, out, _ = said(*words, "--estimate")
+    assert code == 0
+    assert out.count("\n") == 1
+    assert "s a step, about " in out
+    assert " GB on disk" in out
+    assert names(place) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("sg-ot",), "There is no method 'sg-ot'. Did you mean 'sg-opt'?"),
+        ((), "No method is named. Write 'train METHOD', or 'train --recipe FILE'"),
+        (("sg", "--set", "steps"), "--set steps lacks an equals sign"),
+        (("sg", "--set", "stepps=3"), "There is no setting 'stepps'. Did you mean 'steps'?"),
+        (("sg", "--set", "temperature=hot"), "temperature cannot be 'hot'"),
+        (("sg", "--steps", "-1"), "steps cannot be -1"),
+        (("sg", "--seed", "1", "--seed", "1"), "Seeds cannot be 1, 1"),
+        (("sg", "--column", "sentence"), "--column sentence lacks an equals sign"),
+        (("sg", "--precision", "int8"), "'int8' is not a precision"),
+        (("sg", "--device", "tpu"), "'tpu' is not a device"),
+        (("sg", "--name", "../up"), "A run cannot be called '../up'"),
+        (("sg", "--name", "first"), "There is a run 'first' already"),
+        (("--recipe", "missing.yaml"), "missing.yaml cannot be read"),
+        (("--resume", "missing"), "There is no run 'missing'. There are: "),
+        (("--resume", "first"), "'first' is finished. To go on from its model, start a run with"),
+        (("sg", "--estimate", "--data", "missing.csv"), "There is no file missing.csv"),
+        (("sg", "--estimate", "--model", "/no/such"), "There is no folder '/no/such'"),
+    ],
+    ids=lambda given: " ".join(given)[:40] or "nothing",
+)
+def test_what_cannot_be_is_refused_before_a_run_is_made(place, first, given, message, said):
+    before = names(place)
+    code, out, err = said("train", *given)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert names(place) == before
+
+
+def test_a_run_that_fails_says_why_and_is_kept(place, words, said):
+    code, out, err = said(*words, "--name", "failed", "--set", "batch_size=64")
+    assert (code, out) == (1, "")
+    assert "has 24 rows, and a batch takes 64" in err
+    assert runs.find("failed").status().error in err
+
+
+def interrupted(monkeypatch, times: int) -> None:
+    """Press Ctrl-C in the midst of the third update."""
+    update = Learner.update
+
+    def press(self):
+        if self.step != 2:
+            return update(self)
+        monkeypatch.setattr(Learner, "update", update)
+        found = update(self)
+        self.step -= 1  # as if it came before the step was counted
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+        self.step += 1
+        return found
+
+    monkeypatch.setattr(Learner, "update", press)
+
+
+def test_ctrl_c_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
+    place, words, first, said, tmp_path, monkeypatch, capsys
+):
+    interrupted(monkeypatch, times=1)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(SystemExit, match="130"):
+        main([*words, "--name", "pressed", "--out", str(tmp_path)])
+    run = Run(tmp_path / "pressed")
+    said_so = capsys.readouterr().err.splitlines()[-1]
+    assert said_so == f"Broken off. Go on with: python -m explorer train --resume pressed --out {tmp_path}"
+    assert signal.getsignal(signal.SIGINT) is before
+    assert run.status().state == INTERRUPTED
+    assert states.load(run.state).notes["step"] == 3
+    code, out, err = said(*said_so.partition("explorer ")[2].split())
+    assert code == 0, err
+    assert json.loads(out)["run"] == "pressed"
+    assert model(run) == model(first)
+    assert losses(run) == losses(first)
+
+
+def test_a_second_ctrl_c_is_heard_at_once_and_keeps_nothing_half_learned(
+    words, first, said, tmp_path, monkeypatch, capsys
+):
+    interrupted(monkeypatch, times=2)
+    with pytest.raises(SystemExit, match="130"):
+        main([*words, "--name", "pressed", "--out", str(tmp_path)])
+    run = Run(tmp_path / "pressed")
+    assert list(losses(run)) == [1, 2], "the third was never told"
+    assert run.status().state == INTERRUPTED
+    assert not states.there(run.state)
+    code, _, err = said("train", "--resume", "pressed", "--out", tmp_path)
+    assert code == 0, err
+    assert model(run) == model(first)

@@ -1,0 +1,87 @@
+"""Does a learner go on exactly where another one was, and does every process draw its own dropout again?"""
+
+import pytest
+import torch
+
+from explorer.progress import finish
+from explorer.training import memento
+from explorer.training import state as states
+from explorer.training.learner import Learner
+from explorer.training.preparing import prepare
+from explorer.training.world import World
+from tests.trainings import recipe
+
+
+@pytest.fixture
+def prepared(place):
+    return finish(prepare(recipe(place, "simcse")))
+
+
+def made(prepared) -> Learner:
+    return Learner(prepared, 1, World("float32", "cpu"))
+
+
+@pytest.fixture
+def learned(prepared) -> Learner:
+    """Three updates in, with a best step behind it and a score that is missing."""
+    of = made(prepared)
+    for score in (50.0, float("nan"), 60.0, 55.0):
+        of.note(score)
+        of.update()
+    return of
+
+
+def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learned, tmp_path):
+    states.save(tmp_path / "state", memento.state_of(learned))
+    expected = [learned.update() for _ in range(2)]
+    other = made(prepared)
+    memento.restore(other, states.load(tmp_path / "state"))
+    assert (other.step, other.best_step, other.best_score, other.looked_at) == (4, 2, 60.0, 3)
+    assert str(other.scores) == "[50.0, nan, 60.0, 55.0]"
+    assert other.kept.keys() == learned.kept.keys()
+    assert all(torch.equal(other.kept[name], learned.kept[name]) for name in learned.kept)
+    assert [other.update() for _ in range(2)] == expected
+    for (weight, name), (same, _) in zip(learned.names.items(), other.names.items(), strict=True):
+        assert torch.equal(weight, same), name
+
+
+def test_a_head_that_only_the_loss_sees_is_kept_for_going_on_but_not_among_the_best(learned):
+    tensors = memento.state_of(learned).tensors
+    assert "weight/dense.weight" in tensors
+    assert "adam/exp_avg/dense.weight" in tensors
+    assert not [name for name in tensors if name.startswith("best/dense")]
+    assert "best/base.model.encoder.layer.0.output.dense.weight" in tensors
+
+
+def test_the_best_is_a_copy_that_later_updates_leave_alone(learned):
+    name = "base.model.encoder.layer.1.output.dense.weight"
+    before = learned.kept[name].clone()
+    learned.update()
+    assert torch.equal(learned.kept[name], before)
+    (now,) = (weight for weight, called in learned.names.items() if called == name)
+    assert not torch.equal(now, before)
+    learned.take_best()
+    assert torch.equal(now, before)
+
+
+def test_a_score_that_is_missing_never_makes_a_best_and_never_hides_one(prepared):
+    of = made(prepared)
+    marked = []
+    for score in (90.0, float("nan"), 60.0, float("nan"), 55.0, 61.0):
+        marked.append(of.note(score))
+        of.step += 1
+    assert marked == [False, False, True, False, False, True]
+    assert (of.best_step, of.best_score) == (5, 61.0)
+
+
+def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):
+    state = memento.state_of(learned)
+    draws = []
+    for rank in (0, 1, 2):
+        other = made(prepared)
+        other.world.rank = rank
+        memento.restore(other, state)
+        draws.append(torch.rand(3).tolist())
+    torch.set_rng_state(state.tensors["random/cpu"])
+    assert torch.rand(3).tolist() == draws[0]
+    assert draws[0] != draws[1] != draws[2] != draws[0]

@@ -1,0 +1,150 @@
+"""Do two processes that train together learn what one would? Started as torchrun starts them, and by torchrun."""
+
+import multiprocessing.connection
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from explorer.training import runs
+from explorer.training import state as states
+from explorer.training.runs import KEEP, Run
+from explorer.training.status import FINISHED, STOPPED
+from tests.live import ROOT
+from tests.trainings import command, looks, losses, new, process, recipe, train, weights, words_of
+
+SETTINGS = {"batch_size": 16, "steps": 6, "learning_rate": 1e-4}
+METHODS = ("sg-opt", "simcse", "simcse-hard")
+ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+
+
+def words(place, method: str, name: str) -> list[str]:
+    """The command line of a run; SG-OPT draws nothing, and without dropout the others draw nothing either."""
+    given = words_of(recipe(place, method, settings=SETTINGS))
+    return [*given, "--name", name, "--out", str(place.runs)]
+
+
+def started(arguments: list[str], told: Path) -> list:
+    """Two processes with the environment that torchrun gives; quicker than those, since all is imported already."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [
+        process(
+            command, arguments, told.with_suffix(f".{rank}"), shared | {"RANK": rank, "LOCAL_RANK": rank} | ONE_EACH
+        )
+        for rank in "01"
+    ]
+
+
+def ended(both: list) -> tuple[int, ...]:
+    """What they ended with; where one fails, the other is ended, as torchrun does."""
+    while any(each.is_alive() for each in both):
+        ready = multiprocessing.connection.wait([each.sentinel for each in both if each.is_alive()], 60)
+        if not ready or any(each.exitcode for each in both):
+            for each in both:
+                each.join(5)  # it may be about to say why
+                each.terminate()
+    return tuple(each.exitcode for each in both)
+
+
+def together(arguments: list[str], told: Path) -> tuple[int, ...]:
+    return ended(started(arguments, told))
+
+
+def torchrun(*arguments: str) -> subprocess.CompletedProcess:
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "explorer"]
+    environment = os.environ | ONE_EACH
+    return subprocess.run(
+        [sys.executable, *launch, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def alone(calm) -> dict[str, Run]:
+    return {method: train(new(calm, method, settings=SETTINGS)) for method in METHODS}
+
+
+def assert_same(run: Run, other: Run) -> None:
+    assert run.status().state == FINISHED
+    assert losses(run) == pytest.approx(losses(other), rel=1e-5)
+    assert len(losses(run)) == 6
+    assert looks(run) == pytest.approx(looks(other), abs=1e-3)
+    for name, weight in weights(other).items():
+        torch.testing.assert_close(weights(run)[name], weight, atol=1e-5, rtol=0)
+    moved = max((weights(other)[name] - weight).abs().max() for name, weight in base_of(run).items())
+    assert moved > 1e-4, "the premise: something was learned"
+
+
+def base_of(run: Run) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    base = load_file(Path(run.recipe().model) / "model.safetensors")
+    return {name: base[name] for name in weights(run) if name in base}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_processes_come_to_the_loss_of_every_step_and_the_weights_of_one(calm, alone, method):
+    assert together(words(calm, method, f"two-{method}"), calm.folder / "told") == (0, 0)
+    run = runs.find(f"two-{method}", calm.runs)
+    assert_same(run, alone[method])
+    halves = new(calm, method, settings=SETTINGS | {"batch_size": 8})
+    first = losses(train(halves))[1]
+    assert first != pytest.approx(losses(run)[1], rel=1e-3), "otherwise it would not matter who meets whom"
+    assert (calm.folder / "told.0").read_text().count('"state": "finished"') == 1
+    assert (calm.folder / "told.1").read_text() == "", "one of them talks"
+
+
+def test_torchrun_starts_the_command_line_as_it_stands(calm, alone):
+    done = torchrun(*words(calm, "sg-opt", "torchrun"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count('"run": "torchrun"') == 1
+    assert_same(runs.find("torchrun", calm.runs), alone["sg-opt"])
+
+
+def test_two_processes_go_on_together_with_a_run_that_was_stopped(calm, alone):
+    run = new(calm, "sg-opt", name="stopped", settings=SETTINGS)
+    train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", 3) else None)
+    assert run.status().state == STOPPED
+    begun = states.load(run.state).notes["step"]
+    assert 3 <= begun < 6
+    assert together(["train", "--resume", run.name, "--out", str(calm.runs)], calm.folder / "told") == (0, 0)
+    assert f"resumed at step {begun}" in run.log_tail(60)
+    assert_same(run, alone["sg-opt"])
+
+
+def test_two_processes_stop_after_the_same_step_and_keep_it(calm):
+    run = Run(calm.runs / "kept")
+    arguments = [*words(calm, "sg-opt", run.name), "--set", "steps=5000", "--set", "evaluate_every=2"]
+    both = started(arguments, calm.folder / "told")
+    while not losses(run):
+        assert both[0].is_alive()
+        time.sleep(0.005)
+    run.ask(KEEP)
+    assert ended(both) == (0, 0)
+    assert run.status().state == STOPPED
+    assert states.load(run.state).notes["step"] == max(losses(run)) < 5000
+    assert run.model.is_dir()
+
+
+def test_a_batch_that_two_cannot_share_is_refused(calm):
+    arguments = [*words(calm, "sg-opt", "odd"), "--set", "batch_size=5"]
+    assert 1 in together(arguments, calm.folder / "told")
+    assert "batch_size cannot be 5 with 2 processes" in (calm.folder / "told.0").read_text()
+    assert "Set it to a multiple of 2" in runs.find("odd", calm.runs).status().error
+
+
+def test_more_processes_than_were_started_are_refused(calm, capsys):
+    from explorer.__main__ import main
+
+    assert main([*words(calm, "sg-opt", "lonely"), "--processes", "2"]) == 1
+    told = capsys.readouterr().err
+    assert "2 processes were asked for, and 1 started. Use 'torchrun --nproc_per_node 2 -m explorer train …'" in told
+    assert not (calm.runs / "lonely").exists()
+    assert main([*words(calm, "sg-opt", "lonely"), "--processes", "1", "--steps", "1"]) == 0

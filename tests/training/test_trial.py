@@ -1,0 +1,163 @@
+"""Does a run say beforehand what it needs, refuse what would not fit, and lose nothing by having tried?"""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from explorer.errors import BadChoice, RunTooLarge
+from explorer.progress import finish
+from explorer.training import memento, trial
+from explorer.training.learner import Learner
+from explorer.training.preparing import prepare
+from explorer.training.recipe import Recipe
+from explorer.training.runs import KEEP
+from explorer.training.status import FAILED
+from explorer.training.trial import Estimate, estimate
+from explorer.training.trying import try_out
+from explorer.training.world import World
+from tests.tiny_models import save_tiny
+from tests.trainings import new, recipe, train
+
+
+def learner(place, method="simcse", seed=1, **settings) -> Learner:
+    made = recipe(place, method, settings=settings)
+    return Learner(finish(prepare(made)), seed, World("float32", "cpu"))
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """Set how much memory is free, for the trial alone: to load a model is another question."""
+    return lambda amount: monkeypatch.setattr(
+        trial, "hardware", SimpleNamespace(free_memory=lambda device: int(amount))
+    )
+
+
+@pytest.mark.parametrize("method", ["simcse", "sg"])
+def test_to_try_a_step_moves_no_weight_and_draws_nothing(place, method):
+    tried, untried = learner(place, method), learner(place, method)
+    before = memento.state_of(tried)
+    kept = {name: tensor.clone() for name, tensor in before.tensors.items()}
+    estimate(tried, place.folder)
+    after = memento.state_of(tried)
+    assert after.notes == before.notes
+    assert after.tensors.keys() == kept.keys()
+    for name, tensor in after.tensors.items():
+        assert torch.equal(tensor, kept[name]), name
+    assert not [name for weight, name in tried.names.items() if weight.grad is not None]
+    assert not tried.optimizer.state
+    states = [after.tensors["random/cpu"], memento.state_of(learner(place, method)).tensors["random/cpu"]]
+    assert torch.equal(*states), "the premise: both would draw the same"
+    losses = []
+    for of in (tried, untried):
+        torch.set_rng_state(states[0])
+        losses.append([of.update().loss for _ in range(3)])
+    assert losses[0] == losses[1]
+
+
+def test_a_step_that_fails_in_the_trial_leaves_what_is_drawn_as_it_was(place, monkeypatch):
+    of = learner(place)
+    before = torch.get_rng_state()
+
+    def fails(*columns):
+        torch.rand(3)
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(of.method, "loss", fails)
+    with pytest.raises(RuntimeError, match="no luck"):
+        estimate(of, place.folder)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_batch_that_does_not_fit_is_refused_with_the_largest_that_does(place, free):
+    whole = estimate(learner(place, batch_size=16), place.folder)
+    fixed = trial._fixed(learner(place))
+    a_row = (whole.memory - fixed) / 16
+    assert a_row > 1000
+    free(1.1 * (fixed + 11.5 * a_row))
+    with pytest.raises(RunTooLarge, match=r"A batch of 16 needs about .* GB of memory, and .* GB are free") as refused:
+        estimate(learner(place, batch_size=16), place.folder)
+    (fits,) = re.findall(r"Set batch_size to (\d+) or max_length lower", str(refused.value))
+    assert int(fits) == 11
+    assert "not for the negatives" in str(refused.value)
+    estimate(learner(place, batch_size=11), place.folder)
+    with pytest.raises(RunTooLarge, match="Set batch_size to 11"):
+        estimate(learner(place, batch_size=12), place.folder)
+
+
+def test_where_not_even_two_rows_fit_a_smaller_model_is_named(place, free):
+    free(1.1 * trial._fixed(learner(place)))
+    with pytest.raises(RunTooLarge, match="No batch of this model fits: choose a smaller model"):
+        estimate(learner(place), place.folder)
+
+
+def test_a_disk_that_is_too_small_is_told_before_an_hour_of_work(place, monkeypatch):
+    needed = estimate(learner(place), place.folder).disk
+    monkeypatch.setattr(trial.shutil, "disk_usage", lambda folder: SimpleNamespace(free=needed))
+    with pytest.raises(RunTooLarge, match=r"The run needs .* GB in .*Make room, or set STRATA_RUNS"):
+        estimate(learner(place), place.folder)
+    monkeypatch.setattr(trial.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1.11 * needed))
+    assert estimate(learner(place), place.folder).disk == needed
+
+
+def test_what_is_estimated_covers_what_a_run_then_takes(place):
+    of = learner(place, "sg", batch_size=4)
+    told = estimate(of, place.folder)
+    of.update()
+    of.note(1.0)
+    held = [weight.grad for weight in of.names if weight.grad is not None]
+    assert not held, "they are let go after each update"
+    moments = sum(
+        value.nbytes for state in of.optimizer.state.values() for name, value in state.items() if name != "step"
+    )
+    gradients = sum(weight.nbytes for weight in of.names)
+    assert moments == 2 * gradients
+    kept = sum(weight.nbytes for weight in of.kept.values())
+    assert moments + gradients + kept <= trial._fixed(of) < told.memory
+    run = new(place, "sg")
+    train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" and progress.done == 5 else None)
+    states = sum(path.stat().st_size for path in run.state.rglob("*"))
+    model = sum(path.stat().st_size for path in run.model.rglob("*") if path.suffix == ".safetensors")
+    assert min(states, model) > 50_000
+    assert 2 * states + model <= told.disk + 20_000  # names and notes
+
+
+def test_the_time_is_that_of_all_steps_of_all_seeds(place):
+    told = estimate(learner(place, steps=7, accumulate=2), place.folder, seeds=3)
+    assert told.seconds == pytest.approx(told.step_seconds * 7 * 3)
+    assert told.step_seconds > 0
+    words = Estimate(0.214, 200, 1_200_000_000, 18_300_000_000, 400_000_000).told
+    assert words == "0.21 s a step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk"
+    assert "about 89 s in all" in Estimate(1, 89, 0, 0, 0).told
+
+
+def test_a_run_that_does_not_fit_fails_in_words_and_can_be_started_smaller(place, free):
+    free(1000)
+    run = new(place, "simcse")
+    with pytest.raises(RunTooLarge, match="No batch of this model fits"):
+        train(run)
+    assert run.status().state == FAILED
+    assert "choose a smaller model" in run.status().error
+    assert run.status().details == "", "a trace of the program would help nobody"
+    assert not run.model.exists()
+
+
+def test_a_recipe_is_tried_without_leaving_a_trace(place, monkeypatch):
+    folder = place.folder / "none" / "yet"
+    monkeypatch.setenv("STRATA_RUNS", str(folder))
+    stages = []
+    told = finish(try_out(recipe(place, seeds=(1, 2))), lambda progress: stages.append(progress.stage))
+    assert stages[-1] == "trying a step"
+    assert told.seconds == pytest.approx(told.step_seconds * 6 * 2)
+    assert not folder.parent.exists()
+    with pytest.raises(BadChoice, match="Did you mean 'steps'"):
+        finish(try_out(Recipe("sg", settings={"stepps": 1})))
+
+
+def test_a_decoder_is_not_trained_on_its_first_token(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
+    model = str(save_tiny("gpt2", tmp_path / "decoder"))
+    with pytest.raises(BadChoice, match=r"reads from left to right.*Set pooling to mean"):
+        finish(try_out(recipe(place, "simcse", model=model)))
+    finish(try_out(recipe(place, "simcse", model=model, settings={"pooling": "mean"})))
