@@ -47,7 +47,7 @@ def dev_scores(lines: Lines, base: float | None, total: int = 0) -> go.Figure:
         )
     if base is not None:
         _base_line(figure, base)
-    _steps(figure, total)
+    _steps(figure, lines, total)
     figure.update_yaxes(title="Spearman × 100", zeroline=False)
     return _laid_out(figure, bool(best) or _several(lines))
 
@@ -78,7 +78,7 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
         )
-    _steps(figure, total)
+    _steps(figure, lines, total)
     figure.update_yaxes(title="loss", zeroline=False)
     return _laid_out(figure, _several(lines))
 
@@ -109,7 +109,7 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {told} %{{y:.3f}}<extra></extra>",
             )
-    _steps(figure, total)
+    _steps(figure, lines, total)
     figure.update_xaxes(title="", row=1)
     figure.update_xaxes(title="", row=2)
     figure.update_yaxes(zeroline=False)
@@ -136,11 +136,11 @@ def _line(number: int) -> dict[str, Any]:
     return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
 
 
-def _steps(figure: go.Figure, total: int) -> None:
-    """The axis of steps: as long as the run is to be, so that a picture under way shows how far it is."""
-    figure.update_xaxes(title="step", zeroline=False)
-    if total:
-        figure.update_xaxes(range=[-0.02 * total, 1.02 * total])
+def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
+    """The axis of steps: as far as the run is, and on towards where it is to be."""
+    done = max((line["step"] for line in lines), default=0)
+    end = max(1, done, min(total, 2 * done))
+    figure.update_xaxes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
 
 
 def _base_line(figure: go.Figure, base: float) -> None:

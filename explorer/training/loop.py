@@ -46,6 +46,7 @@ class Step:
     look: Checkup | None = None
     best: bool = False
     told: str = ""
+    looked_at: int = -1  # of a run that is gone on with: its last look that is not to be taken again
     result: Mapping[str, Any] | None = None
 
 
@@ -75,7 +76,7 @@ class Training:
             learner = self.learner = Learner(self.prepared, seed, self.world)
             if state is not None and state.notes["seed"] == seed:
                 memento.restore(learner, state)
-                yield self._step(Progress("resuming", 0, 0), told=f"resumed at step {learner.step} of seed {seed}")
+                yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
                 yield self._step(Progress("beginning", 0, 0), told=f"seed {seed}")
             if not self.base:
@@ -181,7 +182,10 @@ class Training:
         if len(self.results) == len(self.recipe.seeds):  # all that was left to do is to write the model
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)
             memento.restore(self.learner, state)
-            yield self._step(Progress("resuming", 0, 0), told="resumed when every seed was done")
+            yield self._resumed(self.learner, "resumed when every seed was done")
+
+    def _resumed(self, learner: Learner, told: str) -> Step:
+        return self._step(Progress("resuming", 0, 0), told=told, looked_at=learner.looked_at)
 
     def _telling(self, work: Work[Any], stage: str = "") -> Generator[Step, None, Any]:
         """Work, a step for each of its tellings."""

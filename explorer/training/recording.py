@@ -54,9 +54,9 @@ class Recorder:
     def record(self, step: Step) -> None:
         """Take down what is new at a step."""
         if step.progress.stage == "resuming":
-            self.trim(step.number, step.step)
+            self.trim(step.number, step.step, step.looked_at)
         if step.progress.stage == "beginning":  # of a seed that was begun before and broken off, nothing counts
-            self.trim(step.number, -1)
+            self.trim(step.number, -1, -1)
         if step.update is not None:
             self._measure(step, {"loss": step.update.loss, "rate": step.update.rate,
                                  "positive": step.update.partners, "negative": step.update.strangers})  # fmt: skip
@@ -73,12 +73,13 @@ class Recorder:
         if changed or step.look or step.result or time.monotonic() - self._written > BEAT:
             self._tell(step, changed)
 
-    def trim(self, number: int, step: int) -> None:
-        """Forget lines that were written after the state that is gone on from."""
+    def trim(self, number: int, step: int, looked_at: int) -> None:
+        """Forget lines that were written after the state that is gone on from: of later steps, and of later looks."""
         kept = [
             line
             for line in self.run.metrics()
-            if line["number"] < number or (line["number"] == number and line["step"] <= step)
+            if line["number"] < number
+            or (line["number"] == number and line["step"] <= (looked_at if "best" in line else step))
         ]
         text = "".join(json.dumps(line) + "\n" for line in kept)
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)

@@ -34,11 +34,16 @@ class Estimate:
     @property
     def told(self) -> str:
         """`0.21 s a step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`."""
-        whole = f"{self.seconds:.0f} s" if self.seconds < 90 else f"{self.seconds / 60:.0f} min"
         return (
-            f"{self.step_seconds:.2g} s a step, about {whole} in all; {self.memory / 1e9:.1f} GB of memory "
+            f"{self.step_seconds:.2g} s a step, about {_duration(self.seconds)} in all; {self.memory / 1e9:.1f} GB of memory "
             f"({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
         )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:

@@ -25,7 +25,7 @@ def bar(run: Run) -> None:
         if status.live:
             return
         if status.state != statuses.FINISHED:
-            st.button("Resume", icon=":material/resume:", on_click=_resume, args=(run,), type="primary")
+            st.button("Resume", icon=":material/resume:", on_click=_resume, args=(run,))
         with st.popover("Rename", icon=":material/edit:"):
             name = f"name for {run.name}"
             st.text_input("New name", run.name, key=name)

@@ -20,12 +20,13 @@ def figures(run: Run, status: Status) -> None:
     if not lines:
         return
     _collapse(lines)
+    total = status.total if status.live else 0  # what is over goes nowhere
     left, right = st.columns(2, gap="medium")
     with left:
         reading = str(status.facts.get("reading") or "")
         st.markdown("**Spearman on the development pairs**" + (f", read as {notices.plain(reading)}" * bool(reading)))
         st.plotly_chart(
-            curves.dev_scores(lines, status.base, status.total),
+            curves.dev_scores(lines, status.base, total),
             key=f"dev {run.name}",
             config=CAMERA,
             alt="The development score by step, with the base's score as a dashed line. The log holds the numbers.",
@@ -33,7 +34,7 @@ def figures(run: Run, status: Status) -> None:
     with right:
         st.markdown("**Loss**, each step and smoothed")
         st.plotly_chart(
-            curves.losses(lines, status.total),
+            curves.losses(lines, total),
             key=f"loss {run.name}",
             config=CAMERA,
             alt="The loss by step, as it is and smoothed.",
@@ -50,7 +51,7 @@ def figures(run: Run, status: Status) -> None:
             "development pairs; lower is better for both."
         )
         st.plotly_chart(
-            curves.geometry(lines, status.total),
+            curves.geometry(lines, total),
             key=f"geometry {run.name}",
             config=CAMERA,
             alt="Mean cosines of partners and strangers, alignment and uniformity by step.",
@@ -64,7 +65,8 @@ def _collapse(lines: list[Line]) -> None:
     last = max(looks, key=lambda line: (line["number"], line["step"]))
     if last["strangers"] >= ALIKE:
         st.warning(
-            f"At step {last['step']} of seed {last['seed']}, two sentences picked at random have a mean cosine of {last['strangers']:.3f}: "
-            "everything has become alike. Start again with a lower learning rate, or a larger temperature.",
+            f"At step {last['step']} of seed {last['seed']}, two sentences picked at random have a mean cosine of "
+            f"{last['strangers']:.3f}: everything has become alike. Start again with a lower learning rate, or a "
+            "larger temperature.",
             icon=":material/compress:",
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ class RunNumbers:
         whole = new[: new.rfind(b"\n") + 1]  # the last line may be half-written
         self._read += len(whole)
         for line in whole.splitlines():
-            self._take(json.loads(line))
+            with suppress(ValueError, KeyError, TypeError):  # a disk that was full leaves half a line in the middle
+                self._take(json.loads(line))
 
     def _take(self, line: Line) -> None:
         number, step = line["number"], line["step"]

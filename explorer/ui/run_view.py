@@ -1,4 +1,4 @@
-"""How does one run stand, under way and at its end? Drawn from its folder alone, every second while it lives."""
+"""How does one run stand, under way and at its end? Drawn from its folder alone."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from explorer.training.runs import DISCARD, KEEP, Run
 from explorer.training.status import Status
 from explorer.ui import clicks, notices, run_curves, run_result, run_words, trainer, work
 
+REDRAWN = 3.0  # seconds
+
 
 def show(run: Run) -> None:
-    """The run; whatever is drawn here keeps up with it by itself."""
+    """The run; while it lives, its place is told every second, and its curves are drawn anew every few."""
     live = trainer.standing(run).live
-    st.fragment(_body, run_every=1.0 if live else None)(run, live)
+    st.fragment(_place, run_every=1.0 if live else None)(run, live)
+    # a figure that has changed is put in place of the old one, which is seen: not every second
+    st.fragment(_traces, run_every=REDRAWN if live else None)(run)
 
 
-def _body(run: Run, was_live: bool) -> None:
-    if not run.folder.is_dir():  # discarded, here or in another tab
-        st.rerun()
+def _place(run: Run, was_live: bool) -> None:
     status = trainer.standing(run)
-    if was_live != status.live:
+    if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
     clicks.refused()
     _headline(run, status)
@@ -30,15 +32,18 @@ def _body(run: Run, was_live: bool) -> None:
         _under_way(run, status)
     else:
         _how_it_ended(run, status)
-    run_curves.figures(run, status)
+
+
+def _traces(run: Run) -> None:
+    run_curves.figures(run, trainer.standing(run))
     _log(run)
 
 
 def _headline(run: Run, status: Status) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
     line.subheader(notices.plain(run.name), width="content")
-    colour, icon = run_words.BADGES[status.state]
-    line.badge(status.state, icon=icon, color=colour)  # type: ignore[arg-type]
+    colour, icon = run_words.BADGES.get(status.state, run_words.UNKNOWN)
+    line.badge(notices.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
     facts = status.facts
     text = " + ".join(map(str, facts.get("data", [])))
     rows = f" ({facts['rows']:,} rows)" if "rows" in facts else ""

@@ -14,6 +14,7 @@ BADGES = {
     statuses.INTERRUPTED: ("orange", ":material/power_off:"),
     statuses.FAILED: ("red", ":material/error:"),
 }
+UNKNOWN = ("gray", ":material/help:")  # a folder may say anything
 NONE = "none"
 
 

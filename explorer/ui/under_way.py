@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui import run_words, trainer
+from explorer.ui import notices, run_words, trainer
 
 PAGE = "pages/train.py"
 
@@ -23,4 +23,10 @@ def _line() -> None:
     told = f"Training: {run_words.place(status)}"
     if len(live) > 1:
         told += f" (+{len(live) - 1})"
-    st.page_link(PAGE, label=told, icon=":material/model_training:", query_params={"run": run.name}, help=run.name)
+    st.page_link(
+        PAGE,
+        label=notices.plain(told),
+        icon=":material/model_training:",
+        query_params={"run": run.name},
+        help=notices.plain(run.name),
+    )

@@ -75,9 +75,10 @@ def test_the_loss_is_drawn_as_it_is_faintly_and_smoothed_strongly():
     assert smooth.opacity is None
 
 
-def test_the_axis_of_steps_is_as_long_as_the_run_is_to_be():
-    for figure in (curves.dev_scores(ONE, 60.0, 80), curves.losses(ONE, 80), curves.geometry(ONE, 80)):
-        assert figure.layout.xaxis.range == pytest.approx((-1.6, 81.6))
+@pytest.mark.parametrize(("total", "end"), [(0, 4), (4, 4), (6, 6), (100_000, 8)])
+def test_the_axis_of_steps_goes_on_towards_the_end_of_the_run_without_squeezing_what_is_there(total, end):
+    for figure in (curves.dev_scores(ONE, 60.0, total), curves.losses(ONE, total), curves.geometry(ONE, total)):
+        assert figure.layout.xaxis.range == pytest.approx((-0.02 * end, 1.02 * end))
 
 
 def test_the_geometry_shows_partners_strangers_alignment_and_uniformity():

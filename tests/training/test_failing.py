@@ -55,15 +55,18 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
     assert (run.status().error, run.status().details) == ("", "")
 
 
-def test_a_seed_that_failed_before_its_first_state_is_on_record_once(place, whole, monkeypatch):
+@pytest.mark.parametrize(("more", "seed", "step"), [(2, 1, 8), (10, 2, 2)])
+def test_what_a_failed_attempt_did_after_the_last_state_is_on_record_once(place, whole, monkeypatch, more, seed, step):
     run, stages = begun(place), whole[1]
-    break_off(run, stages.index("scoring the best step") + 2)  # when the first seed is done
-    assert states.load(run.state).notes["seed"] == 1
+    break_off(run, stages.index("scoring the best step") + more)  # when the first seed is done, or later
+    state = states.load(run.state).notes
+    assert (state["seed"], state["step"]) == (seed, step)
     with monkeypatch.context() as patch:
-        failing(patch, 3, raising(RuntimeError("no luck")))
+        failing(patch, 5, raising(RuntimeError("no luck")))
         with pytest.raises(RunError, match="no luck"):
             train(run)
-    assert len(losses(run, 2)) == 3
+    assert max(losses(run, 2)) == 5
+    assert states.load(run.state).notes == state
     train(run)
     assert_same(run, whole[0])
 

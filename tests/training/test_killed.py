@@ -13,7 +13,8 @@ from explorer.training.runs import Run
 from explorer.training.status import FINISHED, INTERRUPTED, LIVE
 from tests.trainings import command, process, recipe, words_of
 
-KILLS, STEPS = 10, 80
+KILLS, MOST = 10, 12  # steps of an attempt
+STEPS = KILLS * MOST + 40  # so that there are some left
 
 
 def told(folder: Path) -> Path:
@@ -42,10 +43,10 @@ def kill_at(run: Run, words: list[str], moment) -> bool:
     return trainer.exitcode == -9
 
 
-def after(seconds: float):
+def after(seconds: float, run: Run):
     """Whatever happens then."""
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() > end
+    end, most = time.monotonic() + seconds, steps_of(run) + MOST
+    return lambda: time.monotonic() > end or steps_of(run) >= most
 
 
 def in_step(run: Run, step: int, seconds: float):
@@ -58,9 +59,9 @@ def moments(run: Run):
     drawn = random.Random(5)
     for number in range(KILLS):
         if number % 3 == 0:
-            yield after(drawn.uniform(0.1, 1.0))
+            yield after(drawn.uniform(0.1, 1.0), run)
         else:
-            yield in_step(run, steps_of(run) + drawn.randint(1, 12), drawn.uniform(0, 0.02))
+            yield in_step(run, steps_of(run) + drawn.randint(1, MOST), drawn.uniform(0, 0.02))
 
 
 def assert_good(run: Run, untouched: Run) -> None:

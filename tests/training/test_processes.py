@@ -18,7 +18,8 @@ from explorer.training.status import FINISHED, STOPPED
 from tests.live import ROOT
 from tests.trainings import command, looks, losses, new, process, recipe, train, weights, words_of
 
-SETTINGS = {"batch_size": 16, "steps": 6, "learning_rate": 1e-4}
+# with so large an epsilon and no clipping, AdamW does not forgive a gradient that is half of what it should be
+SETTINGS = {"batch_size": 16, "steps": 6, "learning_rate": 1e-3, "clip": 0, "epsilon": 1e-3}
 METHODS = ("sg-opt", "simcse", "simcse-hard")
 ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 
@@ -79,7 +80,7 @@ def assert_same(run: Run, other: Run) -> None:
     for name, weight in weights(other).items():
         torch.testing.assert_close(weights(run)[name], weight, atol=1e-5, rtol=0)
     moved = max((weights(other)[name] - weight).abs().max() for name, weight in base_of(run).items())
-    assert moved > 1e-4, "the premise: something was learned"
+    assert moved > 3e-4, "the premise: something was learned"
 
 
 def base_of(run: Run) -> dict[str, torch.Tensor]:

@@ -54,6 +54,14 @@ def test_even_the_first_line_may_be_half_written(tmp_path):
     assert steps(numbers) == [1]
 
 
+def test_half_a_line_in_the_middle_is_passed_over(tmp_path):
+    write(tmp_path, [line(1)])
+    with (tmp_path / METRICS).open("a", encoding="utf-8") as file:
+        file.write('{"number": 1, "se\n[]\n{}\n')
+    write(tmp_path, [line(2)])
+    assert steps(RunNumbers(tmp_path)) == [1, 2]
+
+
 def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
     write(tmp_path, [line(1), line(2), line(3)])
     numbers = RunNumbers(tmp_path)

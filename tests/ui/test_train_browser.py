@@ -1,13 +1,13 @@
 """Training as its visitor meets it: reload, a second tab, stop, a server that is gone. Skipped without a browser."""
 
 import re
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 
 from explorer.training import runs
 from explorer.training import status as statuses
-from tests import live
+from tests import live, trainings
 from tests.live import settle
 
 pytestmark = [
@@ -57,9 +57,16 @@ def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def start(page, address, **fields):
-    """Start a run of the bundled encoder on the sample, with these fields filled."""
-    page.goto(f"{address}/train")
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """What makes the form one of a run whose steps take milliseconds."""
+    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+    return "?" + urlencode({"model": place.model, "data": place.text, "method": "simcse"})
+
+
+def start(page, address, query="", **fields):
+    """Start a run with these fields filled: of the bundled encoder on the sample, unless the query says otherwise."""
+    page.goto(f"{address}/train{query}")
     settle(page)
     for label, value in fields.items():
         field = page.get_by_label(label.replace("_", " "), exact=True)
@@ -104,8 +111,8 @@ def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_s
     page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step").wait_for(state="detached")
 
 
-def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address):
-    run = start(page, address, Steps="100000")
+def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address, quick):
+    run = start(page, address, quick, Steps="1000000")
     stepping(page)
     page.get_by_role("link", name="Layers", exact=True).click()
     link = page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step")
@@ -152,9 +159,9 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
 
 
-def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, folders):
+def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, folders, quick):
     with live.server(**folders) as address:
-        run = start(page, address, Steps="100000", Name_of_the_run="cut-off")
+        run = start(page, address, quick, Steps="1000000", Name_of_the_run="cut-off")
         stepping(page)
         drawn(page)
         link = f"/train?run={run.name}"

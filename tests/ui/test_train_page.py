@@ -461,6 +461,14 @@ def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
     assert ended(run).state == statuses.FINISHED
 
 
+def test_whatever_a_folder_says_is_shown_as_it_is_written(app, place):
+    run = new(place)
+    nasty = "<script>alert(1)</script> :red[x] ![p](http://example.invalid/x.png)"
+    stands(run, state="strange", error=nasty, facts={"method": nasty, "model": nasty, "data": [nasty], "dev": nasty})
+    well(show(app, run))
+    assert any(nasty in told for told in words(app.caption))
+
+
 @pytest.mark.parametrize("name", ["none-such", "../runs", "<b>x</b>", "", "."])
 def test_a_run_that_is_not_there_is_told_and_the_form_is_shown(app, name):
     app.query_params["run"] = name
@@ -533,7 +541,7 @@ def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
     wait_until(lambda: run.status().step > 0)
     tiny.switch_page("pages/start.py").run()
     (link,) = tiny.sidebar.get("page_link")
-    assert link.proto.label.startswith("Training: step")
+    assert link.proto.label.startswith("Training\\: step")
     assert run.name in link.proto.query_string
     trainer.stop(run, runs.KEEP)
     ended(run)
