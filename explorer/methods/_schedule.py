@@ -47,3 +47,11 @@ class Schedule(Knobs):
     def but(self, values: Values) -> Schedule:
         """The same with other values."""
         return Schedule(**{**self.values(), **values})
+
+    def updates(self, rows: int) -> int:
+        """How many updates so many rows come to."""
+        return self.steps or max(1, rows // self.batch_size * self.epochs // self.accumulate)
+
+    def look_every(self, updates: int) -> int:
+        """Steps between two looks at the development pairs: as the paper has it, but ten looks a run at least."""
+        return max(1, min(self.evaluate_every, updates // 10))

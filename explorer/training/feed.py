@@ -28,7 +28,7 @@ class Feed:
         self.corpus, self.seed = corpus, seed
         self.size, self.share, self.rank = schedule.batch_size, schedule.batch_size // world, rank
         self.a_batch = len(corpus) // self.size
-        self.steps = schedule.steps or max(1, self.a_batch * schedule.epochs // schedule.accumulate)
+        self.steps = schedule.updates(len(corpus))
 
     def batch(self, number: int) -> tuple[list[str], ...]:
         """The rows of a batch that fall to this process, a list for each column."""

@@ -64,7 +64,7 @@ class Learner:
     @property
     def look_every(self) -> int:
         """Steps between two looks at the development pairs: as the paper has it, but ten looks a run at least."""
-        return max(1, min(self.schedule.evaluate_every, self.total // 10))
+        return self.schedule.look_every(self.total)
 
     @property
     def done(self) -> bool:
@@ -79,13 +79,13 @@ class Learner:
 
     def update(self) -> Update:
         """One step: the gradients of as many batches as are accumulated, clipped, and followed."""
-        many, losses, watched = self.schedule.accumulate, 0.0, (0.0, 0.0)
+        many, losses, watched = self.schedule.accumulate, 0.0, (math.nan, math.nan)
         for part in range(many):
             loss = self.gradients(self.feed.batch(self.step * many + part), share=1 / many)
             losses += loss / many
             if self.method.watched is not None:
-                partners, strangers = (float(cosine) for cosine in self.method.watched)
-                watched = watched[0] + partners / many, watched[1] + strangers / many
+                partners, strangers = self.method.watched  # of the last batch of those that are accumulated
+                watched = float(partners), float(strangers)
         length = float(torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf))
         for what, size in (("loss", losses), ("gradient", length)):  # before it spoils weights that would be kept
             if not math.isfinite(size):

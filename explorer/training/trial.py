@@ -35,8 +35,8 @@ class Estimate:
     def told(self) -> str:
         """`0.21 s a step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`."""
         return (
-            f"{self.step_seconds:.2g} s a step, about {_duration(self.seconds)} in all; {self.memory / 1e9:.1f} GB of memory "
-            f"({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
+            f"{self.step_seconds:.2g} s a step, about {_duration(self.seconds)} in all; "
+            f"{self.memory / 1e9:.1f} GB of memory ({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
         )
 
 

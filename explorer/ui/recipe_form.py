@@ -76,13 +76,15 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
 
 def plan(card: MethodCard, settings: Values, rows: int) -> str:
     """`1,280 rows in batches of 16: 80 steps, …`: what the settings come to."""
-    told = {name: settings.get(name, knob.default) for name, knob in card.knobs.items()}
-    batch, steps = int(told["batch_size"]), int(told["steps"])
-    whole = max(1, rows // batch * int(told["epochs"]) // int(told["accumulate"]))
-    every = max(1, min(int(told["evaluate_every"]), (steps or whole) // 10))
+    from explorer.methods import Schedule, load
+
+    scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
+    schedule = load(card.name).schedule.but(scheduled)
+    steps = schedule.updates(rows)
+    every = schedule.look_every(steps)
     return (
-        f"{rows:,} rows in batches of {batch}: {steps or whole:,} steps, with a look at the development pairs after "
-        f"every {every if every > 1 else 'one'}."
+        f"{rows:,} rows in batches of {schedule.batch_size}: {steps:,} steps, with a look at the development pairs "
+        f"after every {every if every > 1 else 'one'}."
     )
 
 
