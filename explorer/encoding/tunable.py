@@ -76,8 +76,11 @@ class Tunable(nn.Module):
     def read(
         self, sentences: Sequence[str], autocast: Callable[[], AbstractContextManager[object]] = nullcontext
     ) -> Iterator[tuple[list[int], States]]:
-        """Sentences in batches of one length, longest first, with their places in the caller's order; no gradients."""
-        ids = self.encoder.tokens(sentences, self.max_length).ids
+        """Sentences in batches of one length, longest first, with their places in the caller's order; no gradients.
+
+        They are read as far as the encoder can, however short the rows of the training are.
+        """
+        ids = self.encoder.tokens(sentences).ids
         for places in batches([len(numbers) for numbers in ids], AT_ONCE, AT_ONCE):
             with torch.no_grad(), autocast():  # left again before the yield: both are states of the whole thread
                 states = self._states([ids[place] for place in places])

@@ -115,13 +115,15 @@ def test_frozen_has_the_weights_of_now_and_never_learns(encoder):
 
 
 @pytest.mark.parametrize(("asked", "read"), [(3, 3), (10, 10), (POSITIONS, POSITIONS), (POSITIONS + 1, POSITIONS)])
-def test_a_sentence_is_cut_at_what_is_asked_for_or_what_the_encoder_reads(tiny_encoder, asked, read):
+def test_in_training_a_sentence_is_cut_at_what_is_asked_for_and_afterwards_at_what_the_encoder_reads(
+    tiny_encoder, asked, read
+):
     copy = Tunable(tiny_encoder, asked)
     assert tiny_encoder.max_length == POSITIONS
     assert copy.max_length == read
     assert copy.states(["guitar " * 100, "no"]).mask.sum(1).tolist() == [read, 3]
     assert [places for places, _ in copy.read(["guitar " * 100])] == [[0]]
-    assert next(copy.read(["guitar " * 100]))[1].hidden[0].shape == (1, read, WIDTH)
+    assert next(copy.read(["guitar " * 100]))[1].hidden[0].shape == (1, POSITIONS, WIDTH)
 
 
 def test_too_short_a_length_is_refused_as_the_encoder_refuses_it(tiny_encoder):
