@@ -7,7 +7,6 @@ what it yields is for whoever records it.
 from __future__ import annotations
 
 import math
-import statistics
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
@@ -204,11 +203,3 @@ class Training:
             return Step(progress, seed, len(self.results) + 1, **news)
         number = self.recipe.seeds.index(seed) + 1
         return Step(progress, seed, number, learner.step, learner.total, **news)
-
-
-def spread(results: list[dict[str, Any]], name: str) -> tuple[float, float] | None:
-    """Mean and sample standard deviation over seeds; None where a seed has no such number."""
-    numbers = [result[name] for result in results]
-    if not numbers or any(number is None for number in numbers):
-        return None
-    return statistics.mean(numbers), statistics.stdev(numbers) if len(numbers) > 1 else 0.0

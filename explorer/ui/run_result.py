@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.training.runs import Run
+from explorer.training.seeds import spread
 from explorer.training.status import Status
 from explorer.ui import controls, notices, run_words
 
@@ -44,10 +45,7 @@ def mean_and_spread(results: tuple[Mapping[str, Any], ...], name: str) -> tuple[
         return None if results[0][name] is None else (results[0][name], None)
     if not results:
         return None
-    from explorer.training.loop import spread
-
-    found: tuple[float, float] | None = spread([dict(result) for result in results], name)
-    return found
+    return spread(results, name)
 
 
 def _dev(status: Status) -> tuple[float, float | None] | None:

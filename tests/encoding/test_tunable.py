@@ -134,7 +134,7 @@ def test_too_short_a_length_is_refused_as_the_encoder_refuses_it(tiny_encoder):
 def test_reading_covers_every_sentence_once_longest_first(tiny_encoder, monkeypatch):
     monkeypatch.setattr(tunable, "AT_ONCE", 20)
     sentences = [*SENTENCES, *reversed(SENTENCES), "no", "guitar " * 50]
-    copy = Tunable(tiny_encoder, 32)
+    copy = Tunable(tiny_encoder, POSITIONS)
     seen, lengths = [], []
     for places, states in copy.read(sentences):
         assert len(places) == len(states.mask)

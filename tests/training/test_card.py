@@ -101,7 +101,7 @@ def test_the_hub_accepts_the_head():
         ("all-MiniLM-L6-v2", None, "sentence-transformers/all-MiniLM-L6-v2"),
         ("bert-base-uncased", "1110a243", "bert-base-uncased"),
         ("models/mine", None, None),
-        ("/home/somebody/models/mine", None, None),
+        ("/srv/somebody/models/mine", None, None),
     ],
 )
 def test_only_a_base_of_the_hub_is_linked(base, revision, expected):
@@ -184,7 +184,7 @@ def test_sources_are_told():
 
 
 def test_data_is_told_by_name_number_and_digest():
-    _, body = parsed(told(data=("sample", "/home/somebody/letters.txt")))
+    _, body = parsed(told(data=("sample", "/srv/somebody/letters.txt")))
     assert cells(body, "Learned from") == ["sample + letters.txt, 12,345 rows"]
     assert cells(body, "SHA-256 of the text") == [DIGEST[::-1]]
     assert "somebody" not in body
@@ -198,7 +198,7 @@ def test_there_is_no_field_that_sentences_could_come_in_by():
 
 
 def test_what_repeats_the_run_is_told_without_the_paths_of_this_machine():
-    words = ["python", "-m", "explorer", "train", "sg", "--model", "/home/somebody/my model", "--data", "data/a b.txt"]
+    words = ["python", "-m", "explorer", "train", "sg", "--model", "/srv/somebody/my model", "--data", "data/a b.txt"]
     _, body = parsed(told(command=shlex.join(words)))
     assert "python -m explorer train sg --model 'my model' --data 'data/a b.txt'" in body
     assert "somebody" not in body
@@ -209,8 +209,8 @@ def test_what_repeats_the_run_is_told_without_the_paths_of_this_machine():
     [
         ("org/name", "org/name"),
         ("data/mine.txt", "data/mine.txt"),
-        ("/home/somebody/mine.txt", "mine.txt"),
-        ("/home/somebody/mine/", "mine"),
+        ("/srv/somebody/mine.txt", "mine.txt"),
+        ("/srv/somebody/mine/", "mine"),
         ("~/mine.txt", "mine.txt"),
         ("./mine.txt", "mine.txt"),
         ("..\\mine.txt", "mine.txt"),

@@ -12,9 +12,9 @@ from explorer.data.kinds import GradedPairs
 from explorer.measuring.checkup import PROBE
 from explorer.progress import finish
 from explorer.training.learner import Learner
-from explorer.training.loop import spread
 from explorer.training.preparing import prepare
 from explorer.training.recording import probe
+from explorer.training.seeds import spread
 from explorer.training.status import FINISHED
 from explorer.training.world import World
 from tests.exports import by_sentence_transformers, by_strata, by_transformers

@@ -1,0 +1,15 @@
+"""What do several seeds come to?"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def spread(results: Sequence[Mapping[str, Any]], name: str) -> tuple[float, float] | None:
+    """Mean and sample standard deviation over seeds; None where a seed has no such number."""
+    numbers = [result[name] for result in results]
+    if not numbers or any(number is None for number in numbers):
+        return None
+    return statistics.mean(numbers), statistics.stdev(numbers) if len(numbers) > 1 else 0.0
