@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors.torch import save_file
 from torch import Tensor
 
-from explorer.encoding import layout, modules, weights
+from explorer.encoding import layout, modules, transformer, weights
 from explorer.encoding.head import Dense, Head, LayerNorm
 from explorer.encoding.whole import whole
 from explorer.errors import UnsupportedModel
@@ -66,7 +66,8 @@ def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | Non
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path) -> None:
     model = tuned.model
     state = {name: _plain(value) for name, value in model.state_dict().items()}
-    model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
+    with transformer.quiet():
+        model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
     settings = copy.deepcopy(model.config)
     settings.dtype = "float32"  # as the weights are written: transformers loads them as what this says
     vars(settings).pop("auto_map", None)  # names Python files beside the base's weights; they are not copied

@@ -30,6 +30,8 @@ class Recorder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        for leftover in run.folder.rglob("tmp*.part"):  # of a process that was killed while it wrote a small file
+            leftover.unlink(missing_ok=True)
         before = run.status()
         self._seconds_before, self._started = before.seconds, time.time()
         self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
