@@ -6,7 +6,10 @@ The same model, rows and optimiser, and the step each library takes by itself: l
 from __future__ import annotations
 
 import os
-import statistics
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.timing import interleaved, ratio, told
@@ -17,25 +20,49 @@ from explorer.data.text import triplets
 from explorer.encoding import finding
 from explorer.encoding.loading import load
 
-ROWS, STEPS, ROUNDS, SEED = 32, 5, 9, 1
+ROWS, STEPS, ROUNDS, SEED = 64, 5, 7, 1
 
 
 def main() -> None:
-    import torch
-
-    anchors, positives = _rows()
-    found = finding.find("all-MiniLM-L6-v2")
-    print(f"\nA step: {ROWS} pairs, all-MiniLM-L6-v2, {torch.get_num_threads()} threads, {STEPS} steps a round")
-    things = {"peer": _peer(found.folder, anchors, positives)}
-    for precision in ("float32", "bfloat16"):
-        things[precision] = _own(load(found, "float32", "cpu"), precision, anchors, positives)
-    seconds = interleaved(things, ROUNDS)
+    kinds = ("peer", "float32", "bfloat16")
+    print(f"\nA step: {ROWS} pairs, all-MiniLM-L6-v2, {STEPS} steps a round, each in a process of its own")
+    with ExitStack() as stack:
+        seconds = interleaved({kind: stack.enter_context(_apart(kind)) for kind in kinds}, ROUNDS)
     for name, times in seconds.items():
         who = "sentence-transformers, float32" if name == "peer" else f"Strata, {name}"
         print(f"  {who:32} {told([time / STEPS for time in times])}")
-    for precision in ("float32", "bfloat16"):
+    for precision in kinds[1:]:
         print(f"  sentence-transformers by Strata in {precision}: {ratio(seconds['peer'], seconds[precision]):.2f}")
-    print(f"  (median of {ROUNDS} rounds; {statistics.median(seconds['peer']):.1f} s a round of the peer)")
+
+
+@contextmanager
+def _apart(kind: str) -> Iterator[Callable[[], None]]:
+    """A process that makes a round of steps whenever it is told to: memory is kept in one way by each of the two."""
+    here, there = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_rounds, args=(kind, there), daemon=True)
+    process.start()
+
+    def one() -> None:
+        here.send(True)
+        here.recv()
+
+    yield one
+    process.kill()
+
+
+def _rounds(kind: str, pipe: Connection) -> None:
+    from explorer.training.memory import kept_while_training
+
+    anchors, positives = _rows()
+    found = finding.find("all-MiniLM-L6-v2")
+    if kind == "peer":
+        steps, kept = _peer(found.folder, anchors, positives), nullcontext()
+    else:
+        steps, kept = _own(load(found, "float32", "cpu"), kind, anchors, positives), kept_while_training()
+    with kept:
+        while pipe.recv():
+            steps()
+            pipe.send(True)
 
 
 def _rows() -> tuple[list[str], list[str]]:
@@ -72,7 +99,6 @@ def _peer(folder: Path, anchors: list[str], positives: list[str]):
 def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     from explorer.data.corpora import Corpus
     from explorer.training.learner import Learner
-    from explorer.training.memory import kept_while_training
     from explorer.training.preparing import Prepared
     from explorer.training.recipe import Recipe
     from explorer.training.world import World
@@ -83,8 +109,7 @@ def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     learner = Learner(Prepared(recipe, None, encoder, corpus, sample.pairs(), None, ()), SEED, World(precision, "cpu"))
 
     def steps() -> None:
-        with kept_while_training():
-            for _ in range(STEPS):
-                learner.update()
+        for _ in range(STEPS):
+            learner.update()
 
     return steps
