@@ -6,11 +6,13 @@ lengths is made only where too few sentences of one length are left to keep the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 # tokens from which a batch is worth its own pass: below it, mixing lengths costs less than another pass
 BUSY = 1024
+# a pass of training has as many sentences and as many tokens as are multiples of these: a processor prepares each
+# shape of a matrix product once, which takes longer than the product, and remembers a thousand of them
+ROWS, COLUMNS = 8, 4
 
 
 def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int]]:
@@ -30,23 +32,24 @@ def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int
         yield batch
 
 
-def passes(lengths: Sequence[int], price: int) -> list[list[int]]:
-    """Positions of sentences in the passes that cost least together, longest first.
+def passes(lengths: Sequence[int], price: int) -> list[tuple[list[int], int]]:
+    """Positions of sentences in the passes that cost least together, longest first, with the width of each pass.
 
     A pass costs the tokens it is padded to, and `price` tokens for being one more: few lengths in a pass mean little
-    padding, and many passes mean much that is done for each.
+    padding, and many passes mean much that is done for each. Passes come in few shapes only, see above.
     """
-    counts = sorted(Counter(lengths).items(), reverse=True)
-    # cheapest[n]: what the n greatest lengths cost, and where their last pass begins
+    longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    cuts = [*range(0, len(lengths), ROWS), len(lengths)]
+    widths = [-(-lengths[longest_first[cut]] // COLUMNS) * COLUMNS for cut in cuts[:-1]]
+    # cheapest[n]: what the sentences before the n-th cut cost, and at which cut their last pass begins
     cheapest: list[tuple[int, int]] = [(0, 0)]
-    for end in range(1, len(counts) + 1):
-        rows, options = 0, []
-        for start in range(end - 1, -1, -1):
-            rows += counts[start][1]
-            options.append((cheapest[start][0] + rows * counts[start][0] + price, start))
-        cheapest.append(min(options))
-    widths, end = [], len(counts)
+    for end in range(1, len(cuts)):
+        cheapest.append(
+            min((cheapest[start][0] + (cuts[end] - cuts[start]) * widths[start] + price, start) for start in range(end))
+        )
+    made, end = [], len(cuts) - 1
     while end:
-        widths.append({length for length, _ in counts[cheapest[end][1] : end]})
-        end = cheapest[end][1]
-    return [[place for place, length in enumerate(lengths) if length in width] for width in reversed(widths)]
+        start = cheapest[end][1]
+        made.append((sorted(longest_first[cuts[start] : cuts[end]]), widths[start]))
+        end = start
+    return made[::-1]

@@ -176,9 +176,11 @@ class Encoder:
         # a sentence without a single token (an empty one, in a model without [CLS]) is read as its padding
         return [numbers or [self._padding()] for numbers in ids]
 
-    def padded(self, ids: Sequence[list[int]], device: str | torch.device | None = None) -> tuple[Tensor, Tensor]:
-        """Ids (sentence, token), padded on the right, and the mask of what is real."""
-        longest = max(map(len, ids))
+    def padded(
+        self, ids: Sequence[list[int]], device: str | torch.device | None = None, width: int = 0
+    ) -> tuple[Tensor, Tensor]:
+        """Ids (sentence, token), padded on the right, to `width` if that is wider, and the mask of what is real."""
+        longest = max(*map(len, ids), min(width, self.max_length))
         blank = self._padding()
         padded = torch.tensor([numbers + [blank] * (longest - len(numbers)) for numbers in ids])
         lengths = torch.tensor([len(numbers) for numbers in ids])

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from explorer.encoding.batches import batches, passes
+from explorer.encoding.dropout import quicken
 from explorer.encoding.encoder import Encoder, States
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Tunable(nn.Module):
         super().__init__()
         self.model: PreTrainedModel = copy.deepcopy(encoder.model).float()
         self.model.requires_grad_(True)
+        quicken(self.model)
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
         self.layers: int = self.model.config.num_hidden_layers
@@ -61,13 +63,13 @@ class Tunable(nn.Module):
         """The same of sentences of like length at a time, with their places: less padding is less to learn from."""
         ids = self.encoder.tokens(sentences, self.max_length).ids
         price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
-        for places in passes([len(numbers) for numbers in ids], price):
-            yield places, self._states([ids[place] for place in places])
+        for places, width in passes([len(numbers) for numbers in ids], price):
+            yield places, self._states([ids[place] for place in places], width)
 
-    def _states(self, ids: list[list[int]]) -> States:
-        padded, mask = self.encoder.padded(ids, self.model.device)
+    def _states(self, ids: list[list[int]], width: int = 0) -> States:
+        padded, mask = self.encoder.padded(ids, self.model.device, width)
         # without padding no mask is passed: attention is quicker without one
-        whole = len(set(map(len, ids))) == 1
+        whole = set(map(len, ids)) == {padded.shape[1]}
         hidden = self.model(
             input_ids=padded, attention_mask=None if whole else mask.long(), output_hidden_states=True
         ).hidden_states

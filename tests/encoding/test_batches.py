@@ -1,7 +1,10 @@
+import itertools
 import random
 
+import pytest
+
 from explorer.encoding import batches as module
-from explorer.encoding.batches import BUSY
+from explorer.encoding.batches import BUSY, COLUMNS, ROWS, passes
 
 
 def lengths(count: int, seed: int = 0) -> list[int]:
@@ -51,3 +54,43 @@ def test_few_sentences_of_many_lengths_share_a_batch():
 
 def test_nothing_makes_no_batch():
     assert list(batches([], 100)) == []
+
+
+def cost(made, price):
+    return sum(len(places) * width + price for places, width in made)
+
+
+def test_passes_hold_every_sentence_once_longest_first():
+    sizes = lengths(50)
+    made = passes(sizes, price=100)
+    assert sorted(place for places, _ in made for place in places) == list(range(50))
+    assert [width for _, width in made] == sorted((width for _, width in made), reverse=True)
+    for places, width in made:
+        longest = max(sizes[place] for place in places)
+        assert longest <= width < longest + COLUMNS
+
+
+@pytest.mark.parametrize("price", [1, 40, 256, 10**6])
+def test_passes_cost_least_of_all_cuts_that_are_allowed(price):
+    sizes = lengths(5 * ROWS + 3)
+    order = sorted(sizes, reverse=True)
+    parts = [order[at : at + ROWS] for at in range(0, len(order), ROWS)]
+    every = []
+    for cut in itertools.product([False, True], repeat=len(parts) - 1):
+        joined = [list(parts[0])]
+        for apart, part in zip(cut, parts[1:], strict=True):
+            joined.append(list(part)) if apart else joined[-1].extend(part)
+        every.append(sum(len(one) * (-(-one[0] // COLUMNS) * COLUMNS) + price for one in joined))
+    assert cost(passes(sizes, price), price) == min(every)
+
+
+def test_passes_of_many_batches_come_in_few_shapes():
+    made = [one for seed in range(200) for one in passes(lengths(64, seed * 64), price=256)]
+    shapes = {(len(places), width) for places, width in made}
+    assert len(made) > 400
+    assert len(shapes) <= (64 // ROWS) * (60 // COLUMNS)
+    assert all(len(places) % ROWS == 0 and width % COLUMNS == 0 for places, width in made)
+
+
+def test_no_sentences_make_no_pass():
+    assert passes([], 256) == []

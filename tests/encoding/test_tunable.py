@@ -47,6 +47,26 @@ def test_every_weight_that_makes_the_last_layer_gets_a_gradient(encoder):
     assert all(torch.isfinite(weight.grad).all() for weight in copy.parameters())
 
 
+def test_sentences_read_in_groups_are_what_they_are_together(encoder):
+    copy = Tunable(encoder, POSITIONS)
+    together, seen = copy.states(SENTENCES), []
+    for places, states in copy.grouped(SENTENCES):
+        seen += places
+        for place, mask, *layers in zip(places, states.mask, *states.hidden, strict=True):
+            real = together.mask[place]
+            assert int(mask.sum()) == int(real.sum())
+            for layer, own in enumerate(layers):
+                assert torch.allclose(own[mask], together.hidden[layer][place][real], atol=1e-5)
+    assert sorted(seen) == list(range(len(SENTENCES)))
+
+
+def test_a_group_is_never_padded_past_what_the_encoder_can_read(encoder):
+    copy = Tunable(encoder, POSITIONS)
+    long = " ".join(SENTENCES * 30)
+    widths = [states.mask.shape[1] for _, states in copy.grouped([long, *SENTENCES])]
+    assert max(widths) == encoder.max_length
+
+
 def test_padding_changes_nothing(encoder):
     copy = Tunable(encoder, POSITIONS)
     together = copy.states(SENTENCES)

@@ -41,6 +41,7 @@ for name in methods.names():
     found[name] = loss.item(), gradients(method)
 if rank == 0:
     torch.save(found, sys.argv[2])
+del module, loss  # they would hold the group's threads until after the interpreter has gone, which aborts now and then
 dist.destroy_process_group()
 """
 
