@@ -65,6 +65,21 @@ def info_nce_hard(anchor: Tensor, positive: Tensor, negative: Tensor, temperatur
     return functional.cross_entropy(logits, _own(anchor))
 
 
+def interaction(same: Tensor, other: Tensor) -> Tensor:
+    """ConIsI's L_II (Sun and Huang 2022, eq. 8): of two inputs, the one with itself should have the higher score.
+
+    A two-way softmax over inputs, so a logistic loss of the difference; of wider scores, dimension by dimension.
+    """
+    return functional.softplus(other.float() - same.float()).mean()
+
+
+def interaction_by_class(same: Tensor, other: Tensor) -> Tensor:
+    """The same read as classification: scores (input, 2), class 0 for an input with itself, 1 for one with another."""
+    scores = torch.cat([same, other]).float()
+    classes = torch.cat([scores.new_zeros(len(same)), scores.new_ones(len(other))]).long()
+    return functional.cross_entropy(scores, classes)
+
+
 def _unit(vectors: Tensor) -> Tensor:
     return functional.normalize(vectors.float(), dim=-1, eps=1e-8)
 

@@ -234,3 +234,33 @@ def test_gradients_are_those_of_small_steps(batch):
         step[1, 2] = 1e-2
         slope = (formula(c + step) - formula(c - step)).item() / 2e-2
         assert x.grad[1, 2].item() == pytest.approx(slope, abs=1e-3)
+
+
+def test_the_interaction_is_the_slow_two_way_softmax_of_equation_8():
+    same, other = [1.2, -0.3, 2.0], [0.4, 0.5, 2.0]
+    terms = [-math.log(math.exp(y) / (math.exp(y) + math.exp(z))) for y, z in zip(same, other, strict=True)]
+    found = losses.interaction(torch.tensor(same)[:, None], torch.tensor(other)[:, None])
+    assert found.item() == pytest.approx(sum(terms) / 3, abs=1e-6)
+
+
+def test_the_interaction_gives_the_values_worked_out_for_it():
+    same, other = torch.tensor([[1.2]], requires_grad=True), torch.tensor([[0.4]], requires_grad=True)
+    loss = losses.interaction(same, other)
+    loss.backward()
+    assert loss.item() == pytest.approx(0.371101, abs=1e-6)
+    assert same.grad.item() == pytest.approx(-0.310026, abs=1e-6)
+    assert other.grad.item() == pytest.approx(0.310026, abs=1e-6)
+    assert losses.interaction(same, same).item() == pytest.approx(math.log(2), abs=1e-6)
+    assert losses.interaction(same + 7, other + 7).item() == pytest.approx(loss.item(), abs=1e-6)
+
+
+def test_the_other_readings_of_the_interaction_give_theirs():
+    same, other = torch.tensor([[1.0, -0.5]]), torch.tensor([[0.0, 0.5]])
+    assert losses.interaction(same, other).item() == pytest.approx(0.813262, abs=1e-6)
+    assert losses.interaction_by_class(same, other).item() == pytest.approx(0.337745, abs=1e-6)
+
+
+def test_the_interaction_stays_finite_where_exponentials_do_not():
+    far = torch.tensor([[1000.0]])
+    assert losses.interaction(-far, far).item() == 2000.0
+    assert losses.interaction(far, -far).item() == 0.0

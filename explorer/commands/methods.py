@@ -43,6 +43,7 @@ def _facts(name: str) -> dict[str, Any]:
         "eats": kind.eats,
         "paper": kind.paper.line,
         "link": kind.paper.link,
+        "needs": [{"name": need.name, "there": need.there(), "how": need.told} for need in kind.needs],
         "knobs": [
             {"name": knob.name, "default": knob.default, "allowed": knob.allowed, "help": knob.help}
             for knob in knobs_of(kind).values()
@@ -58,8 +59,13 @@ def _page(name: str) -> str:
         facts["about"],
         "",
         f"Learns from {facts['eats']}. {facts['paper']}: {facts['link']}",
+        *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
     ]
     for knob in facts["knobs"]:
         lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']})", f"      {knob['help']}"]
     return "\n".join(lines)
+
+
+def _here(need: dict[str, Any]) -> str:
+    return "on this machine." if need["there"] else f"not on this machine. {need['how']}"

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from explorer.encoding.batches import batches, passes
+from explorer.encoding.composing import Composed
 from explorer.encoding.dropout import quicken
 from explorer.encoding.encoder import Encoder, States
 
@@ -61,17 +62,28 @@ class Tunable(nn.Module):
 
     def grouped(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], States]]:
         """The same of sentences of like length at a time, with their places: less padding is less to learn from."""
-        ids = self.encoder.tokens(sentences, self.max_length).ids
+        return self._grouped(self.encoder.tokens(sentences, self.max_length).ids)
+
+    def composed(self, inputs: Sequence[Composed]) -> Iterator[tuple[list[int], States]]:
+        """The same of inputs made of two sentences."""
+        types = [one.types for one in inputs if one.types is not None]
+        return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
+
+    def _grouped(
+        self, ids: list[list[int]], types: list[list[int]] | None = None
+    ) -> Iterator[tuple[list[int], States]]:
         price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
         for places, width in passes([len(numbers) for numbers in ids], price):
-            yield places, self._states([ids[place] for place in places], width)
+            kinds = None if types is None else [types[place] for place in places]
+            yield places, self._states([ids[place] for place in places], width, kinds)
 
-    def _states(self, ids: list[list[int]], width: int = 0) -> States:
+    def _states(self, ids: list[list[int]], width: int = 0, types: list[list[int]] | None = None) -> States:
         padded, mask = self.encoder.padded(ids, self.model.device, width)
         # without padding no mask is passed: attention is quicker without one
         whole = set(map(len, ids)) == {padded.shape[1]}
+        more = {} if types is None else {"token_type_ids": _filled(types, padded)}
         hidden = self.model(
-            input_ids=padded, attention_mask=None if whole else mask.long(), output_hidden_states=True
+            input_ids=padded, attention_mask=None if whole else mask.long(), output_hidden_states=True, **more
         ).hidden_states
         return States(hidden=hidden, mask=mask)
 
@@ -87,3 +99,8 @@ class Tunable(nn.Module):
             with torch.no_grad(), autocast():  # left again before the yield: both are states of the whole thread
                 states = self._states([ids[place] for place in places])
             yield places, states
+
+
+def _filled(rows: list[list[int]], like: Tensor) -> Tensor:
+    """Rows as a tensor of the same shape and place, with zeros behind."""
+    return torch.tensor([row + [0] * (like.shape[1] - len(row)) for row in rows], device=like.device)

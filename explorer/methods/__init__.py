@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.data.corpora import Eats
+from explorer.data.needs import Need
 from explorer.encoding.encoder import States
 from explorer.encoding.head import Head
 from explorer.encoding.tunable import Tunable
@@ -42,9 +43,12 @@ class Method(nn.Module, Knobs):
     paper: ClassVar[Paper]
     schedule: ClassVar[Schedule]
     training_only: ClassVar[tuple[str, ...]] = ()  # parts of it that nobody needs once it is trained
+    needs: ClassVar[tuple[Need, ...]] = ()  # what does not come along
 
     def __init__(self, base: Tunable, values: Values | None = None) -> None:
         super().__init__()
+        for need in self.needs:
+            need.check()
         self.set(values or {})
         self.base = base
         self.width = base.width
@@ -117,6 +121,10 @@ class Method(nn.Module, Knobs):
     def start(self) -> Head:
         """How the base is read for comparison: as `head`, without the parts that training adds."""
         return Head(self.head().poolings)
+
+    def remark(self) -> str:
+        """What is to be said about the rows so far, if anything."""
+        return ""
 
     def watch(self, one: Tensor, other: Tensor) -> None:
         """Remember how alike partners and strangers are; row i of one side is the partner of row i of the other."""

@@ -50,3 +50,19 @@ SIMCSE = Paper(
   url = {https://aclanthology.org/2021.emnlp-main.552}
 }""",
 )
+
+CONISI = Paper(
+    "ConIsI: A Contrastive Framework with Inter-sentence Interaction for Self-supervised Sentence Representation",
+    "Sun and Huang",
+    2022,
+    "https://aclanthology.org/2022.ccl-1.67",
+    """@inproceedings{sun-huang-2022-conisi,
+  title = {{ConIsI}: A Contrastive Framework with Inter-sentence Interaction
+           for Self-supervised Sentence Representation},
+  author = {Sun, Meng and Huang, Degen},
+  booktitle = {Proceedings of the 21st Chinese National Conference on Computational Linguistics},
+  pages = {748--760},
+  year = {2022},
+  url = {https://aclanthology.org/2022.ccl-1.67}
+}""",
+)

@@ -112,6 +112,7 @@ def _training(facts: CardFacts) -> str:
         "Weights are of seed": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",
         "Best step": None if model.best_step is None else f"{model.best_step:,}",
+        "Noted": plain(model.remark) or None,
         "Time": None if facts.seconds is None else _duration(facts.seconds),
     }
     again = shlex.join(map(named, shlex.split(facts.command)))

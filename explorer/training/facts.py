@@ -23,6 +23,7 @@ class SeedScores:
     best_step: int | None = None
     dev: float | None = None
     test: float | None = None
+    remark: str = ""  # what the method noted about its rows
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,12 @@ class Learner:
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
 
 
+def kept_buffers(method: Method) -> dict[str, Tensor]:
+    """What moves in a method without being trained: running means of a norm, counts."""
+    saved = method.state_dict(keep_vars=True)
+    return {name: value for name, value in method.named_buffers() if name in saved}
+
+
 def sow(seed: int) -> None:
     """Everything that is drawn from here on follows from the seed."""
     torch.manual_seed(seed)

@@ -164,9 +164,10 @@ class Training:
         if own is not None and (champion is None or own > champion):
             # a copy even on the processor: a state cannot hold one tensor under two names
             self.champion = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
+        remark = learner.method.remark()
         result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": own, "test": test}
-        self.results.append(result)
-        yield self._step(Progress("training", learner.step, learner.total), result=result)
+        self.results.append(result | ({"remark": remark} if remark else {}))
+        yield self._step(Progress("training", learner.step, learner.total), result=self.results[-1], told=remark)
 
     def _score(
         self, stage: str, learner: Learner, pairs: GradedPairs, head: Head

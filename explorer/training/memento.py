@@ -9,13 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.training.learner import Learner, sow
+from explorer.training.learner import Learner, kept_buffers, sow
 from explorer.training.state import State
 
 
 def state_of(learner: Learner) -> State:
     """All that resuming needs."""
     tensors: dict[str, Tensor] = {f"best/{name}": weight for name, weight in learner.kept.items()}
+    tensors |= {f"buffer/{name}": value for name, value in kept_buffers(learner.method).items()}
     for weight, name in learner.names.items():
         tensors[f"weight/{name}"] = weight
         for what, value in learner.optimizer.state.get(weight, {}).items():
@@ -35,6 +36,9 @@ def restore(learner: Learner, state: State) -> None:
     """Go on exactly where a state was taken."""
     notes, weights, adam = state.notes, state.under("weight/"), state.under("adam/")
     with torch.no_grad():
+        buffers = state.under("buffer/")
+        for name, value in kept_buffers(learner.method).items():
+            value.copy_(buffers[name])
         for weight, name in learner.names.items():
             weight.copy_(weights[name])
             found = {what: adam[f"{what}/{name}"] for what in ("step", "exp_avg", "exp_avg_sq")

@@ -15,7 +15,7 @@ from torch import Tensor
 from explorer.encoding import hardware
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.progress import finish
-from explorer.training.learner import Learner
+from explorer.training.learner import Learner, kept_buffers
 
 FEW = 2  # rows that tell what a row needs, before a whole batch is dared
 _RESERVE = 1.1  # of what is free, a tenth stays free
@@ -131,13 +131,16 @@ def _held_by(learner: Learner, rows: int) -> int:
 
 @contextmanager
 def _untouched(learner: Learner) -> Iterator[None]:
-    """Weights do not move, and what is drawn afterwards is what would have been drawn."""
+    """Weights do not move, nor does what is counted, and what is drawn afterwards is what would have been drawn."""
     cpu = torch.get_rng_state()
     cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+    buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
     try:
         yield
     finally:
         learner.optimizer.zero_grad()
+        for name, value in kept_buffers(learner.method).items():
+            value.copy_(buffers[name])
         torch.set_rng_state(cpu)
         if cuda is not None:
             torch.cuda.set_rng_state(cuda)

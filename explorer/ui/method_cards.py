@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from explorer.data.corpora import Eats
+from explorer.data.needs import Need
 from explorer.knobs import Knob
 
 FIRST = "sg-opt"  # what the form starts with
@@ -25,6 +26,12 @@ class MethodCard:
     paper: str
     link: str
     knobs: Mapping[str, Knob]
+    needs: tuple[Need, ...]  # what does not come along
+
+    @property
+    def lacks(self) -> tuple[Need, ...]:
+        """What of it is not on this machine."""
+        return tuple(need for need in self.needs if not need.there())
 
 
 def read_all() -> dict[str, MethodCard]:
@@ -36,6 +43,9 @@ def read_all() -> dict[str, MethodCard]:
     for name in methods.names():
         kind = methods.load(name)
         about = re.sub(r"(?<!\n)\n(?!\n)", " ", kind.about())  # a docstring is wrapped, a page wraps by itself
-        cards.append(MethodCard(name, kind.title(), about, kind.eats, kind.paper.line, kind.paper.link, knobs_of(kind)))
+        paper = kind.paper
+        cards.append(
+            MethodCard(name, kind.title(), about, kind.eats, paper.line, paper.link, knobs_of(kind), kind.needs)
+        )
     cards.sort(key=lambda card: (card.name != FIRST, NEEDS.index(card.eats), card.name))
     return {card.name: card for card in cards}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from explorer.ui import cached, notices, text_form
+from explorer.data.needs import Need
+from explorer.progress import Progress, Work
+from explorer.ui import cached, notices, reach, text_form
 from explorer.ui.method_cards import MethodCard
 
 METHOD = "method"  # the widget's name, and that of its parameter in the address
@@ -33,12 +37,24 @@ def about(card: MethodCard) -> None:
         st.markdown(f"Paper: [{notices.plain(card.paper)}]({card.link})")
 
 
+def ready(card: MethodCard) -> bool:
+    """Whether all it needs is on this machine; if not, what is missing and a button that fetches it."""
+    for need in card.lacks:
+        st.warning(
+            f"{notices.plain(card.name)} needs {notices.plain(need.name)}, which is not on this machine. "
+            f"{notices.plain(need.told)}",
+            icon=":material/extension:",
+        )
+        reach.offer(f"Fetch {need.name} ({need.size})", partial(_fetch, need))
+    return not card.lacks
+
+
 def every(sources: tuple[str, ...]) -> None:
     """What the text can be learned from with, and what keeps it from serving the other methods."""
     fit, others = [], []
     for card in cached.methods().values():
         told = f"**{notices.plain(card.name)}** · {card.eats}: {notices.plain(card.title)}"
-        lack = text_form.lacks(sources, card.eats)
+        lack = text_form.lacks(sources, card.eats) or _missing(card)
         if lack:
             others.append(f"- :gray[{told} Not here: {notices.plain(lack)}.]")
         else:
@@ -46,3 +62,12 @@ def every(sources: tuple[str, ...]) -> None:
     count = f"{len(fit)} of {len(fit) + len(others)} methods fit this text"
     with st.expander(count, icon=":material/rule:"):
         st.markdown("\n".join([*fit, *others]))
+
+
+def _missing(card: MethodCard) -> str:
+    return "; ".join(f"{need.name} is not on this machine" for need in card.lacks)
+
+
+def _fetch(need: Need) -> Work[None]:
+    yield Progress(f"fetching {need.name}", 0, 0)
+    need.fetch()

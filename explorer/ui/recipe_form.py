@@ -35,13 +35,14 @@ def recipe() -> Recipe | None:
     with right:
         card = method_menu.method()
         method_menu.about(card)
+        ready = method_menu.ready(card)
     with left:
         text_form.choose_columns(sources, card.eats)
         rows = text_form.rows(sources, card.eats)
     method_menu.every(sources)
     settings = _settings(card, rows)
     judging = judging_form.judging()
-    if not there or rows is None or settings is None or judging is None:
+    if not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not _batch_fits(card, settings, rows):
         return None

@@ -4,16 +4,28 @@ import pytest
 import torch
 
 from explorer import methods
+from explorer.data import wordnet
 from explorer.encoding.tunable import Tunable
 from explorer.losses import cosines
 from explorer.methods import Method, _self_guided
-from tests.methods.rows import FIRST
+from tests import tiny_wordnet
+from tests.methods.rows import FIRST, FIXED_DRAWS
 
 
 @pytest.fixture(autouse=True)
 def small_projection(monkeypatch):
     """The head of the self-guided methods is a hundred times as large as the tiny encoder: here it is small."""
     monkeypatch.setattr(_self_guided, "PROJECTION", 64)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def words_with_opposites(tmp_path_factory):
+    """The WordNet of the tests, also for the processes they start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
+        wordnet.antonym.cache_clear()
+        yield
+    wordnet.antonym.cache_clear()
 
 
 @pytest.fixture
@@ -38,7 +50,8 @@ def kind(request) -> type[Method]:
 @pytest.fixture
 def quiet(monkeypatch):
     """Nothing is drawn: with dropout off, a loss is then a function of its rows."""
-    monkeypatch.setattr(torch, "randint", lambda *bounds, **_: torch.zeros(bounds[-1], dtype=torch.long))
+    for name, fixed in FIXED_DRAWS.items():
+        monkeypatch.setattr(name, fixed)
 
 
 @pytest.fixture

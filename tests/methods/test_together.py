@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
@@ -14,7 +15,7 @@ from explorer import methods
 from explorer.encoding.tunable import Tunable
 from explorer.methods import Method, _self_guided
 from tests.live import ROOT
-from tests.methods.rows import COLUMNS
+from tests.methods.rows import COLUMNS, FIXED_DRAWS
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -59,7 +60,9 @@ def ready(name: str, folder: Path) -> Method:
 
 def loss_of(module: torch.nn.Module, columns: Sequence[list[str]]) -> torch.Tensor:
     """The loss of these rows, with nothing drawn."""
-    with mock.patch.object(torch, "randint", lambda *bounds, **_: torch.zeros(bounds[-1], dtype=torch.long)):
+    with ExitStack() as stack:
+        for name, fixed in FIXED_DRAWS.items():
+            stack.enter_context(mock.patch(name, fixed))
         return module(*columns)
 
 

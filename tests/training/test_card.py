@@ -159,6 +159,12 @@ def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
     assert "Seeds" not in body
 
 
+def test_what_the_method_noted_of_its_rows_is_told():
+    _, body = parsed(told(seeds=(SeedScores(1, dev=70.0, remark="3 of 4 sentences had no opposite"),)))
+    assert "| Noted | 3 of 4 sentences had no opposite |" in body
+    assert "Noted" not in parsed(told())[1]
+
+
 def test_a_measured_zero_is_a_number():
     head, body = parsed(told(seeds=(SeedScores(1, dev=0.0, test=-1.5),)))
     assert cells(body, "STS-B dev") == ["60.12", "0.00"]

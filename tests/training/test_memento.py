@@ -6,7 +6,7 @@ import torch
 from explorer.progress import finish
 from explorer.training import memento
 from explorer.training import state as states
-from explorer.training.learner import Learner
+from explorer.training.learner import Learner, kept_buffers
 from explorer.training.preparing import prepare
 from explorer.training.world import World
 from tests.trainings import recipe
@@ -29,6 +29,22 @@ def learned(prepared) -> Learner:
         of.note(score)
         of.update()
     return of
+
+
+def test_a_norm_that_remembers_is_kept_with_what_it_remembers(place, tmp_path):
+    prepared = finish(prepare(recipe(place, "conisi-s")))
+    learned = made(prepared)
+    learned.update()
+    buffers = {name: value.clone() for name, value in kept_buffers(learned.method).items()}
+    assert {"seen", "hidden.1.running_mean", "hidden.1.running_var"} <= buffers.keys()
+    assert buffers["seen"].tolist() == [4, 0]
+    states.save(tmp_path / "state", memento.state_of(learned))
+    expected = learned.update()
+    other = made(prepared)
+    memento.restore(other, states.load(tmp_path / "state"))
+    for name, value in kept_buffers(other.method).items():
+        assert torch.equal(value, buffers[name]), name
+    assert other.update() == expected
 
 
 def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learned, tmp_path):

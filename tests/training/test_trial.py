@@ -34,7 +34,7 @@ def free(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("method", ["simcse", "sg"])
+@pytest.mark.parametrize("method", ["simcse", "sg", "conisi-s"])
 def test_to_try_a_step_moves_no_weight_and_draws_nothing(place, method):
     tried, untried = learner(place, method), learner(place, method)
     before = memento.state_of(tried)

@@ -5,10 +5,12 @@ import shlex
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.data import wordnet
 from explorer.progress import Progress
 from explorer.training import runs
 from explorer.training import status as statuses
@@ -203,6 +205,21 @@ def test_a_method_that_the_text_cannot_serve_says_why(app):
     assert any("sample cannot give back-translations" in told for told in words(app.error))
     assert button(app, "Start").disabled
     assert any("sample has no back-translations" in told for told in words(app.markdown))
+
+
+def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypatch):
+    there = []
+    monkeypatch.setattr(wordnet, "place", lambda: Path("/somewhere") if there else None)
+    app.query_params["method"] = "conisi-o2"
+    app.run()
+    (warning,) = (one.value for one in app.warning if "WordNet" in one.value)
+    assert "python -m nltk.downloader wordnet" in warning.replace("\\", "")
+    assert [one.label for one in app.button if "WordNet" in one.label] == [r"Fetch WordNet \(11 MB\)"]
+    assert "Start" not in [one.label for one in app.button if not one.disabled]
+    there.append(True)
+    app.run()
+    assert not [one.value for one in app.warning if "WordNet" in one.value]
+    assert "Start" in [one.label for one in app.button if not one.disabled]
 
 
 @pytest.mark.parametrize("text", ["/no/such/file.csv", "nonsense", "<b>x</b>", "\0", "x" * 400])

@@ -1,0 +1,124 @@
+"""Which word means the opposite? WordNet's antonym for the most common use of a word.
+
+WordNet is looked for in nltk's data, then where Debian's package puts it. Nothing is downloaded unless asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.data.needs import Need
+from explorer.errors import BadChoice, HubUnreachable
+
+if TYPE_CHECKING:
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+DEBIAN = Path("/usr/share/wordnet")
+HOW = "Run 'python -m nltk.downloader wordnet', or on Debian and Ubuntu 'sudo apt-get install wordnet-base'."
+
+# the lexicographer files by number, which Debian's package leaves out and nltk asks for (see lexnames(5WN))
+_ADJECTIVES = "adj.all adj.pert adv.all"
+_NOUNS = (
+    "Tops act animal artifact attribute body cognition communication event feeling food group location motive object "
+    "person phenomenon plant possession process quantity relation shape state substance time"
+)
+_VERBS = (
+    "body change cognition communication competition consumption contact creation emotion motion perception "
+    "possession social stative weather"
+)
+
+
+def there() -> bool:
+    """Whether WordNet is on this machine; told without loading nltk, which takes seconds."""
+    return place() is not None
+
+
+def place() -> Path | None:
+    """Its folder or archive: in nltk's data, else Debian's."""
+    for folder in _nltk_folders():
+        for name in ("wordnet", "wordnet.zip"):
+            if (folder / "corpora" / name).exists():
+                return folder / "corpora" / name
+    return DEBIAN if (DEBIAN / "data.adj").is_file() else None
+
+
+def fetch() -> None:
+    """Download it into nltk's folder."""
+    import nltk
+
+    if not nltk.download("wordnet", quiet=True):
+        raise HubUnreachable(f"WordNet could not be downloaded: nltk's server does not answer. {HOW}")
+
+
+WORDNET = Need(name="WordNet", size="11 MB", there=there, fetch=fetch, told=HOW)
+
+
+@lru_cache(maxsize=100_000)
+def antonym(word: str) -> str | None:
+    """The antonym of a word or of its base form: that of its most common use which has one."""
+    found = place()
+    if found is None:
+        raise BadChoice(f"WordNet is not on this machine. {HOW}")
+    reader = _reader(found)
+    word = word.lower()
+    best: tuple[int, str] | None = None
+    for synset in reader.synsets(word):
+        base = reader.morphy(word, synset.pos()) or word
+        for lemma in synset.lemmas():
+            if lemma.name().lower() != base.lower():  # another word of the same meaning has an opposite of its own
+                continue
+            for other in lemma.antonyms():
+                if best is None or lemma.count() > best[0]:
+                    best = lemma.count(), other.name().replace("_", " ")
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=1)
+def _reader(found: Path) -> WordNetCorpusReader:
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    home = str(found if found == DEBIAN else found.parent.parent)
+    if home not in nltk.data.path:  # nltk opens no file outside the folders it was told of
+        nltk.data.path.insert(0, home)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that other languages are missing
+        if found != DEBIAN:
+            inside = f"corpora/{found.name}/wordnet/" if found.suffix else "corpora/wordnet"
+            return WordNetCorpusReader(nltk.data.find(inside), None)
+
+        class Debian(WordNetCorpusReader):  # type: ignore[misc]
+            """The package has neither of these two; the second serves other languages only."""
+
+            def open(self, file: str) -> Any:
+                return io.StringIO(_lexnames()) if file == "lexnames" else super().open(file)
+
+            def map_wn(self, version: str = "wordnet") -> None:
+                return None
+
+        return Debian(str(found), None)
+
+
+def _nltk_folders() -> list[Path]:
+    """Where nltk keeps its data, as its documentation lists it."""
+    stated = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    prefix = Path(sys.prefix)
+    own = [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
+    common = ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
+    return [*stated, Path.home() / "nltk_data", *own, *(Path(folder) / "nltk_data" for folder in common)]
+
+
+def _lexnames() -> str:
+    names = [
+        *_ADJECTIVES.split(),
+        *(f"noun.{name}" for name in _NOUNS.split()),
+        *(f"verb.{name}" for name in _VERBS.split()),
+        "adj.ppl",
+    ]
+    return "\n".join(f"{number:02d}\t{name}\t0" for number, name in enumerate(names))

@@ -1,0 +1,99 @@
+"""How are sentences cut into pieces, and two of them put into one input, as their model was trained to read them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.encoding.encoder import Encoder
+from explorer.errors import UnsupportedModel
+
+
+@dataclass(frozen=True)
+class Composed:
+    """One input: token numbers and, where the model tells the first sentence from the second, which each is of."""
+
+    ids: list[int]
+    types: list[int] | None
+
+
+class Composer:
+    """Pieces of sentences, without the special tokens; and inputs made of two."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._tokenizer = encoder.tokenizer()  # its own: a tokenizer must not be shared between threads
+        one, two = (self._numbers([word])[0] for word in ("one", "two"))
+        frame = self._tokenizer("one", "two", return_attention_mask=False)
+        ids: list[int] = frame["input_ids"]
+        first = _place(ids, one, 0)
+        second = _place(ids, two, first + len(one)) if first >= 0 else -1
+        if second < 0:
+            raise UnsupportedModel(
+                f"The tokenizer of '{encoder.name}' does not keep two sentences in order, so they cannot be read as "
+                "one input. Choose another model."
+            )
+        spans = (0, first), (first + len(one), second), (second + len(two), len(ids))
+        self._before, self._between, self._after = (ids[start:end] for start, end in spans)
+        types = frame.get("token_type_ids")
+        # of each part in turn, specials and sentences; a part without tokens has none
+        self._types = types and [types[at] if at < len(types) else 0 for at in (0, first, first + len(one), second, -1)]
+
+    @property
+    def words(self) -> list[int]:
+        """Every token that may stand in a sentence: the vocabulary without special ones."""
+        special = set(self._tokenizer.all_special_ids)
+        return [number for number in range(len(self._tokenizer)) if number not in special]
+
+    def pieces(self, sentences: Sequence[str], most: int) -> list[list[int]]:
+        """Sentences as token numbers, each cut so that it fits into `most` with the special tokens of one sentence."""
+        return [numbers[: self._room(most)] for numbers in self._numbers(self._texts(sentences))]
+
+    def read_to(self, sentences: Sequence[str], most: int) -> list[int]:
+        """How many characters of each sentence are left when it is cut so; all of them where nobody can say."""
+        if not self._tokenizer.is_fast:
+            return [len(text) for text in sentences]
+        found = self._tokenizer(
+            self._texts(sentences), add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
+        spans = [offsets[: self._room(most)] for offsets in found["offset_mapping"]]
+        return [max(0, span[-1][1] - len(self._prompt)) if span else 0 for span in spans]
+
+    def pair(self, one: list[int], two: list[int]) -> Composed:
+        """Two sentences, given as pieces, as one input; each is cut to half of what the encoder can read."""
+        specials = len(self._before) + len(self._between) + len(self._after)
+        half = max(1, (self._encoder.max_length - specials) // 2)
+        one, two = one[:half], two[:half]
+        parts = self._before, one, self._between, two, self._after
+        ids = [number for part in parts for number in part]
+        if not self._types:
+            return Composed(ids, None)
+        return Composed(ids, [kind for part, kind in zip(parts, self._types, strict=True) for _ in part])
+
+    @property
+    def _prompt(self) -> str:
+        return self._encoder.head.prompt if self._encoder.head else ""
+
+    def _room(self, most: int) -> int:
+        around: int = self._tokenizer.num_special_tokens_to_add(pair=False)
+        return max(1, most - around)
+
+    def _texts(self, sentences: Sequence[str]) -> list[str]:
+        texts = [self._prompt + text for text in sentences]
+        return [text.lower() for text in texts] if self._encoder.lower_case else texts
+
+    def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        found: list[list[int]] = self._tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )["input_ids"]
+        return found
+
+
+def _place(ids: list[int], part: list[int], start: int) -> int:
+    """Where one list stands in another, from `start` on; -1 if it does not."""
+    places = range(start, len(ids) - len(part) + 1)
+    return next((place for place in places if ids[place : place + len(part)] == part), -1)
