@@ -115,7 +115,10 @@ class Knobs:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         own = {name: value for name, value in vars(cls).items() if isinstance(value, Knob)}
-        cls.knobs = {**cls.knobs, **{name: replace(value, name=name) for name, value in own.items()}}
+        inherited: dict[str, Knob] = {}
+        for above in reversed(cls.__mro__[1:]):
+            inherited |= vars(above).get("knobs", {})
+        cls.knobs = {**inherited, **{name: replace(value, name=name) for name, value in own.items()}}
 
     def set(self, values: Values) -> None:
         """Take these values, and the defaults for the rest."""

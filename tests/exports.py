@@ -41,7 +41,7 @@ def as_trained(tuned: Tunable, head: Head, texts: tuple[str, ...] = TEXTS) -> Te
     tuned.eval()
     with torch.no_grad():
         states = [tuned.states([text]) for text in texts]
-        return torch.cat([head(each.hidden[-1], each.mask) for each in states])
+        return torch.cat([head(each.hidden, each.mask) for each in states])
 
 
 def by_transformers(folder: Path, pooling: str, texts: tuple[str, ...] = TEXTS, kind: str = "AutoModel") -> Tensor:

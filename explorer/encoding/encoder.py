@@ -158,7 +158,7 @@ class Encoder:
                 grid[place, column] = POOLINGS[pooling](states, real)
             if len(row.layers) > 1:
                 grid[place] /= len(row.layers)
-        own = self.head(hidden[-1], real) if self.head else None
+        own = self.head(hidden, real) if self.head else None
         return Views(positions=positions, grid=grid, own=own)
 
     def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:

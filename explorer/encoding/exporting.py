@@ -17,7 +17,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from explorer.encoding import layout, modules, transformer, weights
+from explorer.encoding.alone import layer_reading_alone
 from explorer.encoding.head import Dense, Head, LayerNorm
+from explorer.encoding.layer_reading import LayerReading
 from explorer.encoding.whole import whole
 from explorer.errors import UnsupportedModel
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 # refuses to read without decoder_input_ids. These classes open it, and sentence-transformers uses them by itself.
 HALVES = ("T5EncoderModel", "MT5EncoderModel")
 _TYPES = "sentence_transformers.models."
+_OWN_TYPES = {"LayerReading": "layer_reading.LayerReading"}  # a file in the folder; it runs only where that is allowed
 _FIRST_SWITCHES = 4  # the poolings every release knows; an unknown switch is an error to those before 2.3
 
 
@@ -56,20 +59,21 @@ def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | Non
     """
     opener(tuned.encoder)
     with whole(folder) as part:
-        _write_transformer(tuned, base, part)
+        _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
         _write_tokenizer(tuned.encoder, part)
         _write_modules(head.to("cpu"), tuned.width, part)
         _write_reading(tuned.encoder, part)
         (part / "README.md").write_text(card, encoding="utf-8")
 
 
-def _write_transformer(tuned: Tunable, base: Path | None, part: Path) -> None:
+def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
     model = tuned.model
     state = {name: _plain(value) for name, value in model.state_dict().items()}
     with transformer.quiet():
         model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
     settings = copy.deepcopy(model.config)
     settings.dtype = "float32"  # as the weights are written: transformers loads them as what this says
+    settings.output_hidden_states = all_layers
     vars(settings).pop("auto_map", None)  # names Python files beside the base's weights; they are not copied
     settings.save_pretrained(part)
 
@@ -103,14 +107,24 @@ def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
 
 def _write_modules(head: Head, width: int, part: Path) -> None:
     """modules.json, and a folder for each module that has settings."""
-    kinds = ["Transformer", "Pooling", *(type(step).__name__ for step in head.dense), *["Normalize"] * head.normalize]
+    kinds = [
+        "Transformer",
+        "Pooling" if head.of_last_layer else "LayerReading",
+        *(type(step).__name__ for step in head.dense),
+        *["Normalize"] * head.normalize,
+    ]
     places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
     lines = [
-        {"idx": number, "name": str(number), "path": place, "type": _TYPES + kind}
+        {"idx": number, "name": str(number), "path": place, "type": _OWN_TYPES.get(kind, _TYPES + kind)}
         for number, (kind, place) in enumerate(zip(kinds, places, strict=True))
     ]
     _write_settings(part / "modules.json", lines)
-    _write_settings(part / places[1] / "config.json", _pooling(head.poolings, width))
+    if head.of_last_layer:
+        _write_settings(part / places[1] / "config.json", _pooling(head.poolings, width))
+    else:
+        (part / places[1]).mkdir()
+        LayerReading(head.poolings, head.layers).save(str(part / places[1]))
+        (part / "layer_reading.py").write_text(layer_reading_alone(), encoding="utf-8")
     for step, place in zip(head.dense, places[2:], strict=False):  # Normalize comes last, and has no settings
         _write_step(step, part / place)
 

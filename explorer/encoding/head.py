@@ -1,15 +1,16 @@
-"""How do the last layer's states become the one vector a model's makers meant?"""
+"""How do a sentence's states become the one vector a model's makers meant?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.encoding.pooling import POOLINGS
+from explorer.encoding.layer_attention import LayerAttention
+from explorer.encoding.pooling import FIRST_LAST, pooled
 
 # by the name of the torch.nn class; a name from a file is looked up here and never imported
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -66,9 +67,10 @@ class LayerNorm:
 
 @dataclass(frozen=True)
 class Head:
-    """Poolings of the last layer, side by side; then maps, in order; then length 1 if `normalize`.
+    """Poolings, side by side; then maps, in order; then length 1 if `normalize`.
 
-    `prompt` is put before every sentence, under every reading. `remark` says what the files leave open.
+    Poolings are of the last layer, but for that of the first and last; what `layers` makes of all layers stands after
+    them. `prompt` is put before every sentence, under every reading. `remark` says what the files leave open.
     """
 
     poolings: tuple[str, ...]
@@ -76,21 +78,40 @@ class Head:
     normalize: bool = False
     prompt: str = ""
     remark: str = ""
+    layers: LayerAttention | None = None
 
-    def __call__(self, states: Tensor, mask: Tensor | None) -> Tensor:
-        """States (sentence, token, width) as vectors (sentence, width); the mask is that of every pooling."""
-        vectors = torch.cat([POOLINGS[name](states, mask) for name in self.poolings], dim=-1)
+    def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
+        """Layers of states (layer, sentence, token, width) as vectors (sentence, width); the mask is a pooling's."""
+        parts = [pooled(name, hidden, mask) for name in self.poolings]
+        if self.layers:
+            parts.append(self.layers(hidden, mask))
+        vectors = torch.cat(parts, dim=-1)
         for step in self.dense:
             vectors = step(vectors)
         return functional.normalize(vectors, dim=-1) if self.normalize else vectors
 
+    @property
+    def of_last_layer(self) -> bool:
+        """Whether the last layer is all it takes."""
+        return self.layers is None and FIRST_LAST not in self.poolings
+
     def describe(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
-        pooled = f"{' + '.join(self.poolings)} of the last layer"
-        steps = (pooled, *(step.describe() for step in self.dense), *["normalised"] * self.normalize)
+        last = " + ".join(name for name in self.poolings if name != FIRST_LAST)
+        parts = (
+            f"{last} of the last layer" if last else "",
+            "mean of layers 1 and last" if FIRST_LAST in self.poolings else "",
+            self.layers.describe() if self.layers else "",
+        )
+        steps = (
+            " + ".join(part for part in parts if part),
+            *(step.describe() for step in self.dense),
+            *["normalised"] * self.normalize,
+        )
         prompt = f"after the prompt {self.prompt!r}" if self.prompt else ""
         return ", ".join(part for part in (" → ".join(steps), self.remark, prompt) if part)
 
     def to(self, device: str) -> Head:
         """The same on a device."""
-        return replace(self, dense=tuple(step.to(device) for step in self.dense))
+        layers = self.layers and self.layers.to(device)
+        return replace(self, dense=tuple(step.to(device) for step in self.dense), layers=layers)

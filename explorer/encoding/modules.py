@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from explorer.encoding import layout, weights
+from explorer.encoding import pooling as heads
 from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm
+from explorer.encoding.layer_attention import ACTIVATIONS as ACTIVATED
+from explorer.encoding.layer_attention import NORMALISERS, LayerAttention
+from explorer.encoding.layer_reading import MAPS, settings
 from explorer.errors import NotWeights, UnsupportedModel
 
 # today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
@@ -42,16 +46,22 @@ def head(folder: Path) -> Head | None:
     kinds = [module.kind for module in declared]
     normalize = kinds[-1] == "Normalize"
     middle = declared[2:-1] if normalize else declared[2:]
-    if kinds[:2] != ["Transformer", "Pooling"] or any(module.kind not in _STEPS for module in middle):
+    first = kinds[:2] in (["Transformer", "Pooling"], ["Transformer", "LayerReading"])
+    if not first or any(module.kind not in _STEPS for module in middle):
         raise UnsupportedModel(
-            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata reads Transformer → Pooling, then any "
-            f"of {', '.join(_STEPS)} and Dropout, then Normalize. Choose another model."
+            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata reads Transformer → Pooling (or its own "
+            f"LayerReading), then any of {', '.join(_STEPS)} and Dropout, then Normalize. Choose another model."
         )
     if normalize:
         _settings(declared[-1].folder)
     pooling = _settings(declared[1].folder)
+    if kinds[1] == "LayerReading":
+        poolings, layers = _layer_reading(declared[1].folder, pooling)
+    else:
+        poolings, layers = _poolings(declared[1].folder, pooling), None
     return Head(
-        poolings=_poolings(declared[1].folder, pooling),
+        poolings=poolings,
+        layers=layers,
         dense=tuple(_STEPS[module.kind](module.folder) for module in middle),
         normalize=normalize,
         prompt=_prompt(folder, bool(pooling.get("include_prompt", True))),
@@ -93,6 +103,29 @@ def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
     return tuple(names[mode] for mode in _listed(modes))
 
 
+def _layer_reading(place: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], LayerAttention | None]:
+    """What an export of Strata says; its Python file is for other libraries, and is not run."""
+    poolings, attention = _listed(stated.get("poolings", ())), stated.get("attention")
+    known = (*heads.POOLINGS, heads.FIRST_LAST)
+    choices = {
+        "asks": tuple(heads.POOLINGS),
+        "answers": tuple(heads.POOLINGS),
+        "activation": ACTIVATED,
+        "normaliser": NORMALISERS,
+    }
+    wrong = any(name not in known for name in poolings) or not (poolings or attention)
+    if attention is not None:
+        wrong |= sorted(attention) != sorted(settings())
+        wrong |= any(attention.get(name) not in allowed for name, allowed in choices.items())
+        wrong |= type(attention.get("first_layer")) is not int
+    if wrong:
+        raise UnsupportedModel(f"{place / 'config.json'} is no reading of Strata's. Export the model again.")
+    if attention is None:
+        return tuple(poolings), None
+    found = _tensors(place, "", MAPS)
+    return tuple(poolings), LayerAttention(**{name: found[name] for name in MAPS}, **attention)
+
+
 def _dense(place: Path) -> Dense:
     stated = _settings(place)
     # releases wrote torch.nn.modules.activation.Tanh; Tanh is theirs when nothing is written
@@ -117,11 +150,12 @@ def _layer_norm(place: Path) -> LayerNorm:
 _STEPS: dict[str, Callable[[Path], Dense | LayerNorm]] = {"Dense": _dense, "LayerNorm": _layer_norm}
 
 
-def _tensors(place: Path, prefix: str) -> dict[str, Any]:
+def _tensors(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -> dict[str, Any]:
     path = next(iter(layout.weights(place)), None)
     found = {} if path is None else weights.tensors(path, prefix)
-    if "weight" not in found:
-        raise NotWeights(f"{place} holds no weights '{prefix}weight'. Copy or download the folder again.")
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise NotWeights(f"{place} holds no weights '{prefix}{missing[0]}'. Copy or download the folder again.")
     return found
 
 

@@ -8,7 +8,7 @@ None says that nothing is padding, which saves a pass over the states.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -72,3 +72,13 @@ POOLINGS: dict[str, Pooling] = {
     "weighted mean": pool_weighted_mean,
     "sqrt mean": pool_sqrt_mean,
 }
+
+# the mean over tokens of layers 1 and L, averaged: two definitions go by this name, and layer 0 is in the other
+FIRST_LAST = "first-last mean"
+
+
+def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
+    """Layers of states (layer, sentence, token, width) as vectors: the last under a pooling, or the first and last."""
+    if name == FIRST_LAST:
+        return (pool_mean(hidden[1], mask) + pool_mean(hidden[-1], mask)) / 2
+    return POOLINGS[name](hidden[-1], mask)

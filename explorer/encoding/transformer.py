@@ -74,7 +74,7 @@ def try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: He
             hidden = model(input_ids=ids, output_hidden_states=True).hidden_states
             shapes = {tuple(states.shape) for states in hidden}
             if head is not None:
-                head(hidden[-1].float(), torch.ones_like(ids, dtype=torch.bool))
+                head([states.float() for states in hidden], torch.ones_like(ids, dtype=torch.bool))
         fits = len(hidden) == model.config.num_hidden_layers + 1 and shapes == {(*ids.shape, model.config.hidden_size)}
     except (TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
         raise UnsupportedModel(

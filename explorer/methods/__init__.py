@@ -83,12 +83,12 @@ class Method(nn.Module, Knobs):
 
     def read(self, states: States) -> Tensor:
         """The vectors (sentence, width) of states."""
-        return self.head()(states.hidden[-1], states.mask)
+        return self.head()(states.hidden, states.mask)
 
     def encoded(self, sentences: list[str], head: Head | None = None) -> Tensor:
         """Vectors (sentence, width) to learn from, with gradients; `head` reads another way."""
         return in_order(
-            (places, head(states.hidden[-1], states.mask) if head else self.read(states))
+            (places, head(states.hidden, states.mask) if head else self.read(states))
             for places, states in self.base.grouped(sentences)
         )
 
@@ -104,7 +104,7 @@ class Method(nn.Module, Knobs):
         try:
             for places, states in self.base.read(sentences, autocast):
                 with torch.no_grad():
-                    vectors = (head(states.hidden[-1], states.mask) if head else self.read(states)).float().cpu()
+                    vectors = (head(states.hidden, states.mask) if head else self.read(states)).float().cpu()
                 if not done:
                     found = vectors.new_empty(len(sentences), vectors.shape[-1])
                 found[places] = vectors
@@ -120,7 +120,7 @@ class Method(nn.Module, Knobs):
 
     def start(self) -> Head:
         """How the base is read for comparison: as `head`, without the parts that training adds."""
-        return Head(self.head().poolings)
+        return Head(self.head().poolings or ("cls",))
 
     def remark(self) -> str:
         """What is to be said about the rows so far, if anything."""

@@ -66,3 +66,18 @@ CONISI = Paper(
   url = {https://aclanthology.org/2022.ccl-1.67}
 }""",
 )
+
+LAYER_ATTENTION = Paper(
+    "Don't Judge a Language Model by Its Last Layer: Contrastive Learning with Layer-Wise Attention Pooling",
+    "Oh, Kim, Lee, Huang and Lim",
+    2022,
+    "https://aclanthology.org/2022.coling-1.405",
+    """@inproceedings{oh-etal-2022-dont,
+  title = {Don't Judge a Language Model by Its Last Layer: Contrastive Learning with Layer-Wise Attention Pooling},
+  author = {Oh, Dongsuk and Kim, Yejin and Lee, Hodong and Huang, H. Howie and Lim, Heuiseok},
+  booktitle = {Proceedings of COLING 2022},
+  pages = {4585--4592},
+  year = {2022},
+  url = {https://aclanthology.org/2022.coling-1.405}
+}""",
+)

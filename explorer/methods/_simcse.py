@@ -10,15 +10,12 @@ from explorer.encoding.head import Dense, Head
 from explorer.methods import TRAINED_POOLINGS, Method, _papers, knob
 
 
-class SimCSEMethod(Method):
+class DenseHead(Method):
     """Vectors are tanh(W h + b); whether W is kept after training is for each method to say."""
 
     paper = _papers.SIMCSE
     keeps_head: ClassVar[bool]
 
-    temperature: float = knob(
-        0.05, low=0.001, high=1.0, front=True, help="Lower makes near misses cost more (paper, Table D.1: 0.05)."
-    )
     pooling: str = knob(
         "cls", choices=TRAINED_POOLINGS, help="How the last layer becomes a vector, in training and after."
     )

@@ -6,25 +6,13 @@ layer is part of the encoder afterwards.
 
 from __future__ import annotations
 
-from torch import Tensor
-
-from explorer.gathering import gathered
-from explorer.losses import info_nce
 from explorer.methods import Schedule
-from explorer.methods._simcse import SimCSEMethod
+from explorer.methods._objectives import FindsPartner
+from explorer.methods._simcse import DenseHead
 
 
-class SimCSEPairs(SimCSEMethod):
+class SimCSEPairs(DenseHead, FindsPartner):
     """Negatives come from the batch alone."""
 
-    eats = "pairs"
     keeps_head = True
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)
-
-    def loss(self, *columns: list[str]) -> Tensor:
-        """First and second sentences in one pass."""
-        first, second = columns
-        one, other = self.projected(first + second).chunk(2)
-        one, other = gathered(one), gathered(other)
-        self.watch(one, other)
-        return info_nce(one, other, self.temperature)

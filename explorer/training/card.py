@@ -78,7 +78,12 @@ def _use(facts: CardFacts) -> str:
     }
     alone = ["The same with transformers alone:", fenced("python", code)] if code else []
     return "\n\n".join(
-        ("## Use", fenced("python", snippets.sentence_transformers()), *alone, table(("", ""), _known_only(rows)))
+        (
+            "## Use",
+            fenced("python", snippets.sentence_transformers(facts.head)),
+            *alone,
+            table(("", ""), _known_only(rows)),
+        )
     )
 
 

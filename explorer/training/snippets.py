@@ -18,12 +18,13 @@ _POOLED = {
 }
 
 
-def sentence_transformers() -> str:
+def sentence_transformers(head: Head | None = None) -> str:
     """By way of sentence-transformers, which reads all of it from the folder: reading, limits, prompt."""
+    trusting = "" if head is None or head.of_last_layer else ", trust_remote_code=True"  # runs layer_reading.py
     return f"""from sentence_transformers import SentenceTransformer
 
 {_SENTENCES}
-vectors = SentenceTransformer("{FOLDER}").encode(sentences)  # (sentence, dimension)"""
+vectors = SentenceTransformer("{FOLDER}"{trusting}).encode(sentences)  # (sentence, dimension)"""
 
 
 def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = False) -> str | None:
@@ -31,11 +32,15 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
     steps = _steps(head)
     if steps is None:
         return None
+    states = ["    states = model(**rows).last_hidden_state  # (sentence, token, width)"]
+    if not head.of_last_layer:
+        states = ["    states = model(**rows).hidden_states  # (layer, sentence, token, width)"]
     text = f"{prompt!r} + text" if prompt else "text"
     if lower_case:
         text = f"({text}).lower()" if prompt else "text.lower()"
     written = f"[{text} for text in sentences]" if text != "text" else "sentences"
     lines = [
+        *["import sys", ""] * (not head.of_last_layer),
         "import torch",
         *["from safetensors.torch import load_file"] * bool(head.dense),
         f"from transformers import {', '.join(sorted((opener, 'AutoTokenizer')))}",
@@ -45,7 +50,7 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
         f"tokenizer, model = AutoTokenizer.from_pretrained(folder), {opener}.from_pretrained(folder)",
         f'rows = tokenizer({written}, padding=True, truncation=True, return_tensors="pt")',
         "with torch.no_grad():",
-        "    states = model(**rows).last_hidden_state  # (sentence, token, width)",
+        *states,
         *steps,
     ]
     return "\n".join(lines)
@@ -53,12 +58,18 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
 
 def _steps(head: Head) -> list[str] | None:
     """From states to vectors."""
-    if any(name not in _POOLED for name in head.poolings):
-        return None
-    pooled = [_POOLED[name] for name in head.poolings]
-    joined = pooled[0] if len(pooled) == 1 else f"torch.cat([{', '.join(pooled)}], dim=-1)"
-    lines = ['mask = rows["attention_mask"][:, :, None]'] if "mask" in joined else []
-    lines.append(f"vectors = {joined}")
+    if head.of_last_layer:
+        lines = _pooling(head.poolings)
+        if lines is None:
+            return None
+    else:
+        lines = [
+            "sys.path.insert(0, folder)",
+            "from layer_reading import LayerReading  # a file of the folder",
+            "",
+            'reading = LayerReading.load(f"{folder}/1_LayerReading")',
+            'vectors = reading.read(states, rows["attention_mask"])',
+        ]
     for number, step in enumerate(head.dense, start=2):
         activation = getattr(step, "activation", None)
         if activation is None:  # a layer norm
@@ -67,3 +78,13 @@ def _steps(head: Head) -> list[str] | None:
         lines.append(f'dense = load_file(f"{{folder}}/{number}_Dense/model.safetensors")')
         lines.append(f'vectors = torch.nn.{activation}()(vectors @ dense["linear.weight"].T{bias})')
     return lines + ["vectors = torch.nn.functional.normalize(vectors)"] * head.normalize
+
+
+def _pooling(poolings: tuple[str, ...]) -> list[str] | None:
+    """From the last layer's states to vectors."""
+    if any(name not in _POOLED for name in poolings):
+        return None
+    pooled = [_POOLED[name] for name in poolings]
+    joined = pooled[0] if len(pooled) == 1 else f"torch.cat([{', '.join(pooled)}], dim=-1)"
+    lines = ['mask = rows["attention_mask"][:, :, None]'] if "mask" in joined else []
+    return [*lines, f"vectors = {joined}"]

@@ -105,8 +105,13 @@ def _model(run: Run, status: Status) -> None:
     st.caption(f"The Layers page opens with the tuned encoder. The base, {notices.plain(base)}, is one click back.")
     st.caption("Its folder, and how it is loaded:")
     st.code(str(run.model), language=None, wrap_lines=True)
+    own_module = (run.model / "layer_reading.py").is_file()  # a reading no module of the library's can express
+    trusting = ", trust_remote_code=True" if own_module else ""
+    loaded = f"SentenceTransformer({str(run.model)!r}{trusting})"
     st.code(
-        f"from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer({str(run.model)!r})",
+        f"from sentence_transformers import SentenceTransformer\n\nmodel = {loaded}",
         language="python",
         wrap_lines=True,
     )
+    if own_module:
+        st.caption("The folder brings `layer_reading.py`, which reads all layers; the library runs it when told to.")

@@ -280,5 +280,5 @@ def test_a_head_by_hand():
     states = torch.tensor([[[1.0, -2.0], [1.0, -2.0]], [[2.0, 1.0], [9.0, 9.0]]])  # (sentence, token, width)
     mask = torch.tensor([[True, True], [True, False]])
     expected = torch.tensor([[0.0, 0.800499, 0.946806], [0.848284, 0.970452, -0.833655]])
-    assert torch.allclose(head(states, mask), expected, atol=1e-6)
+    assert torch.allclose(head([states], mask), expected, atol=1e-6)
     assert torch.allclose(Head(("mean",), normalize=True)(states, mask).norm(dim=1), torch.ones(2))

@@ -51,7 +51,7 @@ def test_nothing_to_read_is_refused(method):
 def test_vectors_are_the_head_over_the_last_layer(method):
     states = method.eval().base.states(FIRST)
     by_hand = [
-        method.head()(states.hidden[-1][row : row + 1, : int(states.mask[row].sum())], None)[0]
+        method.head()([layer[row : row + 1, : int(states.mask[row].sum())] for layer in states.hidden], None)[0]
         for row in range(len(FIRST))
     ]
     assert torch.allclose(method.vectors(FIRST), torch.stack(by_hand), atol=1e-5)

@@ -1,0 +1,68 @@
+"""How do other libraries read all layers of an exported encoder? By this module, which is saved beside it.
+
+sentence-transformers runs it between the transformer and the dense layer; with transformers alone, `read` takes the
+model's hidden states. It needs torch and safetensors, and nothing of Strata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from explorer.encoding.layer_attention import LayerAttention
+from explorer.encoding.pooling import pooled
+
+MAPS = ("query", "key", "value")
+
+
+class LayerReading(nn.Module):
+    """Poolings of the last layer, or of the first and last, side by side with attention over all layers."""
+
+    def __init__(self, poolings: Sequence[str], layers: LayerAttention | None) -> None:
+        super().__init__()
+        self.poolings = tuple(poolings)
+        self.attention = None if layers is None else {name: getattr(layers, name) for name in settings()}
+        for name in MAPS if layers else ():
+            self.register_buffer(name, getattr(layers, name).detach())
+
+    def read(self, hidden: Sequence[Tensor], mask: Tensor | None) -> Tensor:
+        """Hidden states (layer, sentence, token, width) and the attention mask as vectors (sentence, width)."""
+        parts = [pooled(name, hidden, mask) for name in self.poolings]
+        if self.attention is not None:
+            maps = {name: getattr(self, name) for name in MAPS}
+            parts.append(LayerAttention(**maps, **self.attention)(hidden, mask))
+        return torch.cat(parts, dim=-1)
+
+    def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
+        """As sentence-transformers calls it."""
+        hidden = features["all_layer_embeddings"]
+        features["sentence_embedding"] = self.read(hidden, features["attention_mask"])  # type: ignore[arg-type]
+        return features
+
+    def save(self, folder: str, *_: object, **__: object) -> None:
+        """Settings and maps, in a folder that is there."""
+        content = {"poolings": self.poolings, "attention": self.attention}
+        (Path(folder) / "config.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        maps = {name: value.float().cpu().contiguous() for name, value in self.state_dict().items()}
+        if maps:
+            save_file(maps, Path(folder) / "model.safetensors", {"format": "pt"})
+
+    @classmethod
+    def load(cls, folder: str) -> LayerReading:
+        """What `save` wrote."""
+        content = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        layers = None
+        if content["attention"] is not None:
+            layers = LayerAttention(**load_file(Path(folder) / "model.safetensors"), **content["attention"])
+        return cls(content["poolings"], layers)
+
+
+def settings() -> list[str]:
+    """What is set of an attention over layers, beside its maps; noise is for training."""
+    return [one.name for one in fields(LayerAttention) if one.name not in (*MAPS, "noisy")]

@@ -1,0 +1,93 @@
+"""What the layer-attention methods share: a pooler over all layers, and a dense layer over what it gives.
+
+Oh, Kim, Lee, Huang and Lim 2022, section 3. Every pooler of the paper's Table 2 is a choice, so that its comparison
+can be made: only what makes a vector of a sentence differs between them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from explorer.encoding.head import Dense, Head
+from explorer.encoding.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
+from explorer.encoding.pooling import FIRST_LAST
+from explorer.methods import Method, _papers, knob
+
+# by name: what is pooled of the layers themselves, and which poolings of a layer ask and answer; in Table 2's order
+POOLERS: dict[str, tuple[tuple[str, ...], tuple[str, str] | None]] = {
+    "cls": (("cls",), None),
+    "mean": (("mean",), None),
+    FIRST_LAST: ((FIRST_LAST,), None),
+    f"mean, {FIRST_LAST}": (("mean", FIRST_LAST), None),
+    "cls, mean": (("cls", "mean"), None),
+    "attention of cls": ((), ("cls", "cls")),
+    "attention of mean": ((), ("mean", "mean")),
+    "attention of cls to mean": ((), ("cls", "mean")),
+    "attention of cls to mean, cls": (("cls",), ("cls", "mean")),
+}
+AFTERWARDS = ("as trained", "cls")
+
+
+class LayerAttended(Method):
+    """Vectors are tanh(W [cls ; attention over layers] + b)."""
+
+    paper = _papers.LAYER_ATTENTION
+
+    pooler: str = knob(
+        "attention of cls to mean, cls",
+        choices=tuple(POOLERS),
+        front=True,
+        help="What makes a vector of the layers: a row of the paper's Table 2, whose last and best is the default.",
+    )
+    activation: str = knob(
+        "rrelu", choices=ACTIVATIONS, help="After the maps of query, key and value; in the released code only."
+    )
+    normaliser: str = knob(
+        "softmax",
+        choices=NORMALISERS,
+        help="How weights are made of products: as released; or equation 1 with two indices, or literally with one.",
+    )
+    with_embeddings: bool = knob(True, help="Count the embeddings' output among the layers, as the released code does.")
+    afterwards: str = knob(
+        "as trained",
+        choices=AFTERWARDS,
+        help="How a sentence is read after training: through the pooler (Tables 1 and 2), or as [CLS] alone (Table 3).",
+    )
+
+    def build(self) -> None:
+        """The maps of the pooler, and the dense layer; made up at random."""
+        poolings, attention = POOLERS[self.pooler]
+        self.maps = nn.ParameterDict()
+        if attention:
+            for name in ("query", "key", "value"):
+                self.maps[name] = nn.Parameter(torch.empty(self.width, self.width).normal_(std=0.02))
+        self.dense = nn.Linear(self.width * (len(poolings) + bool(attention)), self.width)
+        nn.init.normal_(self.dense.weight, std=0.02)
+        nn.init.zeros_(self.dense.bias)
+
+    def head(self) -> Head:
+        """The pooler and the dense layer, or [CLS] alone."""
+        return Head(("cls",)) if self.afterwards == "cls" else self._pooler(noisy=False)
+
+    def projected(self, sentences: list[str]) -> Tensor:
+        """Sentences as the loss sees them (sentence, width)."""
+        return self.encoded(sentences, self._pooler(noisy=self.training))
+
+    def _pooler(self, noisy: bool) -> Head:
+        poolings, attention = POOLERS[self.pooler]
+        layers = None
+        if attention:
+            asks, answers = attention
+            layers = LayerAttention(
+                self.maps["query"],
+                self.maps["key"],
+                self.maps["value"],
+                asks=asks,
+                answers=answers,
+                first_layer=0 if self.with_embeddings else 1,
+                activation=self.activation,
+                normaliser=self.normaliser,
+                noisy=noisy,
+            )
+        return Head(poolings, (Dense(self.dense.weight, self.dense.bias, "Tanh"),), layers=layers)

@@ -1,0 +1,139 @@
+"""A reading of all layers, exported: opened by both libraries, by Strata, and where Strata is not."""
+
+import ast
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from explorer.encoding import modules
+from explorer.encoding.alone import layer_reading_alone
+from explorer.encoding.exporting import export
+from explorer.encoding.head import Dense, Head
+from explorer.encoding.layer_attention import LayerAttention
+from explorer.encoding.pooling import FIRST_LAST
+from explorer.errors import NotWeights, UnsupportedModel
+from explorer.methods._layer_attention import POOLERS
+from explorer.training import snippets
+from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable
+from tests.spoiling import configure, encoder_of
+from tests.tiny_models import WIDTH, save_tiny
+
+OF_ALL_LAYERS = [name for name, (poolings, layers) in POOLERS.items() if layers or FIRST_LAST in poolings]
+
+
+def head_of(pooler: str, **settings) -> Head:
+    poolings, attention = POOLERS[pooler]
+    torch.manual_seed(5)
+    layers = None
+    if attention:
+        maps = [torch.nn.Parameter(torch.randn(WIDTH, WIDTH) * 0.3) for _ in range(3)]
+        layers = LayerAttention(*maps, asks=attention[0], answers=attention[1], **settings)
+    linear = torch.nn.Linear(WIDTH * (len(poolings) + bool(attention)), WIDTH)
+    return Head(poolings, (Dense(linear.weight, linear.bias, "Tanh"),), layers=layers)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "t5", "modernbert"])
+def tuned(request, tmp_path_factory):
+    return tunable(encoder_of(save_tiny(request.param, tmp_path_factory.mktemp("bases") / request.param)))
+
+
+def in_a_new_process(code: str, cwd) -> torch.Tensor:
+    """What lines of Python print, in a place from which Strata cannot be imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nimport json\nprint(json.dumps([row.tolist() for row in vectors]))"],
+        cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return torch.tensor(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("pooler", OF_ALL_LAYERS)
+def test_every_reading_of_all_layers_is_read_alike_by_all(tuned, tmp_path, pooler):
+    head = head_of(pooler)
+    export(tuned, head, tmp_path / "run", "# card", None)
+    expected = as_trained(tuned, head)
+    opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
+    assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
+    assert_close(by_strata(tmp_path / "run"), expected)
+    assert modules.head(tmp_path / "run").describe() == head.describe()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"activation": "none"}, {"normaliser": "linear"}, {"normaliser": "literal"}, {"first_layer": 1}],
+)
+def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    head = head_of("attention of cls to mean, cls", **settings)
+    assert not torch.allclose(
+        as_trained(tuned, head), as_trained(tuned, head_of("attention of cls to mean, cls")), atol=1e-3
+    )
+    export(tuned, head, tmp_path / "run", "# card", None)
+    assert_close(by_strata(tmp_path / "run"), as_trained(tuned, head))
+    opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
+    assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
+
+
+def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    head = head_of("attention of cls to mean, cls")
+    folder = tmp_path / "run"
+    export(tuned, head, folder, "# card", None)
+    (tmp_path / "elsewhere").mkdir()
+    for code in (snippets.sentence_transformers(head), snippets.transformers(head, "AutoModel")):
+        code = code.replace(snippets.FOLDER, str(folder))
+        known = {}
+        exec(code[code.index("sentences = ") :].splitlines()[0], known)
+        blocked = "import sys; sys.modules['explorer'] = None\n"
+        found = in_a_new_process(blocked + code, tmp_path / "elsewhere")
+        assert_close(found, as_trained(tuned, head, tuple(known["sentences"])))
+
+
+def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
+    with pytest.raises(ValueError, match="trust_remote_code=True"):
+        SentenceTransformer(str(tmp_path / "run"), device="cpu")
+    marker = tmp_path / "it_ran"
+    (tmp_path / "run" / "layer_reading.py").write_text(f"open({str(marker)!r}, 'w')")
+    by_strata(tmp_path / "run")
+    assert not marker.exists()
+
+
+def test_the_file_in_the_folder_stands_alone():
+    source = ast.parse(layer_reading_alone())
+    imported = {
+        (node.module or "").split(".")[0] if isinstance(node, ast.ImportFrom) else node.names[0].name.split(".")[0]
+        for node in ast.walk(source)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+    assert imported <= {"torch", "safetensors", *sys.stdlib_module_names}
+    assert ast.get_docstring(source)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"poolings": ["cls", "nonsense"]},
+        {"attention": {"asks": "cls"}},
+        {"poolings": [], "attention": None},
+    ],
+)
+def test_a_reading_that_is_none_of_stratas_is_refused(tmp_path, change):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
+    configure(tmp_path / "run" / "1_LayerReading" / "config.json", **change)
+    with pytest.raises(UnsupportedModel, match="is no reading of Strata's"):
+        modules.head(tmp_path / "run")
+
+
+def test_maps_that_are_gone_are_missed(tmp_path):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
+    (tmp_path / "run" / "1_LayerReading" / "model.safetensors").unlink()
+    with pytest.raises(NotWeights, match="holds no weights 'query'"):
+        modules.head(tmp_path / "run")

@@ -1,0 +1,150 @@
+"""Layer-wise attention on values worked out by hand, beside a slow loop."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from explorer.encoding.head import Dense, Head
+from explorer.encoding.layer_attention import LayerAttention
+from explorer.encoding.pooling import FIRST_LAST
+
+# two layers of width two; each has two tokens, of which the first is [CLS], and their mean is what answers
+CLS = [(1.0, -1.0), (1.0, 2.0)]
+MEAN = [(1.0, 1.0), (1.0, -1.0)]
+HIDDEN = [torch.tensor([[cls, [2 * m - c for m, c in zip(mean, cls, strict=True)]]])
+          for cls, mean in zip(CLS, MEAN, strict=True)]  # fmt: skip
+GOLDEN = LayerAttention(
+    query=torch.eye(2), key=torch.diag(torch.tensor([2.0, 1.0])), value=torch.tensor([[1.0, 1.0], [0.0, -1.0]])
+)
+SLOPE = (1 / 8 + 1 / 3) / 2
+
+
+def drawn(layers=5, sentences=3, tokens=4, width=6, seed=0):
+    torch.manual_seed(seed)
+    hidden = [torch.randn(sentences, tokens, width) for _ in range(layers)]
+    maps = [torch.randn(width, width) * 0.4 for _ in range(3)]
+    return hidden, torch.ones(sentences, tokens, dtype=torch.bool), LayerAttention(*maps)
+
+
+def slow(hidden, mask, layers):
+    """One sentence, layer and number at a time."""
+    found = []
+    for place in range(len(mask)):
+        real = [token for token in range(mask.shape[1]) if mask[place, token]]
+        cls = [states[place, 0].tolist() for states in hidden]
+        mean = [
+            [sum(states[place, token, i].item() for token in real) / len(real) for i in range(states.shape[2])]
+            for states in hidden
+        ]
+
+        def mapped(weight, vector):
+            out = [sum(a * b for a, b in zip(row, vector, strict=True)) for row in weight.tolist()]
+            return [x if x >= 0 else SLOPE * x for x in out]
+
+        keys, values = ([mapped(weight, vector) for vector in mean] for weight in (layers.key, layers.value))
+        rows = []
+        for vector in cls:
+            query = mapped(layers.query, vector)
+            scores = [sum(a * b for a, b in zip(query, key, strict=True)) / len(hidden) for key in keys]
+            shares = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
+            rows.append([sum(s * v[i] for s, v in zip(shares, values, strict=True)) for i in range(len(vector))])
+        found.append([sum(row[i] for row in rows) / len(rows) for i in range(len(rows[0]))])
+    return torch.tensor(found)
+
+
+def test_the_premise_of_the_hand_worked_values():
+    assert [states[0, 0].tolist() for states in HIDDEN] == [list(one) for one in CLS]
+    assert [states[0].mean(0).tolist() for states in HIDDEN] == [list(one) for one in MEAN]
+
+
+def test_the_released_reading_gives_the_values_worked_out_for_it():
+    expected = torch.tensor([[[0.464848, 0.535152], [0.773673, 0.226327]]])
+    assert torch.allclose(GOLDEN.weights(HIDDEN, None), expected, atol=1e-6)
+    assert torch.allclose(GOLDEN(HIDDEN, None), torch.tensor([[1.238520, 0.238826]]), atol=1e-6)
+
+
+def test_with_the_last_cls_beside_it_and_the_dense_layer_the_vector_is_that_worked_out():
+    dense = Dense(torch.tensor([[0.1, -0.2, 0.3, 0.05], [0.4, 0.1, -0.1, 0.2]]), torch.tensor([0.01, -0.02]), "Tanh")
+    head = Head(("cls",), (dense,), layers=GOLDEN)
+    assert torch.allclose(head(HIDDEN, None), torch.tensor([[0.093226, 0.465189]]), atol=1e-6)
+    assert head.describe() == (
+        "cls of the last layer + attention over layers from 0 (cls asks, mean answers) → Dense 2 (tanh)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "weights", "vector"),
+    [
+        ("softmax", [[0.268941, 0.731059], [0.880797, 0.119203]], [1.149738, -0.149738]),
+        ("linear", [[0.25, 0.75], [1.0, 0.0]], [1.25, -0.25]),
+        ("literal", [[0.25, 0.0], [0.25, 0.0]], [0.5, -0.25]),
+    ],
+)
+def test_other_readings_of_equation_1_give_theirs(normaliser, weights, vector):
+    plain = replace(GOLDEN, activation="none", normaliser=normaliser)
+    assert torch.allclose(plain.weights(HIDDEN, None)[0], torch.tensor(weights), atol=1e-6)
+    assert torch.allclose(plain(HIDDEN, None)[0], torch.tensor(vector), atol=1e-6)
+
+
+def test_it_is_the_slow_sum_over_layers_and_knows_no_padding():
+    hidden, mask, layers = drawn()
+    mask[0, 3] = mask[1, 2:] = False
+    expected = slow(hidden, mask, layers)
+    assert torch.allclose(layers(hidden, mask), expected, atol=1e-5)
+    for states in hidden:
+        states[~mask] = 1e4
+    assert torch.allclose(layers(hidden, mask), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("silent", ["query", "key"])
+def test_where_nothing_is_asked_every_layer_is_heard_alike(silent):
+    hidden, mask, layers = drawn()
+    layers = replace(layers, **{silent: torch.zeros(6, 6)})
+    assert torch.allclose(layers.weights(hidden, mask), torch.full((3, 5, 5), 1 / 5))
+    values = [nn.functional.leaky_relu(states.mean(1) @ layers.value.T, SLOPE) for states in hidden]
+    assert torch.allclose(layers(hidden, mask), torch.stack(values).mean(0), atol=1e-5)
+
+
+def test_the_order_of_the_layers_does_not_matter():
+    hidden, mask, layers = drawn()
+    mixed = random.Random(0).sample(hidden, len(hidden))
+    assert torch.allclose(layers(mixed, mask), layers(hidden, mask), atol=1e-5)
+
+
+def test_a_single_layer_is_its_own_answer_and_teaches_neither_query_nor_key():
+    hidden, mask, layers = drawn(layers=1)
+    maps = [weight.requires_grad_() for weight in (layers.query, layers.key, layers.value)]
+    found = layers(hidden, mask)
+    assert torch.allclose(found, nn.functional.leaky_relu(hidden[0].mean(1) @ layers.value.T, SLOPE), atol=1e-6)
+    found.square().sum().backward()
+    assert [bool(weight.grad.any()) for weight in maps] == [False, False, True]
+
+
+def test_slopes_are_drawn_in_training_only_and_lie_between_an_eighth_and_a_third():
+    hidden, mask, layers = drawn()
+    assert torch.equal(layers(hidden, mask), layers(hidden, mask))
+    noisy = replace(layers, noisy=True)
+    assert not torch.equal(noisy(hidden, mask), noisy(hidden, mask))
+    below = noisy._mapped(torch.eye(6), torch.full((5000, 6), -1.0)).neg()
+    assert 1 / 8 <= below.min() < 0.13
+    assert 0.33 < below.max() <= 1 / 3
+
+
+def test_the_lowest_layer_that_takes_part_can_be_set():
+    hidden, mask, layers = drawn()
+    above = replace(layers, first_layer=2)
+    assert above.weights(hidden, mask).shape == (3, 3, 3)
+    assert torch.equal(above(hidden, mask), layers(hidden[2:], mask))
+
+
+def test_first_and_last_are_averaged_before_they_are_pooled():
+    hidden, mask, _ = drawn()
+    mask[0, 2:] = False
+    both = torch.stack([((hidden[1] + hidden[-1]) / 2)[row][mask[row]].mean(0) for row in range(3)])
+    assert torch.allclose(Head((FIRST_LAST,))(hidden, mask), both, atol=1e-6)
+    assert Head((FIRST_LAST,)).describe() == "mean of layers 1 and last"
+    assert Head(("mean", FIRST_LAST))(hidden, mask).shape == (3, 12)

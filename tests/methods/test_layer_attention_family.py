@@ -1,0 +1,87 @@
+"""Layer attention in training: which pooler, which noise, which reading afterwards."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.encoding.head import Head
+from explorer.losses import info_nce, info_nce_hard
+from explorer.methods import _layer_attention
+from tests.methods.rows import COLUMNS, FIRST
+
+NAMES = ["layer-attention", "layer-attention-sup", "layer-attention-hard"]
+
+
+def made(base, name="layer-attention", **values):
+    torch.manual_seed(0)
+    return methods.load(name)(base, values)
+
+
+def test_there_is_a_pooler_for_each_row_of_table_2():
+    assert len(_layer_attention.POOLERS) == 9
+
+
+def test_the_pooler_and_its_dense_layer_are_as_large_as_the_papers():
+    method = methods.load("layer-attention")(SimpleNamespace(width=768), {})
+    added = [weight for name, weight in method.named_parameters() if not name.startswith("base.")]
+    assert sum(weight.numel() for weight in added) == 2_949_888
+
+
+@pytest.mark.parametrize("pooler", _layer_attention.POOLERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pooler_trains_every_part_it_has(base, name, pooler):
+    method = made(base, name, pooler=pooler)
+    loss = method(*COLUMNS[method.eats])
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert [weight for weight, value in method.named_parameters() if value.grad is None] == []
+    assert len(method.maps) == (3 if "attention" in pooler else 0)
+
+
+@pytest.mark.parametrize("pooler", _layer_attention.POOLERS)
+def test_a_sentence_is_read_by_what_was_trained(base, pooler):
+    method = made(base, pooler=pooler).eval()
+    states = base.states(FIRST)
+    assert torch.allclose(method.vectors(FIRST), method.head()(states.hidden, states.mask), atol=1e-5)
+    assert torch.allclose(method.vectors(FIRST), method.projected(FIRST), atol=1e-5)
+
+
+def test_the_three_objectives_are_those_of_simcse_on_the_poolers_vectors(base):
+    method = made(base).eval()
+    one = method.projected(FIRST)
+    assert method(FIRST).item() == pytest.approx(info_nce(one, one, 0.05).item(), abs=1e-5)
+    method = made(base, "layer-attention-sup").eval()
+    first, second = (method.projected(column) for column in COLUMNS["pairs"])
+    assert method(*COLUMNS["pairs"]).item() == pytest.approx(info_nce(first, second, 0.05).item(), abs=1e-5)
+    method = made(base, "layer-attention-hard", weight=1.0).eval()
+    sides = [method.projected(column) for column in COLUMNS["triplets"]]
+    assert method(*COLUMNS["triplets"]).item() == pytest.approx(info_nce_hard(*sides, 0.05, 1.0).item(), abs=1e-5)
+
+
+def test_the_pooler_draws_in_training_and_rests_afterwards(base):
+    method = made(base)
+    base.eval()  # no dropout: what differs is the pooler's
+    assert not torch.equal(method.projected(FIRST), method.projected(FIRST))
+    method.eval()
+    assert torch.equal(method.projected(FIRST), method.projected(FIRST))
+    assert method.head().layers.noisy is False
+
+
+def test_the_pooler_may_serve_training_alone(base):
+    method = made(base, afterwards="cls")
+    assert method.head() == Head(("cls",))
+    assert method.training_only == ()
+    assert method(FIRST).requires_grad
+
+
+def test_embeddings_are_a_layer_unless_told_otherwise(base):
+    assert made(base).head().layers.first_layer == 0
+    assert made(base, with_embeddings=False).head().layers.first_layer == 1
+
+
+def test_the_base_is_read_for_comparison_by_the_layers_the_pooler_takes(base):
+    assert made(base).start() == Head(("cls",))
+    assert made(base, pooler="attention of mean").start() == Head(("cls",))
+    assert made(base, pooler="mean").start() == Head(("mean",))
