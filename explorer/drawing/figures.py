@@ -8,7 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, GRID_SCALE, POOLING_COLOURS, POOLING_SYMBOLS, QUIET, text_colours
+from explorer.drawing.style import (
+    ACCENT,
+    GRID_SCALE,
+    POOLING_COLOURS,
+    POOLING_SYMBOLS,
+    QUIET,
+    hover_text,
+    text_colours,
+)
 from explorer.encoding.readings import GRID_POOLINGS, Reading, Row, pair_name
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
 
@@ -18,14 +26,15 @@ CELL_HEIGHT = 30
 
 
 def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
-    """The grid: a cell for every reading, layer 0 at the bottom, pairs of layers on top.
+    """The grid: a cell for every reading, layer 0 at the bottom, pairs of layers above, the model's own on top.
 
     A heatmap answers no clicks, so an invisible point stands on every cell and carries its number; its customdata
     is the place of the reading in reading order.
     """
     table = scores.table(metric, aggregate)
     heights = _places(scores)
-    low, high = _range(table)
+    own = scores.own_score(metric, aggregate)
+    low, high = _range(table if own is None else np.append(table, own))
     figure = go.Figure()
     layers = scores.last + 1
     for part in (slice(0, layers), slice(layers, None)):
@@ -42,7 +51,11 @@ def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: R
                 ygap=2,
                 hoverinfo="skip",
             )
-    figure.add_trace(_cells(scores, table, heights))
+    figure.add_trace(_cells(scores, table, heights, low, high))
+    top = heights[-1]
+    if own is not None:
+        top += 1 + GAP
+        _add_own(figure, own, scores.own_title, top, low, high)
     if chosen is not None:
         row, column = scores.place(chosen)
         half = 0.48
@@ -56,12 +69,12 @@ def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: R
         )
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
-        tickvals=heights,
-        ticktext=[row_label(row, scores.last) for row in scores.rows],
-        range=[-0.5, heights[-1] + 0.5],
+        tickvals=[*heights, *([] if own is None else [top])],
+        ticktext=[*(row_label(row, scores.last) for row in scores.rows), "own"],
+        range=[-0.5, top + 0.5],
         **_STILL,
     )
-    height = 70 + CELL_HEIGHT * len(scores.rows)
+    height = 70 + CELL_HEIGHT * (len(scores.rows) + (own is not None))
     # no limit to the hover distance: the whole of a wide cell answers, not its middle alone
     return _laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
 
@@ -136,7 +149,33 @@ def _range(table: NDArray[np.float64]) -> tuple[float, float]:
     return float(np.nanmin(table)), float(np.nanmax(table))
 
 
-def _cells(scores: LayerScores, table: NDArray[np.float64], heights: list[float]) -> go.Scatter:
+def _add_own(figure: go.Figure, own: float, title: str, top: float, low: float, high: float) -> None:
+    """The model's own reading, which is no pooling of a layer: one cell as wide as the grid."""
+    right = len(GRID_POOLINGS) - 0.5
+    figure.add_heatmap(
+        x=[-0.5, right],
+        y=[top - 0.5, top + 0.5],
+        z=[[own]],
+        zmin=low,
+        zmax=high,
+        colorscale=GRID_SCALE,
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        hovertemplate=f"<b>own reading</b><br>{hover_text(title)}<extra></extra>",
+    )
+    figure.add_annotation(
+        x=(right - 0.5) / 2,
+        y=top,
+        text="none" if np.isnan(own) else f"{own:.2f}",
+        showarrow=False,
+        font={"color": text_colours(np.array([own]), low, high)[0]},
+    )
+
+
+def _cells(
+    scores: LayerScores, table: NDArray[np.float64], heights: list[float], low: float, high: float
+) -> go.Scatter:
     columns = len(GRID_POOLINGS)
     return go.Scatter(
         x=[column for _ in scores.rows for column in range(columns)],
@@ -145,7 +184,7 @@ def _cells(scores: LayerScores, table: NDArray[np.float64], heights: list[float]
         marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
         customdata=list(range(len(heights) * columns)),
         text=["" if np.isnan(score) else f"{score:.2f}" for score in table.flat],
-        textfont={"color": text_colours(table, *_range(table))},
+        textfont={"color": text_colours(table, low, high)},
         hovertext=[note for row in _notes(scores) for note in row],
         hovertemplate="%{hovertext}<extra></extra>",
     )

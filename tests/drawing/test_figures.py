@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from plotly.colors import sample_colorscale
@@ -16,7 +18,9 @@ def chosen():
 
 def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, chosen):
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
-    drawn = np.concatenate([np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap"])
+    *grid, own = (np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap")
+    assert own.tolist() == [[bundled_scores.own_score()]]
+    drawn = np.concatenate(grid)
     assert np.array_equal(drawn, bundled_scores.table(), equal_nan=True)
     (cells,) = (trace for trace in figure.data if trace.type == "scatter")
     for place, x, y, text in zip(cells.customdata, cells.x, cells.y, cells.hovertext, strict=True):
@@ -24,6 +28,17 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
         row, column = bundled_scores.place(reading)
         assert (x, round(y - 0.01)) == (column, row)
         assert reading.title in text
+
+
+def test_the_models_own_reading_is_a_row_of_its_own_on_top(bundled_scores, chosen):
+    figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
+    assert figure.layout.yaxis.ticktext[-1] == "own"
+    (number,) = figure.layout.annotations
+    assert number.text == f"{bundled_scores.own_score():.2f}"
+    assert figure.layout.yaxis.tickvals[-1] == number.y == max(figure.layout.yaxis.tickvals)
+    without = layer_by_pooling(replace(bundled_scores, own=None), "Spearman", "all", chosen)
+    assert len(without.layout.annotations) == 0
+    assert max(without.layout.yaxis.tickvals) < number.y
 
 
 def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen):
