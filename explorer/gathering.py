@@ -20,6 +20,13 @@ def gathered(rows: Tensor) -> Tensor:
     return joined
 
 
+def own_share(rows: Tensor) -> Tensor:
+    """Of the rows of every process, those of this one."""
+    if not (dist.is_available() and dist.is_initialized()):
+        return rows
+    return rows.chunk(dist.get_world_size())[dist.get_rank()]
+
+
 class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, rows: Tensor) -> Tensor:

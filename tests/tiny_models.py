@@ -35,10 +35,12 @@ class Spelling:
     pad: str | None = None
     first: str | None = None  # every sentence starts with it
     last: str | None = None  # and ends with it
+    between: str = ""  # two sentences that are one input
+    mask: str | None = None
 
 
-BERT = Spelling(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), "[UNK]", "[PAD]", "[CLS]", "[SEP]")
-ROBERTA = Spelling(("<s>", "<pad>", "</s>", "<unk>", "<mask>"), "<unk>", "<pad>", "<s>", "</s>")
+BERT = Spelling(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"), "[UNK]", "[PAD]", "[CLS]", "[SEP]", "[SEP]", "[MASK]")
+ROBERTA = Spelling(("<s>", "<pad>", "</s>", "<unk>", "<mask>"), "<unk>", "<pad>", "<s>", "</s>", "</s> </s>", "<mask>")
 T5 = Spelling(("<pad>", "</s>", "<unk>"), "<unk>", "<pad>", None, "</s>")
 GPT = Spelling(("<|endoftext|>",), "<|endoftext|>")  # no pad token, as published
 
@@ -81,6 +83,7 @@ def tiny_tokenizer(kind: str = "bert", lower: bool = False) -> PreTrainedTokeniz
         unk_token=spelling.unknown,
         cls_token=spelling.first,
         sep_token=spelling.last if spelling.first else None,
+        mask_token=spelling.mask,
         eos_token=spelling.special[0] if spelling is GPT else spelling.last,
         model_input_names=names if kind in _TAKES_TYPES else names[::2],
         model_max_length=POSITIONS,
@@ -94,9 +97,14 @@ def _word_pieces(spelling: Spelling) -> Tokenizer:
     vocabulary = {token: number for number, token in enumerate(tokens)}
     backend = Tokenizer(models.WordPiece(vocabulary, unk_token=spelling.unknown))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    second = 1 if spelling.first == "[CLS]" else 0  # BERT tells the two apart
+    end = spelling.last and f"{spelling.last}:{second}"
     ends = [token for token in (spelling.first, spelling.last) if token]
     backend.post_processor = processors.TemplateProcessing(
         single=f"{spelling.first or ''} $A {spelling.last or ''}".strip(),
+        pair=" ".join(
+            part for part in (spelling.first, "$A", spelling.between or spelling.last, f"$B:{second}", end) if part
+        ),
         special_tokens=[(token, vocabulary[token]) for token in ends],
     )
     return backend

@@ -69,11 +69,33 @@ class Tunable(nn.Module):
         types = [one.types for one in inputs if one.types is not None]
         return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
 
+    def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+        """Sentences of like length at a time as tokens (sentence, token): their places, numbers and mask."""
+        ids = self.encoder.tokens(sentences, self.max_length).ids
+        for places, width in self._passes(ids):
+            yield places, *self.encoder.padded([ids[place] for place in places], self.model.device, width)
+
+    def beginning_with(self, vectors: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
+        """The last layer (sentence, token, width) of tokens whose first has these vectors in place of its embedding."""
+
+        def exchange(_: nn.Module, __: object, embedded: Tensor) -> Tensor:
+            return torch.cat([vectors[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1)
+
+        hook = self.embeddings.register_forward_hook(exchange)
+        try:
+            states: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+        finally:
+            hook.remove()
+        return states
+
+    def _passes(self, ids: list[list[int]]) -> list[tuple[list[int], int]]:
+        price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
+        return passes([len(numbers) for numbers in ids], price)
+
     def _grouped(
         self, ids: list[list[int]], types: list[list[int]] | None = None
     ) -> Iterator[tuple[list[int], States]]:
-        price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
-        for places, width in passes([len(numbers) for numbers in ids], price):
+        for places, width in self._passes(ids):
             kinds = None if types is None else [types[place] for place in places]
             yield places, self._states([ids[place] for place in places], width, kinds)
 

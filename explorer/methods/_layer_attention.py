@@ -57,6 +57,7 @@ class LayerAttended(Method):
 
     def build(self) -> None:
         """The maps of the pooler, and the dense layer; made up at random."""
+        super().build()
         poolings, attention = POOLERS[self.pooler]
         self.maps = nn.ParameterDict()
         if attention:

@@ -81,3 +81,19 @@ LAYER_ATTENTION = Paper(
   url = {https://aclanthology.org/2022.coling-1.405}
 }""",
 )
+
+DIFFCSE = Paper(
+    "DiffCSE: Difference-based Contrastive Learning for Sentence Embeddings",
+    "Chuang and others",
+    2022,
+    "https://aclanthology.org/2022.naacl-main.311",
+    """@inproceedings{chuang-etal-2022-diffcse,
+  title = {{DiffCSE}: Difference-based Contrastive Learning for Sentence Embeddings},
+  author = {Chuang, Yung-Sung and Dangovski, Rumen and Luo, Hongyin and Zhang, Yang and Chang, Shiyu and
+            Solja{\\v{c}}i{\\'c}, Marin and Li, Shang-Wen and Yih, Wen-tau and Kim, Yoon and Glass, James},
+  booktitle = {Proceedings of NAACL-HLT 2022},
+  pages = {4207--4218},
+  year = {2022},
+  url = {https://aclanthology.org/2022.naacl-main.311}
+}""",
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ _BINDING = {
     "dev_digest": "the development pairs",
     "test_digest": "the test pairs",
 }
+_DIGEST = "_digest"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Prepared:
     dev: GradedPairs
     test: GradedPairs | None
     reports: tuple[str, ...]
+    others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
 
     def facts(self) -> dict[str, Any]:
         """What was found, as it goes into recipe.yaml."""
@@ -53,6 +55,7 @@ class Prepared:
             "dev_digest": self.dev.digest,
             "test_digest": self.test.digest if self.test else None,
             "versions": versions(),
+            **{f"{knob}{_DIGEST}": found.digest for knob, found in self.others.items()},
         }
 
 
@@ -65,13 +68,21 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
     dev = graded(recipe.dev, online)
     test = graded(recipe.test, online) if recipe.test else None
-    yield Progress(f"loading {recipe.model}", 0, 0)
-    found = (yield from finding.fetch(recipe.model)) if online else finding.find(recipe.model)
+    others: dict[str, Found] = {}
+    for name, knob in recipe.kind.knobs.items():
+        if knob.names_model:
+            others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
+    found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
-    prepared = Prepared(recipe, found, encoder, corpus, dev, test, tuple(map(str, reports)))
+    prepared = Prepared(recipe, found, encoder, corpus, dev, test, tuple(map(str, reports)), others)
     check_same(recipe.made_with, prepared.facts())
     return prepared
+
+
+def _found(model: str, online: bool) -> Work[Found]:
+    yield Progress(f"loading {model}", 0, 0)
+    return (yield from finding.fetch(model)) if online else finding.find(model)
 
 
 def graded(source: str, online: bool = False) -> GradedPairs:
@@ -83,7 +94,8 @@ def graded(source: str, online: bool = False) -> GradedPairs:
 
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse to go on with something else than what the run, or the recipe, was made with."""
-    for name, told in _BINDING.items():
+    for name in (*_BINDING, *sorted(name for name in now if name.endswith(_DIGEST) and name not in _BINDING)):
+        told = _BINDING.get(name, f"the {name.removesuffix(_DIGEST)}")
         if name in then and then[name] != now[name]:
             raise CannotResume(
                 f"This recipe was made with another version of {told} ({str(then[name])[:12]} then, "

@@ -63,7 +63,7 @@ def files_of_at_most(size: int) -> Iterator[None]:
 )
 def test_what_each_library_raises_when_a_write_fails_is_understood(tuned, tmp_path, monkeypatch, size, writer):
     if writer == "tokenizer.json":  # which is smaller than the weights
-        monkeypatch.setattr(exporting, "_write_transformer", lambda *_: None)
+        monkeypatch.setattr(exporting, "_write_transformer", lambda *_, **__: None)
     with files_of_at_most(size), pytest.raises(NotWritable, match=r"run cannot be written: File too large. Make room"):
         export(tuned, HEAD, tmp_path / "run", "", None)
     assert not list(tmp_path.iterdir())

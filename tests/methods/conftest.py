@@ -9,6 +9,7 @@ from explorer.encoding.tunable import Tunable
 from explorer.losses import cosines
 from explorer.methods import Method, _self_guided
 from tests import tiny_wordnet
+from tests.methods import hub
 from tests.methods.rows import FIRST, FIXED_DRAWS
 
 
@@ -26,6 +27,16 @@ def words_with_opposites(tmp_path_factory):
         wordnet.antonym.cache_clear()
         yield
     wordnet.antonym.cache_clear()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hub_with_a_generator(tmp_path_factory):
+    """The cache of the tests, also for the processes they start."""
+    with pytest.MonkeyPatch.context() as patch:
+        cache = str(hub.cache_of(tmp_path_factory.mktemp("hub")))
+        patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", cache)
+        patch.setenv("HF_HUB_CACHE", cache)
+        yield
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_a_file_has_every_setting_of_the_method_and_its_schedule(name):
     changed = {"batch_size": kind.schedule.batch_size + 1, "temperature": 0.5}
     written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
     assert written.keys() == {*kind.knobs, *Schedule.knobs}
-    assert {"steps", "accumulate", "early_stop", "temperature", "pooling"} <= written.keys()
+    assert {"steps", "accumulate", "early_stop", "temperature"} <= written.keys()
     for knob, value in written.items():
         paper = getattr(kind.schedule, knob) if knob in Schedule.knobs else kind.knobs[knob].default
         assert value == changed.get(knob, paper), knob

@@ -1,0 +1,56 @@
+"""generator: make a masked language model of an encoder, for DiffCSE."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from explorer.commands.line import Line
+from explorer.commands.score import role_and_name
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    verb = verbs.add_parser(
+        "generator",
+        help="teach a copy of an encoder to guess masked words, for the method diffcse",
+        description="Teach a copy of an encoder to guess masked words of plain sentences. The folder is what diffcse "
+        "takes as its knob 'generator', where the paper's model cannot be had.",
+    )
+    verb.set_defaults(verb=_generator)
+    verb.add_argument("--model", default="all-MiniLM-L6-v2", help="the encoder: name or folder")
+    verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="sentences (default: sample)")
+    verb.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the generator is written")
+    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="which column is what")
+    verb.add_argument("--steps", type=int, default=1000, help="updates (default 1000)")
+    verb.add_argument("--seed", type=int, default=1, help="what is drawn follows from it (default 1)")
+    verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+
+
+def _generator(options: argparse.Namespace) -> None:
+    from explorer.data.corpora import SAMPLE, corpus
+    from explorer.encoding.finding import find
+    from explorer.encoding.loading import load
+    from explorer.errors import BadChoice
+    from explorer.progress import finish
+    from explorer.training.generator import make_generator
+
+    if options.steps < 1:
+        raise BadChoice(f"--steps is {options.steps}; at least 1 is needed.")
+    columns = dict(role_and_name(column) for column in options.column)
+    text, reports = corpus(options.data or [SAMPLE], "sentences", columns, online=options.online)
+    for report in reports:
+        print(report, file=sys.stderr)
+    encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)
+    with Line() as line:
+        work = make_generator(encoder, text.columns[0], options.out, steps=options.steps, seed=options.seed)
+        found = finish(work, line.tell)
+    print(
+        f"Of {found.words:,} masked words in sentences it did not see, it guesses {100 * found.after:.1f} % right "
+        f"({100 * found.before:.1f} % before).",
+        file=sys.stderr,
+    )
+    print(options.out)

@@ -1,0 +1,128 @@
+"""Which token stood where a mask is? A masked language model that writes with an encoder's own vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from explorer.encoding import checking, tokenizing, transformer
+from explorer.encoding.loading import ONE_AT_A_TIME, in_words
+from explorer.errors import BadChoice, UnsupportedModel
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.finding import Found
+
+
+# of the tokens that are chosen: this share is masked, and this one exchanged for another; the rest is left alone
+_MASKED, _DRAWN = 0.8, 0.1
+
+
+class Masker:
+    """Hides a share of the tokens, as BERT was trained; never a special one."""
+
+    def __init__(self, encoder: Encoder, share: float) -> None:
+        tokenizer = encoder.tokenizer()
+        if tokenizer.mask_token_id is None:
+            raise BadChoice(f"'{encoder.name}' has no mask token, so nothing can be masked. Choose another encoder.")
+        self.share = share
+        self._token: int = tokenizer.mask_token_id
+        self._special = torch.tensor(sorted(tokenizer.all_special_ids))
+        self._words = len(tokenizer)
+
+    def __call__(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Tokens with some of them hidden, and which were chosen, the untouched among them included."""
+        device = ids.device
+        chosen = (torch.rand(ids.shape) < self.share).to(device)
+        chosen &= mask & ~torch.isin(ids, self._special.to(device))
+        fate = torch.rand(ids.shape).to(device)
+        drawn = torch.randint(0, self._words, ids.shape).to(device)
+        changed = ids.masked_fill(chosen & (fate < _MASKED), self._token)
+        return torch.where(chosen & (fate >= _MASKED) & (fate < _MASKED + _DRAWN), drawn, changed), chosen
+
+
+class MaskedModel(nn.Module):
+    """An encoder with a head that says which token it would expect at a place."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def scores(self, ids: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
+        """How much it expects each token at the chosen places (place, token)."""
+        scores: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).logits[chosen]
+        return scores
+
+    @torch.no_grad()
+    def guesses(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The likeliest token at every place (sentence, token)."""
+        guessed: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).logits.argmax(-1)
+        return guessed
+
+    def save(self, folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
+        """A folder that transformers opens as a masked language model."""
+        with transformer.quiet():
+            self.model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def made_of(encoder: Encoder) -> MaskedModel:
+    """A copy of an encoder, ready to learn, under a head that is made up at random and tied to the embeddings."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    config = encoder.model.config
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise UnsupportedModel(
+            f"'{encoder.name}' is a {config.model_type}, of which transformers has no masked language model. Choose a "
+            "BERT, a RoBERTa or one of their relatives."
+        )
+    with ONE_AT_A_TIME:
+        model: PreTrainedModel = MODEL_FOR_MASKED_LM_MAPPING[type(config)](config)
+    model.base_model.load_state_dict(encoder.model.state_dict(), strict=False)  # a pooling layer has no say here
+    model.tie_weights()
+    return MaskedModel(model.float().to(encoder.device).train())
+
+
+def load(found: Found, encoder: Encoder) -> MaskedModel:
+    """The masked language model in a folder, for text in the tokens of `encoder`; it never learns."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    folder = checking.check(found.folder)
+    with ONE_AT_A_TIME, in_words(found.name, folder):
+        config = transformer.read_config(folder)
+        if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+            raise UnsupportedModel(
+                f"'{found.name}' is a {config.model_type}, which guesses no masked words. Choose a masked language "
+                "model such as 'distilbert-base-uncased'."
+            )
+        kind = MODEL_FOR_MASKED_LM_MAPPING[type(config)]
+        with transformer.quiet():
+            model, report = kind.from_pretrained(
+                folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                dtype=torch.float32,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,  # reported below, by name
+            )
+        transformer.check_report(report, folder, config)
+        tokenizer = tokenizing.tokenizer(folder)
+    check_vocabulary(tokenizer, encoder, found.name)
+    transformer.settle(model, "float32", "cpu")
+    return MaskedModel(model).requires_grad_(False)
+
+
+def check_vocabulary(tokenizer: PreTrainedTokenizerBase, encoder: Encoder, name: str) -> None:
+    """Refuse a model whose numbers mean other tokens than the encoder's."""
+    own = encoder.tokenizer()
+    if tokenizer.get_vocab() != own.get_vocab():
+        raise BadChoice(
+            f"'{name}' writes other tokens than '{encoder.name}' reads ({len(tokenizer)} and {len(own)} of them). "
+            "Choose a masked language model with the same vocabulary, or make one of the encoder itself: "
+            f"python -m explorer generator --model {encoder.name} --data FILE --out FOLDER"
+        )

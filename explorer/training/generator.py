@@ -1,0 +1,105 @@
+"""How does an encoder without a hub get a generator for DiffCSE? A copy of it learns to guess masked words.
+
+Its head is made up at random and tied to the embeddings, as in BERT; the copy learns along, since an encoder of
+sentences has forgotten what it knew of words. How often it guesses right is measured on sentences it does not see.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from explorer.encoding import hardware, masked
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.masked import MaskedModel, Masker
+from explorer.encoding.whole import whole
+from explorer.errors import TooFewRows
+from explorer.progress import Progress, Work
+from explorer.training.learner import sow
+from explorer.training.optimizer import learning_rate
+
+SHARE = 0.15  # of the words, as BERT was trained
+MAX_LENGTH = 64
+_HELD, _FEWEST = 500, 64  # sentences that it is measured on, and that there have to be in all
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of masked words that are guessed right, of sentences that were held back."""
+
+    before: float
+    after: float
+    words: int
+
+
+def make_generator(
+    encoder: Encoder,
+    sentences: Sequence[str],
+    folder: Path,
+    *,
+    steps: int = 1000,
+    batch: int = 32,
+    rate: float = 2e-4,
+    seed: int = 1,
+) -> Work[Accuracy]:
+    """Train it, and write it as a folder that transformers opens as a masked language model."""
+    if len(sentences) < _FEWEST:
+        raise TooFewRows(f"{len(sentences)} sentences are too few to learn words from; at least {_FEWEST} are needed.")
+    sow(seed)
+    shuffled = random.Random(seed).sample(list(sentences), len(sentences))
+    held = min(_HELD, len(sentences) // 8)
+    measured, learned = shuffled[:held], shuffled[held:]
+    masker = Masker(encoder, SHARE)
+    with whole(folder) as part:
+        yield Progress("building the head", 0, 0)
+        model = masked.made_of(encoder)
+        before, words = _accuracy(model, encoder, masker, measured, seed)
+        weights = [weight for weight in model.parameters() if weight.requires_grad]
+        optimizer = torch.optim.AdamW(weights, lr=rate, weight_decay=0.01, fused=True)
+        for step in range(steps):
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate(step, rate, steps // 20, steps)
+            _learn(model, encoder, masker, random.Random(f"{seed} {step}").sample(learned, min(batch, len(learned))))
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            yield Progress("learning words", step + 1, steps)
+        after, _ = _accuracy(model, encoder, masker, measured, seed)
+        model.save(part, encoder.tokenizer())
+    return Accuracy(before, after, words)
+
+
+def _learn(model: MaskedModel, encoder: Encoder, masker: Masker, sentences: Sequence[str]) -> None:
+    ids, mask = encoder.padded(encoder.tokens(sentences, min(MAX_LENGTH, encoder.max_length)).ids)
+    shown, chosen = masker(ids, mask)
+    if not chosen.any():
+        return
+    bfloat16 = hardware.precision("auto", encoder.device) == "bfloat16"
+    with torch.autocast(torch.device(encoder.device).type, torch.bfloat16, enabled=bfloat16):
+        scores = model.scores(shown, mask, chosen)
+    torch.autograd.backward(functional.cross_entropy(scores.float(), ids[chosen]))
+
+
+@torch.no_grad()
+def _accuracy(
+    model: MaskedModel, encoder: Encoder, masker: Masker, sentences: Sequence[str], seed: int
+) -> tuple[float, int]:
+    """How often a masked word is guessed right, and of how many; the masks are the same before and after."""
+    drawn = torch.get_rng_state()
+    sow(seed)
+    right = words = 0
+    model.eval()
+    for start in range(0, len(sentences), 32):
+        part = sentences[start : start + 32]
+        ids, mask = encoder.padded(encoder.tokens(part, min(MAX_LENGTH, encoder.max_length)).ids)
+        shown, chosen = masker(ids, mask)
+        right += int((model.scores(shown, mask, chosen).argmax(-1) == ids[chosen]).sum())
+        words += int(chosen.sum())
+    model.train()
+    torch.set_rng_state(drawn)
+    return right / max(1, words), words

@@ -1,0 +1,171 @@
+"""DiffCSE: what is masked, what the generator writes, what the discriminator is told, and the loss of it."""
+
+import math
+from unittest import mock
+
+import pytest
+import torch
+from torch.nn import functional
+
+from explorer import methods
+from explorer.encoding import masked
+from explorer.encoding.finding import of_folder
+from explorer.encoding.head import Head
+from explorer.encoding.tunable import Tunable
+from explorer.errors import BadChoice, HubUnreachable, UnsupportedModel
+from explorer.losses import info_nce
+from tests.methods.rows import FIRST, FIXED_DRAWS
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
+
+NAMES = ["diffcse", "layer-attention-diffcse"]
+
+
+def made(base, name="diffcse", **values):
+    torch.manual_seed(0)
+    return methods.load(name)(base, values)
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+class Fixed(torch.nn.Module):
+    """A generator that writes the same whatever it is shown."""
+
+    def __init__(self, written):
+        super().__init__()
+        self.written = written
+
+    def guesses(self, ids, mask):
+        return self.written.clone()
+
+
+def test_what_the_generator_writes_is_taken_but_for_the_first_place_and_padding(base):
+    method = made(base)
+    method.guesser = Fixed(torch.tensor([[55, 7, 5, 9, 102, 3]]))
+    ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
+    method.masker = lambda ids, mask: (ids, mask)
+    written = method.rewritten(ids, mask)
+    assert written.tolist() == [[101, 7, 5, 9, 102, 0]]
+    assert ((written != ids) & mask).int().tolist() == [[0, 0, 1, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(("count_padding", "expected"), [(False, 0.526928), (True, 0.460261)])
+def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_padding, expected):
+    method = made(base, count_padding=count_padding)
+    ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
+    logits = torch.tensor([[[2.0, 0.0]] * 6])
+    with (
+        mock.patch.object(base, "padded_groups", return_value=[([0], ids, mask)]),
+        mock.patch.object(method, "rewritten", return_value=torch.tensor([[101, 7, 5, 9, 102, 0]])),
+        mock.patch.object(method.detector, "beginning_with", return_value=logits),
+        mock.patch.object(method, "tell", torch.nn.Identity()),
+    ):
+        assert method.detected(["one"], torch.zeros(1, 2)).item() == pytest.approx(expected, abs=1e-6)
+        logits.zero_()
+        assert method.detected(["one"], torch.zeros(1, 2)).item() == pytest.approx(math.log(2), abs=1e-6)
+
+
+def test_the_loss_is_the_slow_mean_over_real_words_whatever_the_padding(base, name):
+    method = made(base, name).eval()
+    with mock.patch("torch.rand", FIXED_DRAWS["torch.rand"]), mock.patch("torch.randint", FIXED_DRAWS["torch.randint"]):
+        found = method(FIRST).item()
+        vectors, losses = method.projected(FIRST), []
+        for place, ids in enumerate(base.encoder.tokens(FIRST).ids):
+            ids, mask = base.encoder.padded([ids])
+            written = method.rewritten(ids, mask)
+            embedded = method.detector.model.embeddings(input_ids=written)
+            embedded[0, 0] = vectors[place]
+            states = method.detector.model.encoder(embedded).last_hidden_state
+            for token, (one, other) in enumerate(zip(ids[0].tolist(), written[0].tolist(), strict=True)):
+                losses.append(functional.cross_entropy(method.tell(states[0, token]), torch.tensor(int(one != other))))
+    contrast = info_nce(vectors, vectors, 0.05).item()
+    assert any(loss > 0 for loss in losses)
+    assert found == pytest.approx(contrast + 0.005 * sum(loss.item() for loss in losses) / len(losses), abs=1e-5)
+
+
+def test_masks_fall_as_often_as_the_knob_says_and_never_on_special_tokens(base):
+    method = made(base, mask_share=0.3)
+    tokenizer = base.encoder.tokenizer()
+    word = tokenizer.convert_tokens_to_ids("guitar")
+    ids = torch.full((200, 100), word)
+    ids[:, 0], ids[:, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    mask[:, 90:] = False
+    torch.manual_seed(1)
+    made_of, chosen = method.masker(ids, mask)
+    inside = made_of[:, 1:90]
+    count = inside.numel()
+    masks, drawn = (inside == tokenizer.mask_token_id), (inside != word) & (inside != tokenizer.mask_token_id)
+    assert abs(masks.float().mean() - 0.24) < 4 * (0.24 * 0.76 / count) ** 0.5 + 0.3 * 0.1 / len(tokenizer)
+    assert abs(drawn.float().mean() - 0.03) < 4 * (0.03 * 0.97 / count) ** 0.5 + 2 * 0.03 / len(tokenizer)
+    assert abs(chosen[:, 1:90].float().mean() - 0.3) < 4 * (0.3 * 0.7 / count) ** 0.5
+    assert not ((made_of != ids) & ~chosen).any()
+    assert torch.equal(made_of[:, 0], ids[:, 0])
+    assert torch.equal(made_of[:, 90:], ids[:, 90:])
+
+
+def test_the_generator_never_learns_and_the_discriminator_does_through_the_vector(base, name):
+    method = made(base, name)
+    method(FIRST).backward()
+    assert all(weight.grad is None for weight in method.guesser.parameters())
+    assert all(weight.grad is not None and torch.isfinite(weight.grad).all() for weight in method.detector.parameters())
+    assert method.tell.weight.grad.any()
+
+
+def test_the_encoder_learns_from_detection_alone(base, name):
+    method = made(base, name)
+    vectors = method.projected(FIRST)
+    method.detected(FIRST, vectors).backward()
+    learned = [weight.grad for weight in base.model.encoder.parameters() if weight.grad is not None]
+    assert any(gradient.abs().max() > 1e-8 for gradient in learned)
+
+
+def test_without_detection_it_is_the_contrast_alone(base, name):
+    method = made(base, name, detection=0.0).eval()
+    loss = method(FIRST)
+    one = method.projected(FIRST)
+    assert loss.item() == pytest.approx(info_nce(one, one, 0.05).item(), abs=1e-5)
+    loss.backward()
+    assert not any(weight.grad.any() for weight in method.detector.parameters() if weight.grad is not None)
+
+
+def test_the_generator_rests_unless_its_dropout_is_asked_for(base):
+    assert not made(base).guesser.training
+    assert made(base, generator_dropout=True).guesser.training
+    assert not made(base, generator_dropout=True).eval().guesser.training
+
+
+def test_the_norms_of_the_projector_are_as_large_as_the_papers(base):
+    method = made(base)
+    width = method.width
+    assert sum(weight.numel() for weight in method.project.parameters()) == 4 * width * width + 4 * width
+    assert 4 * 768 * 768 + 4 * 768 == 2_362_368
+
+
+def test_a_sentence_is_read_without_the_projector_or_through_the_pooler(base):
+    assert made(base).head() == Head(("cls",))
+    head = made(base, "layer-attention-diffcse").head()
+    assert head.layers
+    assert len(head.dense) == 1
+
+
+def test_a_generator_that_is_not_here_is_told_with_what_to_do(base):
+    with pytest.raises(HubUnreachable, match="'distilroberta-base' is neither a folder here nor in the local cache"):
+        made(base, generator="distilroberta-base")
+
+
+def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tmp_path):
+    encoder = encoder_of(save_tiny("roberta", tmp_path / "roberta"))
+    with pytest.raises(BadChoice, match=r"writes other tokens than .* python -m explorer generator --model"):
+        made(Tunable(encoder, 64))
+
+
+def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
+    with pytest.raises(UnsupportedModel, match="which guesses no masked words"):
+        masked.load(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
+    decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
+    with pytest.raises(BadChoice, match="has no mask token"):
+        masked.Masker(decoder, 0.3)
