@@ -122,9 +122,9 @@ class Training:
 
     def _before(self, learner: Learner) -> Iterator[Step]:
         """What it will take, and what the base scores."""
-        yield self._step(Progress("trying a step", 0, 0))
         check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
+            yield self._step(Progress("trying a step", 0, 0))
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
             yield self._step(Progress("trying a step", 1, 1), told=f"estimate: {self.estimate.told}")
         head, base = learner.method.start(), {}

@@ -79,7 +79,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     test = graded(recipe.test, online) if recipe.test else None
     others: dict[str, Found] = {}
     for name, knob in recipe.kind.knobs.items():
-        if knob.names_model:
+        if knob.masked_model:
             others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.encoding.hardware import DEVICES, PRECISIONS
 from explorer.errors import StrataError
 from explorer.knobs import Values
-from explorer.ui import cached, controls, judging_form, knob_form, method_menu, notices, reach, text_form
+from explorer.ui import cached, controls, judging_form, knob_form, method_menu, model_knobs, notices, reach, text_form
 from explorer.ui.judging_form import Judging
 from explorer.ui.method_cards import MethodCard
 
@@ -43,6 +43,8 @@ def recipe() -> Recipe | None:
     settings = _settings(card, rows)
     judging = judging_form.judging()
     if not (there and ready) or rows is None or settings is None or judging is None:
+        return None
+    if not model_knobs.ready(card, model, sources, settings):
         return None
     if card.trains and not _batch_fits(card, settings, rows):
         return None
