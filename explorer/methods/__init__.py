@@ -45,6 +45,7 @@ class Method(nn.Module, Knobs):
     schedule: ClassVar[Schedule]
     training_only: ClassVar[tuple[str, ...]] = ()  # parts of it that nobody needs once it is trained
     needs: ClassVar[tuple[Need, ...]] = ()  # what does not come along
+    first: ClassVar[bool] = False  # the one a form starts with
 
     def __init__(self, base: Tunable, values: Values | None = None) -> None:
         super().__init__()

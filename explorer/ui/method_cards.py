@@ -10,7 +10,6 @@ from explorer.data.corpora import Eats
 from explorer.data.needs import Need
 from explorer.knobs import Knob
 
-FIRST = "sg-opt"  # what the form starts with
 # a method needs no more of its text than those that stand behind it
 NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations")
 
@@ -60,5 +59,5 @@ def read_all() -> dict[str, MethodCard]:
                 kind.trains(),
             )
         )
-    cards.sort(key=lambda card: (card.name != FIRST, NEEDS.index(card.eats), card.name))
+    cards.sort(key=lambda card: (not methods.load(card.name).first, NEEDS.index(card.eats), card.name))
     return {card.name: card for card in cards}
