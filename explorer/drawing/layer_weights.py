@@ -30,7 +30,7 @@ def asking_by_answering(
 ) -> go.Figure:
     """Weights (layer that asks, layer that answers) of a sentence, layer 0 at the bottom left; rows sum to 1."""
     figure = go.Figure()
-    numbered = len(layers) <= MOST_NUMBERS
+    weights = np.where(np.isfinite(weights), weights, np.nan)  # a quotient of products may be none
     figure.add_heatmap(
         x=list(layers),
         y=list(layers),
@@ -43,7 +43,7 @@ def asking_by_answering(
         colorbar={"thickness": 12, "tickformat": ".3~f"},
         hovertemplate="layer %{y} asks, layer %{x} answers: %{z:.3f}<extra></extra>",
     )
-    if numbered:
+    if len(layers) <= MOST_NUMBERS:
         colours = text_colours(np.asarray(weights, dtype=np.float64), low, high)
         figure.add_scatter(
             x=[layer for _ in layers for layer in layers],

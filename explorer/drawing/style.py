@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 # told apart by colour-blind readers, and on white as on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6"}
 POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up"}
-# one sentence and another, beside each other
-SIDES = ("#0094D6", "#D55E00", "#009E73", "#CC79A7")
+# one sentence and another, beside each other; no pooling has these colours
+SIDES = ("#8C6BB1", "#B8860B")
 GRID_SCALE = "Viridis"
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"

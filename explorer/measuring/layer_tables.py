@@ -31,10 +31,10 @@ def part_rows(sentences: Sequence[str], heard: Listening) -> Rows:
     """A row for every sentence and part of its vector."""
     return [
         {
-            "sentence": sentence,
             "part": part,
             "share": _number(heard.shares[place, column]),
             "cosine without it": _number(heard.without[place, column]),
+            "sentence": sentence,
         }
         for place, sentence in enumerate(sentences)
         for column, part in enumerate(heard.parts)

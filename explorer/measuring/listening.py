@@ -49,6 +49,12 @@ class Listening:
         return list(range(self.first_layer, self.first_layer + self.weights.shape[-1]))
 
     @property
+    def loudest(self) -> list[int]:
+        """The layer that each sentence listens to most, by number."""
+        heard = np.where(np.isfinite(self.by_layer), self.by_layer, -np.inf)
+        return [self.layers[int(place)] for place in heard.argmax(axis=-1)]
+
+    @property
     def by_layer(self) -> Floats:
         """How much each layer is listened to (sentence, layer that answers): the mean over who asks."""
         return np.asarray(self.weights.mean(axis=1))

@@ -30,7 +30,10 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     shown = panels.shown(choice)
     _bars(found, heard, sentences, shown.scores if shown else None, shown.pairs.name if shown else "")
     if beside is not None:
-        _bars_beside(*beside, sentences, choice)
+        other, its = beside
+        st.markdown(f"**{_named(other)}**")
+        scores = cached.kept_scores(other, shown.pairs, choice.settings) if shown else None
+        _bars(other, its, sentences, scores, shown.pairs.name if shown else "")
     _parts(heard, sentences)
     st.subheader("Over training")
     listened_path.show(found, heard)
@@ -85,7 +88,8 @@ def _heatmaps(
         columns = st.columns(2, gap="medium")
         for place, (sentence, weights) in enumerate(zip(sentences, one.weights, strict=True)):
             with columns[place]:
-                st.markdown(f"“{notices.plain(two_sentences.shortened(sentence))}”")
+                # one line each, so that the pictures stand at one height; the boxes above have the whole
+                st.markdown(f"“{notices.plain(two_sentences.shortened(sentence, 36))}”")
                 st.plotly_chart(
                     layer_weights.asking_by_answering(weights, one.layers, low, high, one.asks, one.answers),
                     key=f"asking {model.folder} {place}",
@@ -113,12 +117,6 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
     st.caption(notices.plain(" ".join(told)))
 
 
-def _bars_beside(other: Found, heard: Listening, sentences: tuple[str, str], choice: Choice) -> None:
-    st.markdown(f"**{_named(other)}**")
-    pairs = choice.pairs()
-    _bars(other, heard, sentences, cached.kept_scores(other, pairs, choice.settings), pairs.name)
-
-
 def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
     """Spearman by layer under the pooling that answers, first, and the one that asks, as far as they are measured."""
     poolings = [name for name in dict.fromkeys((heard.answers, heard.asks)) if name in GRID_POOLINGS]
@@ -131,10 +129,10 @@ def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
 
 
 def _listened_most(heard: Listening) -> str:
-    most = [heard.layers[int(np.nanargmax(shares))] for shares in heard.by_layer]
-    if len(set(most)) == 1:
-        return f"Both sentences listen to layer {most[0]} most."
-    return f"The one listens to layer {most[0]} most, the other to layer {most[1]}."
+    first, second = heard.loudest
+    if first == second:
+        return f"Both sentences listen to layer {first} most."
+    return f"The one listens to layer {first} most, the other to layer {second}."
 
 
 def _compared(heard: Listening, scores: Floats) -> str:
@@ -143,13 +141,12 @@ def _compared(heard: Listening, scores: Floats) -> str:
     if not known.any():
         return "No layer has a score there."
     best = heard.layers[int(np.nanargmax(scores))]
-    most = {heard.layers[int(np.nanargmax(shares))] for shares in heard.by_layer}
-    verdict = {
-        True: "which is the layer listened to most.",
-        False: "which is not the layer listened to most.",
-    }[most == {best}]
-    if len(most) > 1 and best in most:
-        verdict = "which is the layer that one of the two sentences listens to most."
+    agreeing = sum(layer == best for layer in heard.loudest)
+    verdict = (
+        "which neither sentence listens to most.",
+        "which one of the two sentences listens to most.",
+        "which is the layer listened to most.",
+    )[agreeing]
     together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known]))
     told = f"Under {heard.answers}, layer {best} agrees best with people ({np.nanmax(scores):.2f}), {verdict}"
     if np.isfinite(together):
@@ -162,14 +159,15 @@ def _parts(heard: Listening, sentences: tuple[str, str]) -> None:
     if len(heard.parts) == 1:
         st.caption("This pooler has nothing beside the attention over layers: a sentence's vector is made of it alone.")
         return
-    rows = part_rows([two_sentences.shortened(sentence) for sentence in sentences], heard)
+    rows = part_rows([two_sentences.shortened(sentence, 36) for sentence in sentences], heard)
     three = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
     st.caption(
         "The head puts these parts side by side and maps them. Share: how much of what its dense layer gives, before "
-        "the activation, lies along each part's own contribution (W·part · z / z · z, with z the whole); what "
-        "the shares leave of 1 is the bias, and one that works against the others is negative. Cosine without it: of the sentence's vector "
-        "with what it would be if the part were zeros; 1 says that the part changes nothing."
+        "the activation, comes from the part: the inner product of the part's own contribution with the whole, over "
+        "that of the whole with itself. What the shares leave of 1 is the bias; a part that works against the others "
+        "has a negative one. Cosine without it: of the sentence's vector with what it would be if the part were zeros; "
+        "1 says that the part changes nothing."
     )
 
 
