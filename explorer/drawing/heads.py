@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from explorer.encoding.self_attention import SelfAttention
 
 ROW = 26
+FEW = 22  # tokens up to which every column has its label, on a narrow screen too
 
 
 def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int]) -> go.Figure:
@@ -83,12 +84,14 @@ def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure
         text=[[f"{one} → {other}" for other in labels] for one in labels],
         hovertemplate="%{text}: %{z:.3f}<extra></extra>",
     )
-    size = 12 if len(places) <= 32 else 10
-    ticks = {"tickvals": places, "ticktext": labels, "tickfont": {"size": size}}
-    figure.update_xaxes(title="looked at", tickangle=-90, side="top", **ticks, **_STILL)
-    figure.update_yaxes(title="looks", autorange="reversed", **ticks, **_STILL)
+    small = {"size": 9}
+    some = slice(None, None, -(-len(places) // FEW))  # rows have all of them, in the same order
+    figure.update_xaxes(title="looked at", tickangle=-90, side="top", tickvals=places[some], ticktext=labels[some],
+                        tickfont=small, **_STILL)  # fmt: skip
+    figure.update_yaxes(title="looks", autorange="reversed", tickvals=places, ticktext=labels,
+                        tickfont={} if len(places) <= FEW else small, **_STILL)  # fmt: skip
     return figure.update_layout(
-        height=170 + (14 if len(places) > 32 else 20) * len(places), margin={"l": 0, "r": 8, "t": 30, "b": 10}
+        height=170 + (20 if len(places) <= FEW else 13) * len(places), margin={"l": 0, "r": 8, "t": 30, "b": 10}
     )
 
 

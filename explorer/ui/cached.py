@@ -88,7 +88,7 @@ def attending(found: Found) -> Encoder:
     return _attending(found.digest, found)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@st.cache_resource(max_entries=2, show_spinner=False)
 def _attending(digest: str, _found: Found) -> Encoder:
     from explorer.encoding.loading import load
 
@@ -117,9 +117,14 @@ def _pair_layers(digest: str, first: str, second: str, settings: Settings, _foun
 
 def ways_to_attend(found: Found) -> tuple[str, ...]:
     """How two sentences can be read where attention is shown: as one input, or each alone."""
+    return _ways_to_attend(found.digest, found)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _ways_to_attend(digest: str, _found: Found) -> tuple[str, ...]:
     from explorer.encoding import self_attention
 
-    return self_attention.ways(attending(found))
+    return self_attention.ways(attending(_found))
 
 
 def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:

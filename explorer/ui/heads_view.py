@@ -47,7 +47,9 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
         )
     attention = cached.self_attention(found, *sentences, way)
     layers, count = attention.weights.shape[:2]
-    left, right = st.columns([2, 3], gap="large")
+    # many tokens need the whole width
+    few = len(attention.tokens) <= drawn.FEW
+    left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())
     with left:
         with st.container(horizontal=True):
             layer = _one_of("Layer", "layer", layers)

@@ -17,6 +17,13 @@ def test_two_tokens_with_one_name_are_two_rows():
     assert list(figure.layout.xaxis.ticktext) == ["a", "man", "a"]
 
 
+def test_many_tokens_are_all_named_in_rows_and_some_in_columns():
+    figure = token_by_token(attention(tuple(map(str, range(64)))), 1, 1)
+    assert list(figure.layout.yaxis.ticktext) == [str(place) for place in range(64)]
+    assert list(figure.layout.xaxis.ticktext) == [str(place) for place in range(0, 64, 3)]
+    assert list(figure.layout.xaxis.tickvals) == list(range(0, 64, 3))
+
+
 def test_the_chosen_head_is_drawn_and_rows_are_those_that_look():
     shown = attention(("a", "man"))
     heat = token_by_token(shown, 2, 3).data[0]

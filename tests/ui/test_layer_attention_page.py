@@ -128,6 +128,15 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     assert downloads(listener) == ["Weights (CSV)", "Path (CSV)"]
 
 
+def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, monkeypatch):
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    listener.selectbox(key="sts").select("STS16 test")
+    settled(listener)
+    assert "STRATA_DATA" in words(listener.error)
+    assert charts(listener) == 4
+    assert "agrees best with people" not in words(listener.caption)
+
+
 def test_another_pooler_stands_beside_it_on_one_scale(listener):
     listener.selectbox(key="beside").select("alone")
     settled(listener)
