@@ -54,8 +54,9 @@ def asking_by_answering(
             hoverinfo="skip",
             showlegend=False,
         )
-    figure.update_xaxes(title=f"answers ({answers})", tickvals=list(layers), **_STILL)
-    figure.update_yaxes(title=f"asks ({asks})", tickvals=list(layers), **_STILL)
+    ticks = {"tickvals": list(layers), "tickangle": 0, "tickfont": {"size": 12 if len(layers) <= 13 else 9}}
+    figure.update_xaxes(title=f"answers ({answers})", **ticks, **_STILL)
+    figure.update_yaxes(title=f"asks ({asks})", **ticks, **_STILL)
     return _laid_out(figure, 90 + CELL * min(12, max(6, len(layers))))
 
 

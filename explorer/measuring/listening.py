@@ -1,4 +1,4 @@
-"""Which layers does a model with a pooler over layers listen to, and what of a sentence's vector comes from there?"""
+"""Which layers does a model with a pooler over its layers listen to?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import UnsupportedModel
+from explorer.measuring.parts import from_parts, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.encoding.encoder import Encoder, States
-    from explorer.encoding.head import Head
     from explorer.encoding.layer_attention import LayerAttention
 
 Floats = NDArray[np.float64]
-ATTENTION = "attention over layers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,57 +69,19 @@ def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None
     limit = encoder.limit(max_length)
     with torch.inference_mode():
         states = encoder.states(sentences, max_length)
-        shares, without = _from_parts(head, states)
+        shares, without = from_parts(head, states)
         weights = head.layers.weights(states.hidden, states.mask)
     return Listening(
         weights=_array(weights),
         first_layer=head.layers.first_layer,
         asks=head.layers.asks,
         answers=head.layers.answers,
-        parts=(*(f"{name} of the last layer" for name in head.poolings), ATTENTION),
+        parts=parts_of(head),
         shares=_array(shares),
         without=_array(without),
         cut=tuple(encoder.tokens([sentence], max_length).truncated > 0 for sentence in sentences),
         max_length=limit,
     )
-
-
-def _from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
-    """Shares and cosines (sentence, part).
-
-    With x the parts side by side, x_p the same with all but part p zero, and W the first dense layer (none: the
-    identity), z = W x + b is the sum of all W x_p and b; the share of p is W x_p · z / z · z. The shares and that of
-    the bias sum to 1; one that works against the others is negative.
-    """
-    import torch
-    from torch.nn import functional
-
-    from explorer.encoding.head import Dense
-    from explorer.encoding.pooling import pooled
-
-    parts = [pooled(name, states.hidden, states.mask) for name in head.poolings]
-    if head.layers:
-        parts.append(head.layers(states.hidden, states.mask))
-    first = head.dense[0] if head.dense and isinstance(head.dense[0], Dense) else None
-
-    def side_by_side(kept: Iterable[int]) -> Tensor:
-        return torch.cat([part if at in kept else torch.zeros_like(part) for at, part in enumerate(parts)], dim=-1)
-
-    def vector(joined: Tensor) -> Tensor:
-        for step in head.dense:
-            joined = step(joined)
-        return joined
-
-    def mapped(joined: Tensor, bias: bool) -> Tensor:
-        if first is None:
-            return joined
-        return functional.linear(joined, first.weight, first.bias if bias else None)
-
-    every = set(range(len(parts)))
-    whole, summed = vector(side_by_side(every)), mapped(side_by_side(every), bias=True)
-    shares = [(mapped(side_by_side({at}), bias=False) * summed).sum(-1) / (summed * summed).sum(-1) for at in every]
-    without = [functional.cosine_similarity(vector(side_by_side(every - {at})), whole, dim=-1) for at in every]
-    return torch.stack(shares, dim=-1), torch.stack(without, dim=-1)
 
 
 class ProbeWeights:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.drawing import heads as drawn
+from explorer.drawing import attention as drawn
 from explorer.encoding.finding import Found
 from explorer.errors import StrataError
 from explorer.measuring import heads as measured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing import pair_layers
+from explorer.drawing import pair_curves
 from explorer.encoding.finding import Found
 from explorer.measuring.layer_tables import pair_rows
 from explorer.ui import cached, controls, downloads, notices, poolers, two_sentences
@@ -21,7 +21,7 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     two_sentences.told_of_cuts(sentences, pair.cut, pair.max_length)
     st.subheader("How alike each layer finds the two")
     st.plotly_chart(
-        pair_layers.cosines_and_contributions(pair, DRAWN),
+        pair_curves.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
         config=CAMERA,
         alt="The cosine of the two sentences by layer, under cls and mean, and what each layer adds to the cosine of "

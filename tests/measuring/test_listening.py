@@ -9,7 +9,7 @@ import torch
 from explorer.encoding.encoder import States
 from explorer.encoding.head import Dense, Head
 from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.pooling import pool_cls
+from explorer.encoding.pooling import FIRST_LAST, pool_cls
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.layer_tables import part_rows, path_rows, weight_rows
 from explorer.measuring.listening import ProbeWeights, listening
@@ -91,6 +91,12 @@ def test_attention_alone_is_all_of_the_vector_but_the_bias(listener):
     heard = listening(listener(poolings=()), SENTENCES[:1])
     assert heard.parts == ("attention over layers",)
     assert heard.shares.shape == (1, 1)
+
+
+def test_a_part_is_named_by_its_layers(listener):
+    heard = listening(listener(poolings=("mean", FIRST_LAST)), SENTENCES[:1])
+    assert heard.parts == ("mean of the last layer", "mean of layers 1 and last", "attention over layers")
+    assert heard.shares.shape == heard.without.shape == (1, 3)
 
 
 def test_a_sentence_that_is_cut_is_told_from_one_that_is_not(listener):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.drawing.heads import every_head, token_by_token, token_label
+from explorer.drawing.attention import every_head, token_by_token, token_label
 from explorer.encoding.self_attention import SelfAttention
 
 
