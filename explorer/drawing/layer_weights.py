@@ -23,6 +23,7 @@ from explorer.drawing.style import (
 Floats = NDArray[np.floating[Any]]
 CELL = 34
 MOST_NUMBERS = 9  # layers up to which every cell has room for its number
+MOST_LINES = 13  # and up to which lines can be told apart, and every column of a narrow screen has its label
 
 
 def asking_by_answering(
@@ -54,9 +55,8 @@ def asking_by_answering(
             hoverinfo="skip",
             showlegend=False,
         )
-    ticks = {"tickvals": list(layers), "tickangle": 0, "tickfont": {"size": 12 if len(layers) <= 13 else 9}}
-    figure.update_xaxes(title=f"answers ({answers})", **ticks, **_STILL)
-    figure.update_yaxes(title=f"asks ({asks})", **ticks, **_STILL)
+    figure.update_xaxes(title=f"answers ({answers})", tickvals=_labelled(layers), tickangle=0, **_STILL)
+    figure.update_yaxes(title=f"asks ({asks})", tickvals=_labelled(layers), **_STILL)
     return _laid_out(figure, 90 + CELL * min(12, max(6, len(layers))))
 
 
@@ -99,7 +99,7 @@ def listened_and_scored(
             row=2,
             col=1,
         )
-    figure.update_xaxes(tickvals=list(layers), zeroline=False)
+    figure.update_xaxes(tickvals=_labelled(layers), zeroline=False)
     figure.update_xaxes(title="layer", row=rows, col=1)
     figure.update_yaxes(title="mean weight", row=1, col=1, zeroline=False)
     if scores:
@@ -108,12 +108,28 @@ def listened_and_scored(
 
 
 def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: int | None) -> go.Figure:
-    """How much each layer was listened to (step, layer) at each look, a line a layer; the best step is marked."""
+    """How much each layer was listened to (step, layer) at each look; the best step is marked.
+
+    A line a layer, or a row of colours where there are too many to be told apart.
+    """
+    figure = go.Figure()
+    if len(layers) <= MOST_LINES:
+        _add_lines(figure, steps, listened, layers)
+    else:
+        _add_colours(figure, steps, listened, layers)
+    if best is not None:
+        figure.add_vline(x=best, line={"color": ACCENT, "width": 2})
+        figure.add_annotation(x=best, y=1, yref="paper", yanchor="bottom", text="best step", showarrow=False)
+    figure.update_xaxes(title="step", zeroline=False)
+    figure = _laid_out(figure, 400, legend=len(layers) <= MOST_LINES)
+    return figure.update_layout(margin={"t": 50}, legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"})
+
+
+def _add_lines(figure: go.Figure, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
     from plotly.colors import sample_colorscale
 
     # neither end of the scale: one is lost on black, the other on white
     colours = sample_colorscale(GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
-    figure = go.Figure()
     for layer, colour, line in zip(layers, colours, np.asarray(listened).T, strict=True):
         figure.add_scatter(
             x=list(steps),
@@ -125,13 +141,24 @@ def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: in
             hovertemplate=f"layer {layer}, step %{{x}}: %{{y:.4f}}<extra></extra>",
         )
     figure.add_hline(y=1 / len(layers), line={"color": QUIET, "dash": "dash", "width": 1.5})
-    if best is not None:
-        figure.add_vline(x=best, line={"color": ACCENT, "width": 2})
-        figure.add_annotation(x=best, y=1, yref="paper", yanchor="bottom", text="best step", showarrow=False)
-    figure.update_xaxes(title="step", zeroline=False)
     figure.update_yaxes(title="mean weight", zeroline=False)
-    figure = _laid_out(figure, 400, legend=True)
-    return figure.update_layout(margin={"t": 50}, legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"})
+
+
+def _add_colours(figure: go.Figure, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
+    figure.add_heatmap(
+        x=list(steps),
+        y=list(layers),
+        z=np.asarray(listened).T,
+        colorscale=GRID_SCALE,
+        colorbar={"thickness": 12},
+        hovertemplate="layer %{y}, step %{x}: %{z:.4f}<extra></extra>",
+    )
+    figure.update_yaxes(title="layer", tickvals=_labelled(layers), **_STILL)
+
+
+def _labelled(layers: Sequence[int]) -> list[int]:
+    """Layers whose number stands on the axis: every other one of many."""
+    return list(layers)[:: 1 if len(layers) <= MOST_LINES else 2]
 
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}

@@ -41,7 +41,8 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
             row=2,
             col=1,
         )
-    figure.update_xaxes(tickvals=layers, zeroline=False)
+    # every other label of many, so that they stand apart on a narrow screen
+    figure.update_xaxes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
     figure.update_xaxes(title="layer", row=2, col=1)
     figure.update_yaxes(zeroline=True)
     return figure.update_layout(

@@ -44,14 +44,14 @@ def show(found: Found, heard: Listening) -> None:
         layer_weights.path(path.steps, path.weights, heard.layers, path.best),
         key=f"path {run.name}",
         config={"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-listening-path"}},
-        alt="How much each layer was listened to at each look of the run, a line for each layer. The file below holds "
+        alt="How much each layer was listened to at each look of the run, layer by layer. The file below holds "
         "the numbers.",
     )
     st.caption(
         notices.plain(
             f"Seed {path.seed} of the run {run.name}: at each look, the mean weight of each layer over the layers that "
-            f"ask and over {PROBE} of the development sentences, or all where there are fewer. At the dashed line all "
-            "would be listened to alike."
+            f"ask and over {PROBE} of the development sentences, or all where there are fewer. Listened to alike, "
+            f"each would have {1 / len(heard.layers):.3f}."
         )
     )
     downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", "Path (CSV)")

@@ -76,8 +76,8 @@ def _heatmaps(
 ) -> None:
     st.subheader("Which layer asks which")
     st.caption(
-        f"The {heard.asks} of a layer asks, the {heard.answers} of every layer answers; a row sums to 1. All pictures "
-        "have one scale of colour."
+        f"The {heard.asks} of a layer asks, the {heard.answers} of every layer answers. A cell is the weight that who "
+        "asks gives to who answers. All pictures have one scale of colour."
     )
     models = [(found, heard), *([] if beside is None else [beside])]
     every = np.concatenate([one.weights[np.isfinite(one.weights)] for _, one in models])

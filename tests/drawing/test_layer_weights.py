@@ -68,3 +68,13 @@ def test_a_path_is_a_line_a_layer_with_the_best_step_marked():
     marks = [shape for shape in figure.layout.shapes if shape.line.color == ACCENT]
     assert [mark.x0 for mark in marks] == [5]
     assert not [shape for shape in path((0,), weights[:1], [1, 2], None).layout.shapes if shape.line.color == ACCENT]
+
+
+def test_a_path_of_many_layers_is_a_row_of_colours_each():
+    weights = np.random.default_rng(0).random((2, 25))
+    figure = path((0, 5), weights, range(25), 5)
+    (heat,) = figure.data
+    assert np.array_equal(np.array(heat.z), weights.T)
+    assert (list(heat.x), list(heat.y)) == ([0, 5], list(range(25)))
+    assert [shape.x0 for shape in figure.layout.shapes] == [5]
+    assert list(figure.layout.yaxis.tickvals) == list(range(0, 25, 2))
