@@ -29,7 +29,7 @@ class Knob:
     high: float | None = None
     choices: tuple[str, ...] = ()
     front: bool = False  # among the few a form shows before it is unfolded
-    names_model: bool = False  # its value is a model, found and checked before anything is trained
+    masked_model: bool = False  # its value names a masked language model, looked for before anything is trained
 
     @property
     def kind(self) -> type:
@@ -103,10 +103,10 @@ def knob(
     high: float | None = None,
     choices: tuple[str, ...] = (),
     front: bool = False,
-    names_model: bool = False,
+    masked_model: bool = False,
 ) -> Value:
     """State a setting in a class of Knobs; to the type checker it is its value."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, names_model))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model))
 
 
 class Knobs:

@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.training import running, runs
 from explorer.training.recipe import Recipe
@@ -109,6 +110,7 @@ def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:
     """A short run of a method; `settings` are added to those that keep it short."""
     data = place.triplets if method == "simcse-hard" else place.text
     quick = SETTINGS | ({"projection": False} if method.startswith("sg") else {})
+    quick = quick if load(method).trains() else {}
     given = {"model": str(place.model), "data": (str(data),), "dev": str(place.dev), "test": str(place.test)}
     given |= {"precision": "float32", "device": "cpu"}
     return Recipe(method, **(given | changes | {"settings": quick | changes.get("settings", {})})).checked()

@@ -6,18 +6,22 @@ import ast
 import inspect
 from types import ModuleType
 
-from explorer.encoding import layer_attention, layer_reading, pooling
+from explorer.encoding import flow, flow_map, layer_attention, layer_reading, pooling, word_weights
 
-# each needs those before it
-_PARTS = (pooling, layer_attention, layer_reading)
+# by the file they become; each part needs those before it, and the last one is the module that is called
+PARTS = {
+    "layer_reading": (pooling, layer_attention, word_weights, layer_reading),
+    "flow_map": (flow, flow_map),
+}
 
 
-def layer_reading_alone() -> str:
-    """The source of `LayerReading` with all it uses; the same code that was trained and scored."""
-    docstring = ast.get_docstring(ast.parse(inspect.getsource(layer_reading)), clean=False)
+def alone(name: str) -> str:
+    """The source of a module with all it uses; the same code that was trained and scored."""
+    parts = PARTS[name]
+    docstring = ast.get_docstring(ast.parse(inspect.getsource(parts[-1])), clean=False)
     outside: dict[str, None] = {}
     bodies = []
-    for part in _PARTS:
+    for part in parts:
         imports, body = _split(part)
         outside |= dict.fromkeys(imports)
         bodies.append(body)

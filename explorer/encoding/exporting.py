@@ -17,8 +17,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from explorer.encoding import layout, modules, transformer, weights
-from explorer.encoding.alone import layer_reading_alone
-from explorer.encoding.head import Dense, Head, LayerNorm
+from explorer.encoding.alone import alone
+from explorer.encoding.flow_map import FlowMap
+from explorer.encoding.head import OWN_FILES, Dense, Head, Step
 from explorer.encoding.layer_reading import LayerReading
 from explorer.encoding.whole import whole
 from explorer.errors import UnsupportedModel
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 # refuses to read without decoder_input_ids. These classes open it, and sentence-transformers uses them by itself.
 HALVES = ("T5EncoderModel", "MT5EncoderModel")
 _TYPES = "sentence_transformers.models."
-_OWN_TYPES = {"LayerReading": "layer_reading.LayerReading"}  # a file in the folder; it runs only where that is allowed
 _FIRST_SWITCHES = 4  # the poolings every release knows; an unknown switch is an error to those before 2.3
 
 
@@ -107,7 +107,7 @@ def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
 
 def _write_modules(head: Head, width: int, part: Path) -> None:
     """modules.json, and a folder for each module that has settings."""
-    kinds = [
+    kinds: list[str] = [
         "Transformer",
         "Pooling" if head.of_last_layer else "LayerReading",
         *(type(step).__name__ for step in head.dense),
@@ -115,7 +115,7 @@ def _write_modules(head: Head, width: int, part: Path) -> None:
     ]
     places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
     lines = [
-        {"idx": number, "name": str(number), "path": place, "type": _OWN_TYPES.get(kind, _TYPES + kind)}
+        {"idx": number, "name": str(number), "path": place, "type": _type(kind)}
         for number, (kind, place) in enumerate(zip(kinds, places, strict=True))
     ]
     _write_settings(part / "modules.json", lines)
@@ -124,9 +124,15 @@ def _write_modules(head: Head, width: int, part: Path) -> None:
     else:
         (part / places[1]).mkdir()
         LayerReading(head.poolings, head.layers).save(str(part / places[1]))
-        (part / "layer_reading.py").write_text(layer_reading_alone(), encoding="utf-8")
+    for kind in head.own_modules:
+        (part / f"{OWN_FILES[kind]}.py").write_text(alone(OWN_FILES[kind]), encoding="utf-8")
     for step, place in zip(head.dense, places[2:], strict=False):  # Normalize comes last, and has no settings
         _write_step(step, part / place)
+
+
+def _type(kind: str) -> str:
+    """The class of a module, as other libraries look for it."""
+    return f"{OWN_FILES[kind]}.{kind}" if kind in OWN_FILES else _TYPES + kind
 
 
 def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
@@ -139,7 +145,11 @@ def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
     return {"word_embedding_dimension": width, **told}
 
 
-def _write_step(step: Dense | LayerNorm, place: Path) -> None:
+def _write_step(step: Step, place: Path) -> None:
+    if isinstance(step, FlowMap):
+        place.mkdir()
+        step.save(str(place))
+        return
     if isinstance(step, Dense):
         name, sizes = "linear", {"in_features": step.weight.shape[1], "out_features": step.weight.shape[0]}
         activation = f"torch.nn.{step.activation}"

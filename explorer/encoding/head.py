@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from explorer.encoding.flow_map import FlowMap
 from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.pooling import FIRST_LAST, pooled
+from explorer.encoding.pooling import FIRST_LAST, POOLINGS, pooled
+from explorer.encoding.word_weights import WordWeights
 
 # by the name of the torch.nn class; a name from a file is looked up here and never imported
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -65,20 +67,26 @@ class LayerNorm:
         return replace(self, weight=self.weight.to(device), bias=self.bias.to(device))
 
 
+# modules no other library has, and the file each of them is exported as
+OWN_FILES = {"LayerReading": "layer_reading", "FlowMap": "flow_map"}
+
+Step = Dense | LayerNorm | FlowMap
+
+
 @dataclass(frozen=True)
 class Head:
     """Poolings, side by side; then maps, in order; then length 1 if `normalize`.
 
-    Poolings are of the last layer, but for that of the first and last; what `layers` makes of all layers stands after
-    them. `prompt` is put before every sentence, under every reading. `remark` says what the files leave open.
+    Poolings are of the last layer unless they name others; what `layers` makes of all layers stands after them.
+    `prompt` is put before every sentence, under every reading. `remark` says what the files leave open.
     """
 
     poolings: tuple[str, ...]
-    dense: tuple[Dense | LayerNorm, ...] = ()
+    dense: tuple[Step, ...] = ()
     normalize: bool = False
     prompt: str = ""
     remark: str = ""
-    layers: LayerAttention | None = None
+    layers: LayerAttention | WordWeights | None = None
 
     def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
         """Layers of states (layer, sentence, token, width) as vectors (sentence, width); the mask is a pooling's."""
@@ -93,14 +101,21 @@ class Head:
     @property
     def of_last_layer(self) -> bool:
         """Whether the last layer is all it takes."""
-        return self.layers is None and FIRST_LAST not in self.poolings
+        return self.layers is None and all(name in POOLINGS for name in self.poolings)
+
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """The parts of it that no module of other libraries can express."""
+        steps = ("FlowMap" for step in self.dense if isinstance(step, FlowMap))
+        return (*["LayerReading"] * (not self.of_last_layer), *dict.fromkeys(steps))
 
     def describe(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
-        last = " + ".join(name for name in self.poolings if name != FIRST_LAST)
+        last = " + ".join(name for name in self.poolings if name in POOLINGS)
         parts = (
             f"{last} of the last layer" if last else "",
             "mean of layers 1 and last" if FIRST_LAST in self.poolings else "",
+            *(name for name in self.poolings if name not in POOLINGS and name != FIRST_LAST),
             self.layers.describe() if self.layers else "",
         )
         steps = (

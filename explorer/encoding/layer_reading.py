@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import torch
@@ -17,19 +17,22 @@ from torch import Tensor, nn
 
 from explorer.encoding.layer_attention import LayerAttention
 from explorer.encoding.pooling import pooled
+from explorer.encoding.word_weights import WordWeights
 
 MAPS = ("query", "key", "value")
 
 
 class LayerReading(nn.Module):
-    """Poolings of the last layer, or of the first and last, side by side with attention over all layers."""
+    """Poolings of the last layer, or of those they name, side by side with what is made of all layers."""
 
-    def __init__(self, poolings: Sequence[str], layers: LayerAttention | None) -> None:
+    def __init__(self, poolings: Sequence[str], layers: LayerAttention | WordWeights | None) -> None:
         super().__init__()
         self.poolings = tuple(poolings)
-        self.attention = None if layers is None else {name: getattr(layers, name) for name in settings()}
-        for name in MAPS if layers else ():
-            self.register_buffer(name, getattr(layers, name).detach())
+        self.words = layers if isinstance(layers, WordWeights) else None
+        attention = layers if isinstance(layers, LayerAttention) else None
+        self.attention = {name: getattr(attention, name) for name in settings()} if attention else None
+        for name in MAPS if attention else ():
+            self.register_buffer(name, getattr(attention, name).detach())
 
     def read(self, hidden: Sequence[Tensor], mask: Tensor | None) -> Tensor:
         """Hidden states (layer, sentence, token, width) and the attention mask as vectors (sentence, width)."""
@@ -37,6 +40,8 @@ class LayerReading(nn.Module):
         if self.attention is not None:
             maps = {name: getattr(self, name) for name in MAPS}
             parts.append(LayerAttention(**maps, **self.attention)(hidden, mask))
+        if self.words is not None:
+            parts.append(self.words(hidden, mask))
         return torch.cat(parts, dim=-1)
 
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -47,7 +52,8 @@ class LayerReading(nn.Module):
 
     def save(self, folder: str, *_: object, **__: object) -> None:
         """Settings and maps, in a folder that is there."""
-        content = {"poolings": self.poolings, "attention": self.attention}
+        words = self.words and asdict(self.words)
+        content = {"poolings": self.poolings, "attention": self.attention, "words": words}
         (Path(folder) / "config.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         maps = {name: value.float().cpu().contiguous() for name, value in self.state_dict().items()}
         if maps:
@@ -57,8 +63,10 @@ class LayerReading(nn.Module):
     def load(cls, folder: str) -> LayerReading:
         """What `save` wrote."""
         content = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-        layers = None
-        if content["attention"] is not None:
+        layers: LayerAttention | WordWeights | None = None
+        if content.get("words"):
+            layers = WordWeights(**content["words"])
+        elif content["attention"] is not None:
             layers = LayerAttention(**load_file(Path(folder) / "model.safetensors"), **content["attention"])
         return cls(content["poolings"], layers)
 

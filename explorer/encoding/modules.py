@@ -11,13 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding import layout, weights
-from explorer.encoding import pooling as heads
-from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm
-from explorer.encoding.layer_attention import ACTIVATIONS as ACTIVATED
-from explorer.encoding.layer_attention import NORMALISERS, LayerAttention
-from explorer.encoding.layer_reading import MAPS, settings
-from explorer.errors import NotWeights, UnsupportedModel
+from explorer.encoding import layout, own_modules, weights
+from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
+from explorer.errors import UnsupportedModel
 
 # today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
 POOLINGS = (
@@ -56,7 +52,7 @@ def head(folder: Path) -> Head | None:
         _settings(declared[-1].folder)
     pooling = _settings(declared[1].folder)
     if kinds[1] == "LayerReading":
-        poolings, layers = _layer_reading(declared[1].folder, pooling)
+        poolings, layers = own_modules.layer_reading(declared[1].folder, pooling)
     else:
         poolings, layers = _poolings(declared[1].folder, pooling), None
     return Head(
@@ -103,29 +99,6 @@ def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
     return tuple(names[mode] for mode in _listed(modes))
 
 
-def _layer_reading(place: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], LayerAttention | None]:
-    """What an export of Strata says; its Python file is for other libraries, and is not run."""
-    poolings, attention = _listed(stated.get("poolings", ())), stated.get("attention")
-    known = (*heads.POOLINGS, heads.FIRST_LAST)
-    choices = {
-        "asks": tuple(heads.POOLINGS),
-        "answers": tuple(heads.POOLINGS),
-        "activation": ACTIVATED,
-        "normaliser": NORMALISERS,
-    }
-    wrong = any(name not in known for name in poolings) or not (poolings or attention)
-    if attention is not None:
-        wrong |= sorted(attention) != sorted(settings())
-        wrong |= any(attention.get(name) not in allowed for name, allowed in choices.items())
-        wrong |= type(attention.get("first_layer")) is not int
-    if wrong:
-        raise UnsupportedModel(f"{place / 'config.json'} is no reading of Strata's. Export the model again.")
-    if attention is None:
-        return tuple(poolings), None
-    found = _tensors(place, "", MAPS)
-    return tuple(poolings), LayerAttention(**{name: found[name] for name in MAPS}, **attention)
-
-
 def _dense(place: Path) -> Dense:
     stated = _settings(place)
     # releases wrote torch.nn.modules.activation.Tanh; Tanh is theirs when nothing is written
@@ -138,25 +111,20 @@ def _dense(place: Path) -> Dense:
         )
     if stated.get("use_residual"):
         raise UnsupportedModel(f"{place / 'config.json'} asks for a residual Dense. Strata knows plain ones only.")
-    found = _tensors(place, "linear.")
+    found = weights.of_module(place, "linear.")
     return Dense(found["weight"], found.get("bias"), activation)
 
 
 def _layer_norm(place: Path) -> LayerNorm:
-    found = _tensors(place, "norm.")
+    found = weights.of_module(place, "norm.")
     return LayerNorm(found["weight"], found["bias"])
 
 
-_STEPS: dict[str, Callable[[Path], Dense | LayerNorm]] = {"Dense": _dense, "LayerNorm": _layer_norm}
-
-
-def _tensors(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -> dict[str, Any]:
-    path = next(iter(layout.weights(place)), None)
-    found = {} if path is None else weights.tensors(path, prefix)
-    missing = [name for name in needed if name not in found]
-    if missing:
-        raise NotWeights(f"{place} holds no weights '{prefix}{missing[0]}'. Copy or download the folder again.")
-    return found
+_STEPS: dict[str, Callable[[Path], Step]] = {
+    "Dense": _dense,
+    "LayerNorm": _layer_norm,
+    "FlowMap": own_modules.flow_map,
+}
 
 
 def _settings(place: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ None says that nothing is padding, which saves a pass over the states.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 import torch
@@ -75,10 +76,27 @@ POOLINGS: dict[str, Pooling] = {
 
 # the mean over tokens of layers 1 and L, averaged: two definitions go by this name, and layer 0 is in the other
 FIRST_LAST = "first-last mean"
+# a reading of the grid by its title: `max of layer 2`, `mean of layers 0 + 6`
+_OF_LAYERS = re.compile(r"(.+) of layers? (\d+)(?: \+ (\d+))?")
 
 
 def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
-    """Layers of states (layer, sentence, token, width) as vectors: the last under a pooling, or the first and last."""
+    """Layers of states (layer, sentence, token, width) as vectors: the last under a pooling, or those that it names."""
     if name == FIRST_LAST:
         return (pool_mean(hidden[1], mask) + pool_mean(hidden[-1], mask)) / 2
-    return POOLINGS[name](hidden[-1], mask)
+    named = _OF_LAYERS.fullmatch(name)
+    if not named:
+        return POOLINGS[name](hidden[-1], mask)
+    pooling, *layers = named.groups()
+    numbers = [int(layer) for layer in layers if layer]
+    if max(numbers) >= len(hidden):
+        raise ValueError(f"there is no layer {max(numbers)}; the last is {len(hidden) - 1}")
+    states = [hidden[number] for number in numbers]
+    # two are added token by token, as the papers do, and halved once they are pooled
+    return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)
+
+
+def is_pooling(name: object) -> bool:
+    """Whether `pooled` knows it; whether a model has its layers is another question."""
+    named = _OF_LAYERS.fullmatch(str(name))
+    return (named[1] if named else name) in POOLINGS or name == FIRST_LAST

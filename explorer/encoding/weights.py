@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer.encoding import layout
 from explorer.errors import NotWeights
 
 if TYPE_CHECKING:
@@ -87,3 +88,13 @@ def _instead(path: Path) -> str:
 
 def _not_weights(path: Path, reason: str) -> NotWeights:
     return NotWeights(f"{path} cannot be read as weights: {reason}. Copy or download the file again.")
+
+
+def of_module(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -> dict[str, Any]:
+    """The tensors of a module's folder whose names start with a prefix, under the rest of the name."""
+    path = next(iter(layout.weights(place)), None)
+    found = {} if path is None else tensors(path, prefix)
+    missing = [name for name in needed if name not in found]
+    if missing:
+        raise NotWeights(f"{place} holds no weights '{prefix}{missing[0]}'. Copy or download the folder again.")
+    return found

@@ -36,8 +36,9 @@ class Method(nn.Module, Knobs):
     """Something to minimise over rows of text, starting from an encoder.
 
     A method states what it eats and its schedule, builds the parts it adds, and gives the loss of a batch: one list
-    of sentences for each column of its rows. What is trained is what has `requires_grad`. `head` says how a sentence
-    is read afterwards; the same reading is scored in training and exported.
+    of sentences for each column of its rows. What is trained is what has `requires_grad`; without a loss nothing is.
+    `fit` learns from all sentences at once, before the first batch. `head` says how a sentence is read afterwards; the
+    same reading is scored in training and exported.
     """
 
     eats: ClassVar[Eats]
@@ -69,6 +70,20 @@ class Method(nn.Module, Knobs):
 
     def build(self) -> None:
         """Make the parts this method adds; their weights come from torch's seed."""
+
+    @classmethod
+    def trains(cls) -> bool:
+        """Whether it has a loss to minimise; if not, it is done once it is fitted."""
+        return cls.loss is not Method.loss
+
+    @classmethod
+    def learns(cls) -> bool:
+        """Whether the text has a say in what becomes of an encoder."""
+        return cls.trains() or cls.fit is not Method.fit
+
+    def fit(self, sentences: Sequence[str]) -> Work[None]:
+        """Learn in one go from every sentence there is."""
+        yield from ()
 
     def loss(self, *columns: list[str]) -> Tensor:
         """What to minimise."""

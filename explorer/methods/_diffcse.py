@@ -36,7 +36,7 @@ class Differing(Method):
         "distilbert-base-uncased",
         help="A masked language model with the encoder's vocabulary, by name or folder (the paper's for BERT). Without "
         "a hub, 'python -m explorer generator' makes one of the encoder itself.",
-        names_model=True,
+        masked_model=True,
     )
     generator_dropout: bool = knob(False, help="Dropout in the generator too, as the released code has it.")
     count_padding: bool = knob(

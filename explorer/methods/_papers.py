@@ -97,3 +97,48 @@ DIFFCSE = Paper(
   url = {https://aclanthology.org/2022.naacl-main.311}
 }""",
 )
+
+WHITENING = Paper(
+    "Whitening Sentence Representations for Better Semantics and Faster Retrieval",
+    "Su, Cao, Liu and Ou",
+    2021,
+    "https://arxiv.org/abs/2103.15316",
+    """@article{su-etal-2021-whitening,
+  title = {Whitening Sentence Representations for Better Semantics and Faster Retrieval},
+  author = {Su, Jianlin and Cao, Jiarun and Liu, Weijie and Ou, Yangyiwen},
+  journal = {arXiv:2103.15316},
+  year = {2021},
+  url = {https://arxiv.org/abs/2103.15316}
+}""",
+)
+
+FLOW = Paper(
+    "On the Sentence Embeddings from Pre-trained Language Models",
+    "Li and others",
+    2020,
+    "https://aclanthology.org/2020.emnlp-main.733",
+    """@inproceedings{li-etal-2020-sentence,
+  title = {On the Sentence Embeddings from Pre-trained Language Models},
+  author = {Li, Bohan and Zhou, Hao and He, Junxian and Wang, Mingxuan and Yang, Yiming and Li, Lei},
+  booktitle = {Proceedings of EMNLP 2020},
+  pages = {9119--9130},
+  year = {2020},
+  url = {https://aclanthology.org/2020.emnlp-main.733}
+}""",
+)
+
+SBERT_WK = Paper(
+    "SBERT-WK: A Sentence Embedding Method by Dissecting BERT-based Word Models",
+    "Wang and Kuo",
+    2020,
+    "https://arxiv.org/abs/2002.06652",
+    """@article{wang-kuo-2020-sbert,
+  title = {{SBERT-WK}: A Sentence Embedding Method by Dissecting {BERT}-based Word Models},
+  author = {Wang, Bin and Kuo, C.-C. Jay},
+  journal = {IEEE/ACM Transactions on Audio, Speech, and Language Processing},
+  volume = {28},
+  pages = {2146--2157},
+  year = {2020},
+  url = {https://arxiv.org/abs/2002.06652}
+}""",
+)

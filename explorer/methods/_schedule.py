@@ -20,6 +20,9 @@ class Schedule(Knobs):
     )
     max_length: int = knob(128, low=3, high=8192, help="Tokens read of a sentence in training; longer ones are cut.")
     warmup: float = knob(0.0, low=0.0, high=1.0, help="Share of the steps in which the learning rate climbs.")
+    decay: str = knob(
+        "linear", choices=("linear", "none"), help="How the learning rate ends: it falls to zero, or stays."
+    )
     weight_decay: float = knob(0.0, low=0.0, high=1.0, help="Pull of weights to zero; biases and norms are spared.")
     beta2: float = knob(0.999, low=0.5, high=0.9999, help="Memory of AdamW for the size of gradients.")
     epsilon: float = knob(1e-8, low=1e-12, high=1e-3, help="What AdamW adds below the fraction.")

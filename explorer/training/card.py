@@ -113,6 +113,7 @@ def _training(facts: CardFacts) -> str:
     rows = {
         "Learned from": f"{plain(' + '.join(map(named, facts.data)))}, {facts.data_rows:,} rows",
         "SHA-256 of the text": facts.data_digest,
+        "Seen before the test": plain(facts.seen) or None,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
         "Weights are of seed": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",

@@ -46,6 +46,7 @@ class CardFacts:
     test_set: str | None
     base_dev: float | None
     base_test: float | None
+    seen: str  # what the text knew of the test pairs
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are
     seconds: float | None

@@ -6,9 +6,10 @@ sentences has forgotten what it knew of words. How often it guesses right is mea
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -71,7 +72,9 @@ def make_generator(
             yield Progress("learning words", step + 1, steps)
         after, _ = _accuracy(model, encoder, masker, measured, seed)
         model.save(part, encoder.tokenizer())
-    return Accuracy(before, after, words)
+        found = Accuracy(before, after, words)
+        (part / "accuracy.json").write_text(json.dumps(asdict(found)) + "\n", encoding="utf-8")
+    return found
 
 
 def _learn(model: MaskedModel, encoder: Encoder, masker: Masker, sentences: Sequence[str]) -> None:

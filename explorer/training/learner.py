@@ -48,8 +48,10 @@ class Learner:
         self._module = world.place(self.method)
         self.method.train()
         sow(seed + 7919 * world.rank)  # … and every process draws its own dropout
-        self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
-        self.optimizer = adamw(self.method, self.schedule)
+        self.corpus = prepared.corpus
+        if self.method.trains():
+            self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
+            self.optimizer = adamw(self.method, self.schedule)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # of every look so far, that of step 0 first
@@ -60,7 +62,7 @@ class Learner:
     @property
     def total(self) -> int:
         """How many updates there are to be."""
-        return self.feed.steps
+        return self.feed.steps if self.method.trains() else 0
 
     @property
     def look_every(self) -> int:
@@ -77,6 +79,16 @@ class Learner:
         """Whether the weights as they are should be looked at, and were not yet."""
         on_time = self.step % self.look_every == 0 or self.step == self.total
         return on_time and self.looked_at != self.step
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything yet that the base is not."""
+        return self.step > 0 or (not self.total and self.looked_at == 0)
+
+    def fit(self) -> Work[None]:
+        """What a method learns from all of the text at once, before the first update."""
+        if type(self.method).fit is not Method.fit:
+            yield from self.method.fit(list(dict.fromkeys(one for column in self.corpus.columns for one in column)))
 
     def update(self) -> Update:
         """One step: the gradients of as many batches as are accumulated, clipped, and followed."""
@@ -96,7 +108,7 @@ class Learner:
                     "keeps the last good state."
                 )
         warmup = math.ceil(self.schedule.warmup * self.total)
-        rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total)
+        rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total, self.schedule.decay)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
@@ -121,8 +133,8 @@ class Learner:
         """Take a development score down; whether it is the best of a trained model so far, which is then kept."""
         self.scores.append(score)
         self.looked_at = self.step
-        so_far = [earlier for earlier in self.scores[1:-1] if not math.isnan(earlier)]
-        if self.step == 0 or math.isnan(score) or (so_far and score <= max(so_far)):
+        so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
+        if not self._counted or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
         self.best_step = self.step
         self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
@@ -138,7 +150,12 @@ class Learner:
     @property
     def best_score(self) -> float | None:
         """The development score of the best step; None before there is one."""
-        return None if self.best_step is None else max(score for score in self.scores[1:] if not math.isnan(score))
+        return None if self.best_step is None else max(score for score in self._counted if not math.isnan(score))
+
+    @property
+    def _counted(self) -> list[float]:
+        """Scores that can be the best: what nothing was learned for is the base's, unless there is nothing to train."""
+        return self.scores[1:] if self.total else self.scores
 
     def wear(self, weights: Mapping[str, Tensor]) -> None:
         """Put on weights that were kept."""

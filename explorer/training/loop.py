@@ -78,6 +78,7 @@ class Training:
                 yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
                 yield self._step(Progress("beginning", 0, 0), told=f"seed {seed}")
+                yield from self._telling(learner.fit(), "fitting")
             if not self.base:
                 yield from self._before(learner)
             yield from self._one_seed(learner)
@@ -105,7 +106,7 @@ class Training:
         Where the development pairs were not looked at yet, the weights are those of the last step.
         """
         learner = self.learner
-        if learner is None or (learner.step == 0 and not self.champion):
+        if learner is None or not (learner.changed or self.champion):
             return None
         own, champion = learner.best_score, self._champion_score()
         if champion is not None and (own is None or champion >= own):
@@ -121,9 +122,9 @@ class Training:
 
     def _before(self, learner: Learner) -> Iterator[Step]:
         """What it will take, and what the base scores."""
-        yield self._step(Progress("trying a step", 0, 0))
         check_reading(learner)
-        if self.world.size == 1:
+        if self.world.size == 1 and learner.method.trains():
+            yield self._step(Progress("trying a step", 0, 0))
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
             yield self._step(Progress("trying a step", 1, 1), told=f"estimate: {self.estimate.told}")
         head, base = learner.method.start(), {}

@@ -38,7 +38,7 @@ def restore(learner: Learner, state: State) -> None:
     with torch.no_grad():
         buffers = state.under("buffer/")
         for name, value in kept_buffers(learner.method).items():
-            value.copy_(buffers[name])
+            value.resize_(buffers[name].shape).copy_(buffers[name])  # some are as large as what was learned
         for weight, name in learner.names.items():
             weight.copy_(weights[name])
             found = {what: adam[f"{what}/{name}"] for what in ("step", "exp_avg", "exp_avg_sq")

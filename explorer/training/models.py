@@ -65,6 +65,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         test_set=recipe.test,
         base_dev=training.base["dev"],
         base_test=training.base.get("test"),
+        seen=prepared.seen,
         seeds=tuple(done),
         kept=training.worn,
         seconds=seconds,

@@ -8,10 +8,12 @@ from torch import nn
 from explorer.methods import Schedule
 
 
-def learning_rate(step: int, peak: float, warmup: int, total: int) -> float:
+def learning_rate(step: int, peak: float, warmup: int, total: int, decay: str = "linear") -> float:
     """The rate of the update with that number, from 0: linear up over `warmup` updates, linear down to `total`."""
     if step < warmup:
         return peak * step / warmup
+    if decay == "none":
+        return peak
     return peak * (total - step) / max(1, total - warmup)
 
 

@@ -45,6 +45,15 @@ class Prepared:
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
 
+    @property
+    def seen(self) -> str:
+        """What the text knew of the test pairs before they were scored, in words; empty where that is nothing."""
+        if self.test is None or not self.recipe.kind.learns():
+            return ""
+        count = len(set(self.test.sentences) & set().union(*self.corpus.columns))
+        told = f"{count:,} of the {len(self.test.sentences):,} sentences of the test pairs are in the text, "
+        return told + "without their scores." if count else ""
+
     def facts(self) -> dict[str, Any]:
         """What was found, as it goes into recipe.yaml."""
         return {
@@ -70,7 +79,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     test = graded(recipe.test, online) if recipe.test else None
     others: dict[str, Found] = {}
     for name, knob in recipe.kind.knobs.items():
-        if knob.names_model:
+        if knob.masked_model:
             others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)

@@ -100,7 +100,9 @@ class Recipe:
 
 
 def knobs_of(kind: type[Method]) -> dict[str, Knob]:
-    """Every knob of a method and of its schedule, with the paper's value as its default."""
+    """Every knob of a method and, where it trains, of its schedule, with the paper's value as its default."""
+    if not kind.trains():
+        return dict(kind.knobs)
     paper = kind.schedule.values()
     scheduled = {name: replace(one, default=paper[name]) for name, one in Schedule.knobs.items()}
     return {**kind.knobs, **scheduled}

@@ -130,11 +130,11 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
     recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
     facts = {"rows": len(prepared.corpus), "precision": training.world.precision,
              "device": str(training.world.device), "base_test": training.base.get("test"),
-             "reading": training.reading}  # fmt: skip
+             "reading": training.reading, "seen": prepared.seen}  # fmt: skip
     if training.estimate:  # a run that is gone on with has its own from the start
         facts["estimate"] = training.estimate.told
     recorder.put(base=training.base["dev"], facts={**recorder.status.facts, **facts})
-    for report in prepared.reports:
+    for report in filter(None, (prepared.seen, *prepared.reports)):
         recorder.log(report)
 
 

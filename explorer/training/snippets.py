@@ -20,7 +20,7 @@ _POOLED = {
 
 def sentence_transformers(head: Head | None = None) -> str:
     """By way of sentence-transformers, which reads all of it from the folder: reading, limits, prompt."""
-    trusting = "" if head is None or head.of_last_layer else ", trust_remote_code=True"  # runs layer_reading.py
+    trusting = ", trust_remote_code=True" if head is not None and head.own_modules else ""  # it runs them
     return f"""from sentence_transformers import SentenceTransformer
 
 {_SENTENCES}
@@ -40,9 +40,9 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
         text = f"({text}).lower()" if prompt else "text.lower()"
     written = f"[{text} for text in sentences]" if text != "text" else "sentences"
     lines = [
-        *["import sys", ""] * (not head.of_last_layer),
+        *["import sys", ""] * bool(head.own_modules),
         "import torch",
-        *["from safetensors.torch import load_file"] * bool(head.dense),
+        *["from safetensors.torch import load_file"] * any(hasattr(step, "activation") for step in head.dense),
         f"from transformers import {', '.join(sorted((opener, 'AutoTokenizer')))}",
         "",
         f'folder = "{FOLDER}"',
@@ -64,13 +64,14 @@ def _steps(head: Head) -> list[str] | None:
             return None
     else:
         lines = [
-            "sys.path.insert(0, folder)",
-            "from layer_reading import LayerReading  # a file of the folder",
-            "",
             'reading = LayerReading.load(f"{folder}/1_LayerReading")',
             'vectors = reading.read(states, rows["attention_mask"])',
         ]
+    lines = [*_own(head), *lines]
     for number, step in enumerate(head.dense, start=2):
+        if "FlowMap" in head.own_modules and hasattr(step, "flow"):
+            lines.append(f'vectors = FlowMap.load(f"{{folder}}/{number}_FlowMap")(vectors)')
+            continue
         activation = getattr(step, "activation", None)
         if activation is None:  # a layer norm
             return None
@@ -78,6 +79,14 @@ def _steps(head: Head) -> list[str] | None:
         lines.append(f'dense = load_file(f"{{folder}}/{number}_Dense/model.safetensors")')
         lines.append(f'vectors = torch.nn.{activation}()(vectors @ dense["linear.weight"].T{bias})')
     return lines + ["vectors = torch.nn.functional.normalize(vectors)"] * head.normalize
+
+
+def _own(head: Head) -> list[str]:
+    """Files of the folder are imported from there."""
+    from explorer.encoding.head import OWN_FILES
+
+    lines = [f"from {OWN_FILES[kind]} import {kind}  # a file of the folder" for kind in head.own_modules]
+    return ["sys.path.insert(0, folder)", *lines, ""] if lines else []
 
 
 def _pooling(poolings: tuple[str, ...]) -> list[str] | None:

@@ -61,6 +61,8 @@ class World:
         method.to(self.device)
         if self.size == 1:
             return method
+        if not method.trains():
+            raise BadChoice(f"{self.size} processes were started, and this method trains nothing. Start it with one.")
         module: nn.Module = self._accelerator.prepare_model(method)
         return module
 

@@ -27,6 +27,7 @@ class MethodCard:
     link: str
     knobs: Mapping[str, Knob]
     needs: tuple[Need, ...]  # what does not come along
+    trains: bool = True  # if not, it is done once it is fitted, and has no schedule
 
     @property
     def lacks(self) -> tuple[Need, ...]:
@@ -45,7 +46,9 @@ def read_all() -> dict[str, MethodCard]:
         about = re.sub(r"(?<!\n)\n(?!\n)", " ", kind.about())  # a docstring is wrapped, a page wraps by itself
         paper = kind.paper
         cards.append(
-            MethodCard(name, kind.title(), about, kind.eats, paper.line, paper.link, knobs_of(kind), kind.needs)
+            MethodCard(
+                name, kind.title(), about, kind.eats, paper.line, paper.link, knobs_of(kind), kind.needs, kind.trains()
+            )
         )
     cards.sort(key=lambda card: (card.name != FIRST, NEEDS.index(card.eats), card.name))
     return {card.name: card for card in cards}

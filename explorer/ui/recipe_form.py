@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.encoding.hardware import DEVICES, PRECISIONS
 from explorer.errors import StrataError
 from explorer.knobs import Values
-from explorer.ui import cached, controls, judging_form, knob_form, method_menu, notices, reach, text_form
+from explorer.ui import cached, controls, judging_form, knob_form, method_menu, model_knobs, notices, reach, text_form
 from explorer.ui.judging_form import Judging
 from explorer.ui.method_cards import MethodCard
 
@@ -44,15 +44,17 @@ def recipe() -> Recipe | None:
     judging = judging_form.judging()
     if not (there and ready) or rows is None or settings is None or judging is None:
         return None
-    if not _batch_fits(card, settings, rows):
+    if not model_knobs.ready(card, model, sources, settings):
+        return None
+    if card.trains and not _batch_fits(card, settings, rows):
         return None
     return _checked(card, model, sources, settings, judging)
 
 
 def _settings(card: MethodCard, rows: int | None) -> Values | None:
     """The knobs: a few at first, the rest folded."""
-    st.subheader("How to train it")
-    fitting = knob_form.fit_batch(card, rows) if rows is not None else None
+    st.subheader("How to train it" if card.trains else "How to make it")
+    fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
     few = knob_form.fields(card, front)
@@ -77,6 +79,8 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
 
 def plan(card: MethodCard, settings: Values, rows: int) -> str:
     """`1,280 rows in batches of 16: 80 steps, …`: what the settings come to."""
+    if not card.trains:
+        return f"{rows:,} rows, and no steps: nothing is trained."
     from explorer.methods import Schedule, load
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}

@@ -24,19 +24,25 @@ def card(run: Run, status: Status) -> None:
     if status.facts.get("test"):
         _before_and_after(cards, "Test", base_test, after)
     _before_and_after(cards, "Development, best step", status.base, _dev(status))
-    if status.best_step is not None and status.seeds == 1:
+    if status.best_step and status.seeds == 1:
         notices.number(cards, "Best step", f"{status.best_step:,}", f"of {status.total:,}", border=True)
     if status.seconds:
-        notices.number(cards, "Time", run_words.duration(status.seconds), f"{status.step:,} steps", border=True)
+        notices.number(cards, "Time", run_words.duration(status.seconds), _steps(status), border=True)
     if after is not None and base_test is not None and after[0] < base_test:
         st.warning(
             "The tuned encoder scores lower than the base on the test pairs. Other text, fewer steps or a lower "
             "learning rate may help; the base is as it was.",
             icon=":material/trending_down:",
         )
+    if status.facts.get("seen"):
+        st.warning(notices.plain(str(status.facts["seen"])), icon=":material/visibility:")
     if len(status.results) > 1:
         _seeds(status)
     _model(run, status)
+
+
+def _steps(status: Status) -> str:
+    return f"{status.step:,} steps" if status.step else "nothing to train"
 
 
 def mean_and_spread(results: tuple[Mapping[str, Any], ...], name: str) -> tuple[float, float | None] | None:
@@ -105,13 +111,13 @@ def _model(run: Run, status: Status) -> None:
     st.caption(f"The Layers page opens with the tuned encoder. The base, {notices.plain(base)}, is one click back.")
     st.caption("Its folder, and how it is loaded:")
     st.code(str(run.model), language=None, wrap_lines=True)
-    own_module = (run.model / "layer_reading.py").is_file()  # a reading no module of the library's can express
-    trusting = ", trust_remote_code=True" if own_module else ""
+    own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for what none of the library's can express
+    trusting = ", trust_remote_code=True" if own_modules else ""
     loaded = f"SentenceTransformer({str(run.model)!r}{trusting})"
     st.code(
         f"from sentence_transformers import SentenceTransformer\n\nmodel = {loaded}",
         language="python",
         wrap_lines=True,
     )
-    if own_module:
-        st.caption("The folder brings `layer_reading.py`, which reads all layers; the library runs it when told to.")
+    if own_modules:
+        st.caption(f"The folder brings `{'`, `'.join(own_modules)}`, which the library runs when it is told to.")

@@ -37,7 +37,8 @@ def buttons(recipe: Recipe | None) -> None:
     if recipe is None:
         st.caption("Start waits until what is marked above is mended.")
         return
-    _trial(recipe, line)
+    if recipe.kind.trains():
+        _trial(recipe, line)
     st.caption("The same from the command line:")
     st.code(recipe.command(), language="bash", wrap_lines=True)
     st.download_button(

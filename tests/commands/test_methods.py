@@ -24,8 +24,8 @@ def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
     assert out.startswith(f"{kind.title()}\n\n{kind.about()}")
     assert f"Learns from {kind.eats}. {kind.paper.line}: {kind.paper.link}" in out
     told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
-    assert told == [*kind.knobs, *Schedule.knobs]
-    assert f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096)" in out
+    assert told == [*kind.knobs, *(Schedule.knobs if kind.trains() else ())]
+    assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096)" in out) == kind.trains()
 
 
 def test_the_same_is_there_as_json_for_all_and_for_one(said):
@@ -36,7 +36,8 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
         kind = methods.load(one["name"])
         assert one["eats"] == kind.eats
         paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
-        assert paper == {name: knob.default for name, knob in kind.knobs.items()} | kind.schedule.values()
+        scheduled = kind.schedule.values() if kind.trains() else {}
+        assert paper == {name: knob.default for name, knob in kind.knobs.items()} | scheduled
         assert all(knob["help"] and knob["allowed"] for knob in one["knobs"])
     _, out, _ = said("methods", "sg-opt", "--json")
     assert json.loads(out) == [one for one in found if one["name"] == "sg-opt"]

@@ -10,11 +10,14 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from explorer.encoding import modules
-from explorer.encoding.alone import layer_reading_alone
+from explorer.encoding.alone import PARTS, alone
 from explorer.encoding.exporting import export
-from explorer.encoding.head import Dense, Head
+from explorer.encoding.flow import Flow
+from explorer.encoding.flow_map import FlowMap
+from explorer.encoding.head import OWN_FILES, Dense, Head
 from explorer.encoding.layer_attention import LayerAttention
 from explorer.encoding.pooling import FIRST_LAST
+from explorer.encoding.word_weights import WordWeights
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
 from explorer.training import snippets
@@ -34,6 +37,25 @@ def head_of(pooler: str, **settings) -> Head:
         layers = LayerAttention(*maps, asks=attention[0], answers=attention[1], **settings)
     linear = torch.nn.Linear(WIDTH * (len(poolings) + bool(attention)), WIDTH)
     return Head(poolings, (Dense(linear.weight, linear.bias, "Tanh"),), layers=layers)
+
+
+def flow_map() -> FlowMap:
+    torch.manual_seed(6)
+    flow = Flow(WIDTH)
+    with torch.no_grad():
+        for weight in flow.parameters():
+            weight.add_(torch.randn_like(weight) * 0.1)
+    return FlowMap(flow)
+
+
+# what comes after an encoder: lower layers, words that are weighted, flows
+AFTER = [
+    Head(("mean of layer 1",)),
+    Head(("max of layers 0 + 2", "cls")),
+    Head((), layers=WordWeights(0)),
+    Head((FIRST_LAST,), (flow_map(),)),
+    Head(("mean",), (Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Identity"), flow_map()), normalize=True),
+]
 
 
 @pytest.fixture(scope="module", params=["bert", "roberta", "t5", "modernbert"])
@@ -62,6 +84,19 @@ def test_every_reading_of_all_layers_is_read_alike_by_all(tuned, tmp_path, poole
     assert modules.head(tmp_path / "run").describe() == head.describe()
 
 
+@pytest.mark.parametrize("head", AFTER, ids=Head.describe)
+def test_every_reading_that_comes_after_an_encoder_is_read_alike_by_all(tuned, tmp_path, head):
+    export(tuned, head, tmp_path / "run", "# card", None)
+    expected = as_trained(tuned, head)
+    opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
+    assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
+    assert_close(by_strata(tmp_path / "run"), expected)
+    assert modules.head(tmp_path / "run").describe() == head.describe()
+    assert sorted(path.stem for path in (tmp_path / "run").glob("*.py")) == sorted(
+        OWN_FILES[name] for name in head.own_modules
+    )
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"activation": "none"}, {"normaliser": "linear"}, {"normaliser": "literal"}, {"first_layer": 1}],
@@ -78,9 +113,9 @@ def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
 
 
-def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path):
+@pytest.mark.parametrize("head", [head_of("attention of cls to mean, cls"), AFTER[2], AFTER[3], AFTER[4]])
+def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path, head):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    head = head_of("attention of cls to mean, cls")
     folder = tmp_path / "run"
     export(tuned, head, folder, "# card", None)
     (tmp_path / "elsewhere").mkdir()
@@ -104,8 +139,9 @@ def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
     assert not marker.exists()
 
 
-def test_the_file_in_the_folder_stands_alone():
-    source = ast.parse(layer_reading_alone())
+@pytest.mark.parametrize("name", PARTS)
+def test_the_file_in_the_folder_stands_alone(name):
+    source = ast.parse(alone(name))
     imported = {
         (node.module or "").split(".")[0] if isinstance(node, ast.ImportFrom) else node.names[0].name.split(".")[0]
         for node in ast.walk(source)
@@ -121,6 +157,9 @@ def test_the_file_in_the_folder_stands_alone():
         {"poolings": ["cls", "nonsense"]},
         {"attention": {"asks": "cls"}},
         {"poolings": [], "attention": None},
+        {"poolings": ["nonsense of layer 1"]},
+        {"words": {"first_layer": "4", "window": 2, "whole_window": False}},
+        {"words": ["first_layer"]},
     ],
 )
 def test_a_reading_that_is_none_of_stratas_is_refused(tmp_path, change):
@@ -137,3 +176,30 @@ def test_maps_that_are_gone_are_missed(tmp_path):
     (tmp_path / "run" / "1_LayerReading" / "model.safetensors").unlink()
     with pytest.raises(NotWeights, match="holds no weights 'query'"):
         modules.head(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"levels": 0}, UnsupportedModel, "is no flow of Strata's"),
+        ({"levels": "3"}, UnsupportedModel, "is no flow of Strata's"),
+        ({"depth": 3}, UnsupportedModel, "is no flow of Strata's"),
+        ({"inner": 16}, NotWeights, "has weights of other sizes than its settings say"),
+        ({"levels": 2}, NotWeights, "has weights of other sizes than its settings say"),
+        ({"steps": 4}, NotWeights, "holds no weights '"),
+    ],
+)
+def test_a_flow_that_is_none_of_stratas_is_refused(tmp_path, change, error, message):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    export(tuned, AFTER[3], tmp_path / "run", "# card", None)
+    configure(tmp_path / "run" / "2_FlowMap" / "config.json", **change)
+    with pytest.raises(error, match=message):
+        modules.head(tmp_path / "run")
+
+
+def test_a_layer_the_model_does_not_have_is_told_by_its_number(tmp_path):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    export(tuned, AFTER[0], tmp_path / "run", "# card", None)
+    configure(tmp_path / "run" / "1_LayerReading" / "config.json", poolings=["mean of layer 12"])
+    with pytest.raises(UnsupportedModel, match="there is no layer 12; the last is 2"):
+        by_strata(tmp_path / "run")

@@ -8,9 +8,10 @@ from explorer.data import wordnet
 from explorer.encoding.tunable import Tunable
 from explorer.losses import cosines
 from explorer.methods import Method, _self_guided
+from explorer.progress import finish
 from tests import tiny_wordnet
 from tests.methods import hub
-from tests.methods.rows import FIRST, FIXED_DRAWS
+from tests.methods.rows import COMPARING, FIRST, FIXED_DRAWS, MANY, TRAINED
 
 
 @pytest.fixture(autouse=True)
@@ -67,5 +68,24 @@ def quiet(monkeypatch):
 
 @pytest.fixture
 def method(kind, base) -> Method:
+    """Any method, with what it has from all of the text."""
+    return made(kind, base)
+
+
+@pytest.fixture(params=TRAINED)
+def trained(request, base) -> Method:
+    """A method that has a loss."""
+    return made(methods.load(request.param), base)
+
+
+@pytest.fixture(params=COMPARING)
+def comparing(request, base) -> Method:
+    """A method whose loss compares rows."""
+    return made(methods.load(request.param), base)
+
+
+def made(kind: type[Method], base: Tunable) -> Method:
     torch.manual_seed(0)
-    return kind(base)
+    method = kind(base)
+    finish(method.fit(MANY))
+    return method

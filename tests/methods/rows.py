@@ -1,6 +1,15 @@
 """What do methods read in tests? Four rows of whatever they eat, of different lengths."""
 
+import random
+
 import torch
+
+from explorer import methods
+from explorer.methods._after import After
+
+# those with a loss, and those of them that compare the rows of a batch: what comes after an encoder does not
+TRAINED = [name for name in methods.names() if methods.load(name).trains()]
+COMPARING = [name for name in TRAINED if not issubclass(methods.load(name), After)]
 
 # in place of what is drawn, by what is to be patched; rows stand in for each other in pairs
 FIXED_DRAWS = {
@@ -29,3 +38,7 @@ COLUMNS = {
     "triplets": (FIRST, SECOND, THIRD),
     "back-translations": (FIRST, SECOND),
 }
+
+# more than a vector of theirs has dimensions
+_WORDS = " ".join(FIRST + SECOND + THIRD).lower().split()
+MANY = [*FIRST, *(" ".join(random.Random(seed).choices(_WORDS, k=4 + seed % 5)) for seed in range(200))]

@@ -15,7 +15,7 @@ from explorer import methods
 from explorer.encoding.tunable import Tunable
 from explorer.methods import Method, _self_guided
 from tests.live import ROOT
-from tests.methods.rows import COLUMNS, FIXED_DRAWS
+from tests.methods.rows import COLUMNS, COMPARING, FIXED_DRAWS
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -27,13 +27,13 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from explorer import methods
-from tests.methods.rows import COLUMNS
+from tests.methods.rows import COLUMNS, COMPARING
 from tests.methods.test_together import gradients, loss_of, ready
 
 dist.init_process_group("gloo")
 rank = dist.get_rank()
 found = {}
-for name in methods.names():
+for name in COMPARING:
     method = ready(name, Path(sys.argv[1]))
     half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.eats]]
     module = DistributedDataParallel(method)  # it has to be there until the gradients are
@@ -93,7 +93,7 @@ def two_processes(tmp_path_factory, folder) -> dict:
     return torch.load(place / "found")
 
 
-@pytest.mark.parametrize("name", methods.names())
+@pytest.mark.parametrize("name", COMPARING)
 def test_two_processes_learn_what_one_would(two_processes, folder, name):
     method = ready(name, folder)
     columns = COLUMNS[method.eats]

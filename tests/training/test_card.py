@@ -26,6 +26,7 @@ FACTS = CardFacts(
     data=("sample",),
     data_rows=12345,
     data_digest=DIGEST[::-1],
+    seen="",
     dev_set="STS-B dev",
     test_set="STS-B test",
     base_dev=60.125,

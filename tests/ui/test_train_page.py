@@ -5,6 +5,7 @@ import shlex
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.data import wordnet
 from explorer.progress import Progress
-from explorer.training import runs
+from explorer.training import generator, runs
 from explorer.training import status as statuses
 from explorer.ui import trainer, work
 from tests import trainings
@@ -220,6 +221,34 @@ def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypa
     app.run()
     assert not [one.value for one in app.warning if "WordNet" in one.value]
     assert "Start" in [one.label for one in app.button if not one.disabled]
+
+
+def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_is_no_hub(
+    app, place, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setattr(generator, "make_generator", partial(generator.make_generator, steps=3))
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"a man plays {number} guitars\n" for number in range(80)))
+    app.query_params["model"], app.query_params["data"] = str(place.model), str(text)
+    app.query_params["method"] = "diffcse"
+    app.run()
+    (warning,) = (one.value for one in app.warning if "masked language model" in one.value)
+    assert "distilbert" in warning
+    assert r"Fetch distilbert\-base\-uncased from the hub" in labels(app)
+    assert button(app, "Start").disabled
+    (make,) = (label for label in labels(app) if label.startswith("Make one of"))
+    button(app, make).click().run()
+    (job,) = (job for job in work._jobs.values() if job.title == "making a generator")
+    job._ended.wait(60)
+    assert job.state == work.DONE, job.error
+    app.run()
+    assert any("it guesses" in told and "masked words" in told for told in words(app.caption))
+    button(app, "Use it").click().run()
+    assert not app.warning
+    assert not button(app, "Start").disabled
+    assert "generator=" in next(one.value for one in app.code if "explorer train diffcse" in one.value)
 
 
 @pytest.mark.parametrize("text", ["/no/such/file.csv", "nonsense", "<b>x</b>", "\0", "x" * 400])

@@ -1,0 +1,128 @@
+"""How are vectors bent until they look normally distributed? By a flow: steps that can each be undone.
+
+The flow of BERT-flow (Li and others 2020): levels of steps, each a scaling of every number, a reversal of their order
+and an additive coupling; after every level but the last, half of the numbers is done.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+_LOG_SCALE = 3.0  # a scale's logarithm is this times what is learned
+_LEAST_SPREAD = 1e-6
+
+
+class Scaling(nn.Module):
+    """ActNorm: every number moved and scaled; it begins so that its first vectors have mean 0 and variance 1."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.shift = nn.Parameter(torch.zeros(width))
+        self.size = nn.Parameter(torch.zeros(width))
+
+    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
+        """Vectors (sentence, width), moved and scaled."""
+        if beginning:
+            with torch.no_grad():
+                spread = vectors.std(0, correction=0)
+                self.shift.copy_(-vectors.mean(0))
+                sizes = -(spread + _LEAST_SPREAD).log() / _LOG_SCALE
+                # what never varies is left as it is: blown up a millionfold at every step, it would end in infinity
+                self.size.copy_(torch.where(spread > _LEAST_SPREAD, sizes, torch.zeros_like(sizes)))
+        return (vectors + self.shift) * (_LOG_SCALE * self.size).exp()
+
+    def undone(self, vectors: Tensor) -> Tensor:
+        """What `forward` made these of."""
+        return vectors * (-_LOG_SCALE * self.size).exp() - self.shift
+
+    def growth(self) -> Tensor:
+        """The logarithm of what it makes of a volume."""
+        return _LOG_SCALE * self.size.sum()
+
+
+class Coupling(nn.Module):
+    """The second half of the numbers, moved by what a small network makes of the first."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(width // 2, inner, bias=False)
+        self.second = nn.Linear(inner, inner, bias=False)
+        self.last = nn.Linear(inner, width - width // 2)
+        self.scalings = nn.ModuleList([Scaling(inner), Scaling(inner)])
+        self.size = nn.Parameter(torch.zeros(width - width // 2))
+        for layer in (self.first, self.second):
+            nn.init.normal_(layer.weight, std=0.05)
+        nn.init.zeros_(self.last.weight)  # it begins by moving nothing
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
+        """Vectors (sentence, width), half of them moved."""
+        kept, moved = self._halves(vectors)
+        return torch.cat([kept, moved + self._way(kept, beginning)], dim=1)
+
+    def undone(self, vectors: Tensor) -> Tensor:
+        """What `forward` made these of."""
+        kept, moved = self._halves(vectors)
+        return torch.cat([kept, moved - self._way(kept)], dim=1)
+
+    def _halves(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        half = self.first.in_features
+        return vectors[:, :half], vectors[:, half:]
+
+    def _way(self, kept: Tensor, beginning: bool = False) -> Tensor:
+        inner = self.scalings[0](self.first(kept), beginning).relu()
+        inner = self.scalings[1](self.second(inner), beginning).relu()
+        way: Tensor = self.last(inner) * (_LOG_SCALE * self.size).exp()
+        return way
+
+
+class Flow(nn.Module):
+    """Vectors (sentence, width) as others of the same width, and back."""
+
+    def __init__(self, width: int, levels: int = 3, steps: int = 3, inner: int = 32) -> None:
+        super().__init__()
+        self.width, self.levels, self.steps, self.inner = width, levels, steps, inner
+        widths = [width // 2**level for level in range(levels)]
+        self.scalings = nn.ModuleList(Scaling(one) for one in widths for _ in range(steps))
+        self.couplings = nn.ModuleList(Coupling(one, inner) for one in widths for _ in range(steps))
+
+    def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
+        """Vectors as they look to the normal distribution; `beginning` sets every scaling by these first ones."""
+        done = []
+        for level in range(self.levels):
+            for place in range(level * self.steps, (level + 1) * self.steps):
+                vectors = self.scalings[place](vectors, beginning).flip(1)
+                vectors = self.couplings[place](vectors, beginning)
+            if level < self.levels - 1:
+                half = vectors.shape[1] // 2
+                done.append(vectors[:, half:])
+                vectors = vectors[:, :half]
+        return torch.cat([*done, vectors], dim=1)
+
+    def undone(self, mapped: Tensor) -> Tensor:
+        """What `forward` made these of."""
+        widths = [self.width // 2**level for level in range(self.levels)]
+        sizes = [wide - narrow for wide, narrow in pairwise(widths)]
+        *done, vectors = torch.split(mapped, [*sizes, widths[-1]], dim=1)
+        for level in reversed(range(self.levels)):
+            if level < self.levels - 1:
+                vectors = torch.cat([vectors, done[level]], dim=1)
+            for place in reversed(range(level * self.steps, (level + 1) * self.steps)):
+                vectors = self.couplings[place].undone(vectors)  # type: ignore[operator]
+                vectors = self.scalings[place].undone(vectors.flip(1))  # type: ignore[operator]
+        return vectors
+
+    def growth(self) -> Tensor:
+        """The logarithm of what it makes of a volume; the same everywhere, since a coupling makes nothing of it."""
+        growths: list[Tensor] = [scaling.growth() for scaling in self.scalings]  # type: ignore[operator]
+        return torch.stack(growths).sum()
+
+    def surprise(self, mapped: Tensor) -> Tensor:
+        """Bits a number, of vectors that were mapped: how unlikely they were, on average."""
+        likely = -0.5 * (mapped.square() + math.log(2 * math.pi)).sum(1)
+        bits: Tensor = -(self.growth() + likely.mean()) / (self.width * math.log(2))
+        return bits

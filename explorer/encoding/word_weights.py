@@ -1,0 +1,102 @@
+"""How do all layers of a sentence become one vector? Word by word, and a word counts the more it changes on its way.
+
+SBERT-WK (Wang and Kuo 2020). A word's layers are weighted by how well each fits those around it and by what it adds to
+them; a sentence is its words, weighted by how much they differ from layer to layer. Nothing is learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+WORDS_AT_ONCE = 1024  # their layers are held in float64
+_LEAST = 1e-6  # an alignment nearer to 0 counts as this: its inverse is a weight
+_FEWEST = 3  # layers, of which one has a neighbour on either side
+
+
+@dataclass(frozen=True)
+class WordWeights:
+    """Layers from `first_layer`, or the last three where there are fewer; `window` neighbours on either side of each.
+
+    In the released code a layer with fewer than `window` below it has none there; `whole_window` gives it what it has.
+    """
+
+    first_layer: int = 4
+    window: int = 2
+    whole_window: bool = False
+
+    def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
+        """Layers of states (layer, sentence, token, width) as vectors (sentence, width)."""
+        layers = hidden[min(self.first_layer, max(0, len(hidden) - _FEWEST)) :]
+        sentences, tokens = _words(hidden[-1], mask).nonzero(as_tuple=True)
+        exact = torch.float32 if sentences.device.type == "mps" else torch.float64  # which Apple's GPUs do not have
+        count, width = hidden[-1].shape[0], hidden[-1].shape[-1]
+        sums = torch.zeros(count, width, dtype=exact, device=sentences.device)
+        totals = torch.zeros(count, dtype=exact, device=sentences.device)
+        plain, numbers = sums.clone(), totals.clone()
+        for of, at in zip(*(torch.split(one, WORDS_AT_ONCE) for one in (sentences, tokens)), strict=True):
+            vectors = torch.stack([layer[of, at] for layer in layers], dim=1).to(exact)  # (word, layer, width)
+            shares, changes = self.weights(vectors)
+            words = torch.einsum("nl,nlw->nw", shares, vectors)
+            sums.index_add_(0, of, changes[:, None] * words)
+            totals.index_add_(0, of, changes)
+            plain.index_add_(0, of, words)
+            numbers.index_add_(0, of, torch.ones_like(changes))
+        # where no word changes from layer to layer, all count alike
+        still = (totals <= torch.finfo(exact).tiny)[:, None]
+        return torch.where(still, plain / numbers[:, None], sums / totals[:, None].clamp_min(1e-300)).float()
+
+    def weights(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Of words (word, layer, width): the share of each layer (word, layer), and how much a word counts (word)."""
+        products = vectors @ vectors.transpose(1, 2)  # (word, layer, layer): all that the angles need
+        lengths = products.diagonal(dim1=1, dim2=2).sqrt().clamp_min(1e-12)
+        fits, adds = zip(*(self._fit(products, layer) for layer in range(vectors.shape[1])), strict=True)
+        shares = (_shares(torch.stack(fits, dim=1)) + _shares(torch.stack(adds, dim=1))) / 2
+        neighbours = products.diagonal(offset=1, dim1=1, dim2=2) / (lengths[:, 1:] * lengths[:, :-1])
+        return shares, neighbours.var(1, correction=0)
+
+    def describe(self) -> str:
+        """`words weighted over layers from 4 (window 2)`."""
+        return f"words weighted over layers from {self.first_layer} (window {self.window})"
+
+    def to(self, device: str) -> WordWeights:
+        """The same on a device: it holds nothing."""
+        return self
+
+    def _fit(self, products: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+        """How well a layer of words fits its neighbours, and how much of it they lack, each (word)."""
+        below = range(max(0, layer - self.window), layer)
+        if not self.whole_window and layer < self.window:
+            below = range(0)
+        above = range(layer + 1, min(products.shape[1], layer + 1 + self.window))
+        places = [*below, *above, layer]
+        around = products[:, places][:, :, places]
+        # R of a QR of the neighbours and the layer itself, from their products; where they are flat it is kept apart
+        scale = around.diagonal(dim1=1, dim2=2).mean(1)[:, None, None]
+        lift = 1e-13 * scale * torch.eye(len(places), dtype=around.dtype, device=around.device)
+        upper = torch.linalg.cholesky_ex(around + lift)[0].transpose(1, 2)
+        own, others = upper[:, :, -1], upper[:, :-1, :-1]
+        inside = own[:, :-1]
+        directions = others / others.norm(dim=1, keepdim=True).clamp_min(1e-12)
+        aligned = (directions.mean(2) * inside).sum(1) / inside.norm(dim=1).clamp_min(1e-12)
+        aligned = torch.where(aligned.abs() < _LEAST, torch.full_like(aligned, _LEAST), aligned)
+        return 1 / (2 * len(places) * aligned), own[:, -1] / own.norm(dim=1).clamp_min(1e-12)
+
+
+def _words(states: Tensor, mask: Tensor | None) -> Tensor:
+    """Which tokens count (sentence, token): the real ones but the last, [SEP]; of a single one, that."""
+    if mask is None:
+        mask = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
+    mask = mask.bool()
+    lengths = mask.sum(1, keepdim=True)
+    places = torch.arange(mask.shape[1], device=mask.device)[None, :]
+    return mask & ((places < lengths - 1) | (lengths == 1))
+
+
+def _shares(values: Tensor) -> Tensor:
+    """Values (word, layer) as parts of their sum; alike where that is nothing."""
+    sums = values.sum(1, keepdim=True)
+    return torch.where(sums.abs() < 1e-12, torch.full_like(values, 1 / values.shape[1]), values / sums)

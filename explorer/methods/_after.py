@@ -1,0 +1,63 @@
+"""What the methods share that come after an encoder: they read it at any layer, leave it as it is, and map vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from explorer.encoding.head import Head
+from explorer.encoding.pooling import FIRST_LAST, POOLINGS
+from explorer.encoding.readings import parse
+from explorer.encoding.tunable import Tunable
+from explorer.errors import BadChoice
+from explorer.methods import Method, knob
+from explorer.progress import Work, finish
+
+OWN = "own"
+
+
+class After(Method):
+    """A map of the vectors of one reading; the encoder never learns."""
+
+    eats = "sentences"
+
+    reads: str = knob(
+        FIRST_LAST,
+        front=True,
+        help="Whose vectors: 'cls', 'mean' or 'max' of the last layer, 'first-last mean' (layers 1 and last, the "
+        "papers'), a cell of the grid such as 'mean of layer 2', or 'own': as the model reads by itself.",
+    )
+
+    def build(self) -> None:
+        """Find the reading, and put the encoder to rest."""
+        self.base.requires_grad_(False)
+        self.read_as = head_of(self.base, self.reads)
+
+    def start(self) -> Head:
+        """The reading as it is, before anything is mapped."""
+        return self.read_as
+
+    def unmapped(self, sentences: Sequence[str]) -> Work[Tensor]:
+        """Vectors (sentence, width) of the reading as it is; in float32, since maps enlarge what is rounded."""
+        return self.reading(sentences, self.read_as)
+
+    def unmapped_width(self) -> int:
+        """How wide they are."""
+        return finish(self.unmapped(["one"])).shape[-1]
+
+
+def head_of(base: Tunable, reading: str) -> Head:
+    """The reading of that name, of this encoder."""
+    if reading == OWN:
+        own = base.encoder.head
+        if own is None:
+            raise BadChoice(
+                f"'{base.encoder.name}' declares no reading of its own. Set reads to mean, or to another one."
+            )
+        # what is mapped is the vector before it is brought to length 1; its prompt belongs to the encoder
+        return replace(own, normalize=False, prompt="", remark="")
+    if reading in POOLINGS or (reading == FIRST_LAST and base.layers):
+        return Head((reading,))
+    return Head((parse(reading, base.layers).title,))

@@ -1,0 +1,72 @@
+"""Whitening: vectors turned and stretched until their covariance is the identity. Nothing is trained.
+
+Su, Cao, Liu and Ou 2021, equations 3 to 9: y = (x - mean) U Lambda^(-1/2), of the covariance of all sentences that it
+is fitted on. The paper's rows with fewer dimensions keep 256 for BERT-base and 384 for BERT-large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from explorer.encoding.head import Dense, Head
+from explorer.errors import BadChoice
+from explorer.methods import Schedule, _papers, knob
+from explorer.methods._after import After
+from explorer.progress import Work
+
+_FLAT = 1e-10  # of the widest direction's variance: what is narrower holds no sentences but rounding
+
+
+class Whitening(After):
+    """A closed form; as a linear map and a length of 1 it is read by every library."""
+
+    paper = _papers.WHITENING
+    schedule = Schedule()
+
+    dimensions: int = knob(
+        0, low=0, front=True, help="How many are kept, those of most variance first; 0 for all that hold anything."
+    )
+
+    turned: Tensor
+    moved: Tensor
+
+    def build(self) -> None:
+        """Room for the map."""
+        super().build()
+        width = self.unmapped_width()
+        if self.dimensions > width:
+            raise BadChoice(f"dimensions cannot be {self.dimensions}: this reading has {width}. Set it to 0 for all.")
+        self.register_buffer("turned", torch.zeros(width, width))
+        self.register_buffer("moved", torch.zeros(width))
+
+    def fit(self, sentences: Sequence[str]) -> Work[None]:
+        """Mean and covariance of all sentences, once, in float64."""
+        vectors = (yield from self.unmapped(sentences)).double()
+        mean = vectors.mean(0)
+        directions, variances = principal(vectors - mean)
+        # the norm of a layer holds its vectors in a plane: in one direction there is nothing but rounding
+        reached = int((variances > _FLAT * variances[0]).sum())
+        kept = self.dimensions or reached
+        if not 0 < kept <= reached:
+            raise BadChoice(
+                f"The {len(vectors):,} sentences lie in {reached} directions, and {max(kept, 1)} are to be kept. Set "
+                f"dimensions to {reached} or less, or bring more sentences that differ."
+            )
+        turned = (directions[:, :kept] / variances[:kept].sqrt()).T
+        self.turned.resize_(turned.shape).copy_(turned)
+        self.moved.resize_(kept).copy_(-(turned @ mean))
+
+    def head(self) -> Head:
+        """The reading, mapped, with length 1."""
+        base = self.read_as
+        return Head(base.poolings, (*base.dense, Dense(self.turned, self.moved, "Identity")), True, layers=base.layers)
+
+
+def principal(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Directions (width, direction) and variances of centred vectors (sentence, width), the widest first."""
+    covariance = vectors.T @ vectors / (len(vectors) - 1)
+    variances, directions = torch.linalg.eigh(covariance)
+    return directions.flip(1), variances.flip(0).clamp_min(0)

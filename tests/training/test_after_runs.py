@@ -1,0 +1,95 @@
+"""Runs of what comes after an encoder: no step to take, a model all the same, stacked on another run's model."""
+
+import json
+
+import pytest
+import torch
+import yaml
+
+from explorer.encoding import loading
+from explorer.encoding.finding import find
+from explorer.errors import BadChoice
+from explorer.training.runs import KEEP
+from explorer.training.status import FINISHED, STOPPED
+from tests.exports import by_strata
+from tests.trainings import new, recipe, spearman, texts_of, train
+
+FLOW = {"batch_size": 8, "steps": 6}
+
+
+@pytest.mark.parametrize("name", ["whitening", "wk"])
+def test_a_run_without_steps_is_finished_scored_and_a_model(place, name):
+    run = train(new(place, name))
+    status = run.status()
+    assert (status.state, status.step, status.total, status.best_step) == (FINISHED, 0, 0, 0)
+    (result,) = status.results
+    assert result["best_step"] == 0
+    assert result["dev"] == pytest.approx(status.best)
+    assert [line["step"] for line in run.metrics()] == [0]
+    head = loading.load(find(str(run.model)), precision="float32", device="cpu").head
+    assert head is not None
+    assert head.describe() == status.facts["reading"]
+    first, second, gold = texts_of(place.test)
+    sides = by_strata(run.model, tuple(first)), by_strata(run.model, tuple(second))
+    assert result["test"] == pytest.approx(spearman(*sides, gold), abs=0.01)
+    settings = yaml.safe_load((run.folder / "recipe.yaml").read_text())["settings"]
+    assert "batch_size" not in settings
+    assert "estimate" not in status.facts
+
+
+def test_a_flow_stacks_on_a_tuned_model_and_whitening_on_the_flow(place):
+    tuned = train(new(place, "simcse", settings={"steps": 2}))
+    flow = train(new(place, "flow", model=str(tuned.model), settings={**FLOW, "reads": "cls", "levels": 2}))
+    losses = [line["loss"] for line in flow.metrics() if "loss" in line]
+    assert len(losses) == 6
+    white = train(new(place, "whitening", model=str(flow.model), settings={"reads": "own", "dimensions": 4}))
+    vectors = by_strata(white.model)
+    assert vectors.shape[1] == 4
+    assert torch.allclose(vectors.norm(dim=1), torch.ones(len(vectors)), atol=1e-4)
+    chain = yaml.safe_load((white.folder / "recipe.yaml").read_text())
+    assert chain["model"] == str(flow.model)
+    kinds = [line["type"].rsplit(".", 1)[-1] for line in json.loads((white.model / "modules.json").read_text())]
+    assert kinds == ["Transformer", "Pooling", "FlowMap", "Dense", "Normalize"]
+
+
+def test_a_run_that_is_stopped_while_it_is_fitted_has_no_model_and_is_resumed(place):
+    run = new(place, "whitening")
+    train(run, lambda progress: run.ask(KEEP) if progress.stage == "fitting" else None)
+    assert run.status().state == STOPPED
+    assert not run.model.exists()
+    train(run)
+    assert run.status().state == FINISHED
+    again = train(new(place, "whitening"))
+    assert torch.equal(by_strata(run.model), by_strata(again.model))
+
+
+def test_a_flow_that_is_broken_off_goes_on_as_if_it_had_not_been(place):
+    whole = train(new(place, "flow", settings=FLOW))
+    broken = new(place, "flow", settings=FLOW)
+    train(broken, lambda progress: broken.ask(KEEP) if (progress.stage, progress.done) == ("training", 3) else None)
+    assert broken.status().step == 3
+    train(broken)
+    assert (broken.model / "2_FlowMap" / "model.safetensors").read_bytes() == (
+        whole.model / "2_FlowMap" / "model.safetensors"
+    ).read_bytes()
+
+
+@pytest.mark.parametrize(("name", "told"), [("whitening", True), ("simcse", True), ("wk", False)])
+def test_what_the_text_knew_of_the_test_pairs_is_told(place, tmp_path, name, told):
+    first, second, _ = texts_of(place.test)
+    every = len({*first, *second})
+    text = tmp_path / "text.txt"
+    text.write_text(place.text.read_text().partition("\n")[2] + f"{first[0]}\n{second[3]}\n{first[0]}\n")
+    settings = {"steps": 1} if name == "simcse" else {}
+    run = train(new(place, name, data=(str(text),), settings=settings))
+    expected = f"2 of the {every} sentences of the test pairs are in the text, without their scores." if told else ""
+    assert run.status().facts["seen"] == expected
+    assert (expected in (run.folder / "train.log").read_text()) or not told
+    assert ("Seen before the test" in (run.folder / "README.md").read_text()) == told
+    unseen = train(new(place, name, settings=settings))
+    assert unseen.status().facts["seen"] == ""
+
+
+def test_a_setting_of_training_is_none_of_a_method_that_trains_nothing(place):
+    with pytest.raises(BadChoice, match=r"There is no setting 'batch_size'\. There are: reads, dimensions"):
+        recipe(place, "whitening", settings={"batch_size": 4})
