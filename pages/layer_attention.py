@@ -16,7 +16,7 @@ reader = opening.encoder(found, choice.settings)
 if reader is None:
     st.stop()
 try:
-    if reader.head is not None and reader.head.layers is not None:
+    if reader.head is not None and reader.head.attention is not None:
         listening_view.show(found, sentences, choice)
         heads_view.folded(found, sentences)
     else:

@@ -64,18 +64,18 @@ def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None
     import torch
 
     head = encoder.head
-    if head is None or head.layers is None:
+    if head is None or head.attention is None:
         raise UnsupportedModel(f"'{encoder.name}' has no pooler over its layers. Train one with layer-attention.")
     limit = encoder.limit(max_length)
     with torch.inference_mode():
         states = encoder.states(sentences, max_length)
         shares, without = from_parts(head, states)
-        weights = head.layers.weights(states.hidden, states.mask)
+        weights = head.attention.weights(states.hidden, states.mask)
     return Listening(
         weights=_array(weights),
-        first_layer=head.layers.first_layer,
-        asks=head.layers.asks,
-        answers=head.layers.answers,
+        first_layer=head.attention.first_layer,
+        asks=head.attention.asks,
+        answers=head.attention.answers,
         parts=parts_of(head),
         shares=_array(shares),
         without=_array(without),

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 def parts_of(head: Head) -> tuple[str, ...]:
     """Their names, in order."""
-    from explorer.encoding.pooling import FIRST_LAST
+    from explorer.encoding.pooling import FIRST_LAST, POOLINGS
 
-    named = {name: f"{name} of the last layer" for name in head.poolings} | {FIRST_LAST: "mean of layers 1 and last"}
-    return (*(named[name] for name in head.poolings), *(["attention over layers"] if head.layers else []))
+    named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
+    # a pooling of other layers names them itself
+    return (
+        *(named.get(name, name) for name in head.poolings),
+        *["attention over layers"] * (head.attention is not None),
+    )
 
 
 def from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:

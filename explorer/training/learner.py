@@ -125,7 +125,7 @@ class Learner:
 
     def look(self, pairs: GradedPairs, head: Head | None = None) -> Work[Checkup]:
         """The check-up of the weights as they are, on graded pairs; `head` reads them another way."""
-        probe = ProbeWeights((head or self.method.head()).layers, probe_places(pairs))
+        probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
         vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
         return checkup(pairs, vectors, probe.mean())
 

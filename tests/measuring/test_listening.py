@@ -10,6 +10,7 @@ from explorer.encoding.encoder import States
 from explorer.encoding.head import Dense, Head
 from explorer.encoding.layer_attention import LayerAttention
 from explorer.encoding.pooling import FIRST_LAST, pool_cls
+from explorer.encoding.word_weights import WordWeights
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.layer_tables import part_rows, path_rows, weight_rows
 from explorer.measuring.listening import ProbeWeights, listening
@@ -94,9 +95,11 @@ def test_attention_alone_is_all_of_the_vector_but_the_bias(listener):
 
 
 def test_a_part_is_named_by_its_layers(listener):
-    heard = listening(listener(poolings=("mean", FIRST_LAST)), SENTENCES[:1])
-    assert heard.parts == ("mean of the last layer", "mean of layers 1 and last", "attention over layers")
-    assert heard.shares.shape == heard.without.shape == (1, 3)
+    heard = listening(listener(poolings=("mean", FIRST_LAST, "max of layer 1")), SENTENCES[:1])
+    assert heard.parts == (
+        "mean of the last layer", "mean of layers 1 and last", "max of layer 1", "attention over layers"
+    )  # fmt: skip
+    assert heard.shares.shape == heard.without.shape == (1, 4)
 
 
 def test_a_sentence_that_is_cut_is_told_from_one_that_is_not(listener):
@@ -104,6 +107,13 @@ def test_a_sentence_that_is_cut_is_told_from_one_that_is_not(listener):
     assert (heard.cut, heard.max_length) == ((True, False), POSITIONS)
     with pytest.raises(BadChoice, match="not possible"):
         listening(listener(), ("no",), 9999)
+
+
+def test_weights_of_words_are_no_weights_of_layers(tiny_encoder):
+    other = copy.copy(tiny_encoder)
+    other.head = Head((), layers=WordWeights())
+    with pytest.raises(UnsupportedModel, match="no pooler over its layers"):
+        listening(other, SENTENCES[:1])
 
 
 def test_an_encoder_without_a_pooler_says_so(tiny_encoder):
