@@ -18,10 +18,8 @@ def parts_of(head: Head) -> tuple[str, ...]:
 
     named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
     # a pooling of other layers names them itself
-    return (
-        *(named.get(name, name) for name in head.poolings),
-        *["attention over layers"] * (head.attention is not None),
-    )
+    attention = ["attention over layers"] if head.attention else []
+    return (*(named.get(name, name) for name in head.poolings), *attention)
 
 
 def from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:

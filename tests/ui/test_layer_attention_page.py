@@ -66,12 +66,12 @@ def listener(app, place, monkeypatch):
 
 
 def settled(app, seconds=60):
-    """Run the page until a run of it leaves no work behind."""
-    end = time.monotonic() + seconds
-    app.run()
-    while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
-        while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
-            time.sleep(0.05)
+    """Run the page until a run of it neither asks for work nor takes a result away."""
+    end, known = time.monotonic() + seconds, None
+    while known != set(work._jobs) and time.monotonic() < end:
+        while any(job.live for job in list(work._jobs.values())) and time.monotonic() < end:
+            time.sleep(0.02)
+        known = set(work._jobs)
         app.run()
     assert [one.value for one in app.exception] == []
     return app
