@@ -40,6 +40,8 @@ def _facts(name: str) -> dict[str, Any]:
         "name": name,
         "title": kind.title(),
         "about": kind.about(),
+        "family": kind.paper.family,
+        "trains": kind.trains(),
         "eats": kind.eats,
         "paper": kind.paper.line,
         "link": kind.paper.link,
@@ -58,7 +60,7 @@ def _page(name: str) -> str:
         "",
         facts["about"],
         "",
-        f"Learns from {facts['eats']}. {facts['paper']}: {facts['link']}",
+        f"Family: {facts['family']}. Learns from {facts['eats']}. {facts['paper']}: {facts['link']}",
         *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
     ]

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A publication, as a line and as BibTeX."""
+    """A publication, as a line and as BibTeX, and what its methods are called together."""
 
     title: str
     authors: str
     year: int
     link: str
     bibtex: str
+    family: str
 
     @property
     def line(self) -> str:
@@ -34,6 +35,7 @@ SELF_GUIDED = Paper(
   year = {2021},
   url = {https://aclanthology.org/2021.acl-long.197}
 }""",
+    "self-guided",
 )
 
 SIMCSE = Paper(
@@ -49,6 +51,7 @@ SIMCSE = Paper(
   year = {2021},
   url = {https://aclanthology.org/2021.emnlp-main.552}
 }""",
+    "SimCSE",
 )
 
 CONISI = Paper(
@@ -65,6 +68,7 @@ CONISI = Paper(
   year = {2022},
   url = {https://aclanthology.org/2022.ccl-1.67}
 }""",
+    "ConIsI",
 )
 
 LAYER_ATTENTION = Paper(
@@ -80,6 +84,7 @@ LAYER_ATTENTION = Paper(
   year = {2022},
   url = {https://aclanthology.org/2022.coling-1.405}
 }""",
+    "layer attention",
 )
 
 DIFFCSE = Paper(
@@ -96,6 +101,7 @@ DIFFCSE = Paper(
   year = {2022},
   url = {https://aclanthology.org/2022.naacl-main.311}
 }""",
+    "DiffCSE",
 )
 
 WHITENING = Paper(
@@ -110,6 +116,7 @@ WHITENING = Paper(
   year = {2021},
   url = {https://arxiv.org/abs/2103.15316}
 }""",
+    "after an encoder",
 )
 
 FLOW = Paper(
@@ -125,6 +132,7 @@ FLOW = Paper(
   year = {2020},
   url = {https://aclanthology.org/2020.emnlp-main.733}
 }""",
+    "after an encoder",
 )
 
 SBERT_WK = Paper(
@@ -141,4 +149,5 @@ SBERT_WK = Paper(
   year = {2020},
   url = {https://arxiv.org/abs/2002.06652}
 }""",
+    "after an encoder",
 )

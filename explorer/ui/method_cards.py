@@ -23,6 +23,7 @@ class MethodCard:
     title: str
     about: str
     eats: Eats
+    family: str
     paper: str
     link: str
     knobs: Mapping[str, Knob]
@@ -47,7 +48,16 @@ def read_all() -> dict[str, MethodCard]:
         paper = kind.paper
         cards.append(
             MethodCard(
-                name, kind.title(), about, kind.eats, paper.line, paper.link, knobs_of(kind), kind.needs, kind.trains()
+                name,
+                kind.title(),
+                about,
+                kind.eats,
+                paper.family,
+                paper.line,
+                paper.link,
+                knobs_of(kind),
+                kind.needs,
+                kind.trains(),
             )
         )
     cards.sort(key=lambda card: (card.name != FIRST, NEEDS.index(card.eats), card.name))

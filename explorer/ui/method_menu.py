@@ -53,7 +53,9 @@ def every(sources: tuple[str, ...]) -> None:
     """What the text can be learned from with, and what keeps it from serving the other methods."""
     fit, others = [], []
     for card in cached.methods().values():
-        told = f"**{notices.plain(card.name)}** · {card.eats}: {notices.plain(card.title)}"
+        told = (
+            f"**{notices.plain(card.name)}** · {notices.plain(card.family)} · {card.eats}: {notices.plain(card.title)}"
+        )
         lack = text_form.lacks(sources, card.eats) or _missing(card)
         if lack:
             others.append(f"- :gray[{told} Not here: {notices.plain(lack)}.]")

@@ -22,7 +22,7 @@ def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
     kind = methods.load(name)
     assert code == 0
     assert out.startswith(f"{kind.title()}\n\n{kind.about()}")
-    assert f"Learns from {kind.eats}. {kind.paper.line}: {kind.paper.link}" in out
+    assert f"Family: {kind.paper.family}. Learns from {kind.eats}. {kind.paper.line}: {kind.paper.link}" in out
     told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
     assert told == [*kind.knobs, *(Schedule.knobs if kind.trains() else ())]
     assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096)" in out) == kind.trains()
@@ -35,6 +35,8 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
     for one in found:
         kind = methods.load(one["name"])
         assert one["eats"] == kind.eats
+        assert one["family"] == kind.paper.family
+        assert one["trains"] == kind.trains()
         paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
         scheduled = kind.schedule.values() if kind.trains() else {}
         assert paper == {name: knob.default for name, knob in kind.knobs.items()} | scheduled
