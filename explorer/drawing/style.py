@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 # told apart by colour-blind readers, and on white as on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6"}
 POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up"}
+# one sentence and another, beside each other; no pooling has these colours
+SIDES = ("#8C6BB1", "#B8860B")
 GRID_SCALE = "Viridis"
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"
@@ -33,6 +35,12 @@ def _luminance(rgb: tuple[float, float, float]) -> float:
     """Relative luminance of a colour with parts from 0 to 1, as WCAG defines it."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb]
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+def short_text(text: str, most: int = 32) -> str:
+    """The beginning of a sentence for a legend: one line, shown as it is typed."""
+    line = " ".join(text.split())
+    return escape(line if len(line) <= most else line[: most - 1].rstrip() + "…", quote=False)
 
 
 def hover_text(text: str, width: int = 60, most: int = 240) -> str:

@@ -45,6 +45,11 @@ class Composer:
         special = set(self._tokenizer.all_special_ids)
         return [number for number in range(len(self._tokenizer)) if number not in special]
 
+    @property
+    def joined(self) -> bool:
+        """Whether something stands between two sentences, so that the model can tell where the second begins."""
+        return bool(self._between)
+
     def pieces(self, sentences: Sequence[str], most: int) -> list[list[int]]:
         """Sentences as token numbers, each cut so that it fits into `most` with the special tokens of one sentence."""
         return [numbers[: self._room(most)] for numbers in self._numbers(self._texts(sentences))]

@@ -104,6 +104,11 @@ class Head:
         return self.layers is None and all(name in POOLINGS for name in self.poolings)
 
     @property
+    def attention(self) -> LayerAttention | None:
+        """What weighs its layers, if something does: its weights can be looked at."""
+        return self.layers if isinstance(self.layers, LayerAttention) else None
+
+    @property
     def own_modules(self) -> tuple[str, ...]:
         """The parts of it that no module of other libraries can express."""
         steps = ("FlowMap" for step in self.dense if isinstance(step, FlowMap))

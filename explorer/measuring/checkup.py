@@ -28,6 +28,7 @@ class Checkup:
     alike: float  # mean cosine of those pairs
     strangers: float  # mean cosine of two sentences of the probe
     probe: NDArray[np.float16]  # (sentence, width)
+    layers: NDArray[np.float32] | None = None  # (layer that asks, layer that answers), where a pooler asks them
 
 
 def probe_places(pairs: GradedPairs) -> NDArray[np.intp]:
@@ -36,8 +37,8 @@ def probe_places(pairs: GradedPairs) -> NDArray[np.intp]:
     return np.linspace(0, len(pairs.sentences) - 1, count).astype(np.intp)
 
 
-def checkup(pairs: GradedPairs, vectors: Tensor) -> Checkup:
-    """The check-up of the vectors (sentence, width) of `pairs.sentences`."""
+def checkup(pairs: GradedPairs, vectors: Tensor, layers: NDArray[np.float32] | None = None) -> Checkup:
+    """The check-up of the vectors (sentence, width) of `pairs.sentences`; `layers` are its pooler's mean weights."""
     import torch
 
     unit = torch.nn.functional.normalize(vectors.float(), dim=-1, eps=1e-8)
@@ -57,4 +58,5 @@ def checkup(pairs: GradedPairs, vectors: Tensor) -> Checkup:
         alike=float(alike.mean()) if len(alike) else float("nan"),
         strangers=float(apart.mean()),
         probe=probe.half().numpy(),
+        layers=layers,
     )

@@ -28,6 +28,7 @@ from explorer.progress import Progress, Work, finish
 __all__ = ["EARLY_STOPS", "Eats", "Method", "Paper", "Schedule", "knob", "load", "names"]
 
 Autocast = Callable[[], AbstractContextManager[object]]
+See = Callable[[list[int], States], object]
 TRAINED_POOLINGS = ("cls", "mean", "max")
 
 
@@ -109,9 +110,16 @@ class Method(nn.Module, Knobs):
         )
 
     def reading(
-        self, sentences: Sequence[str], head: Head | None = None, autocast: Autocast = nullcontext
+        self,
+        sentences: Sequence[str],
+        head: Head | None = None,
+        autocast: Autocast = nullcontext,
+        see: See | None = None,
     ) -> Work[Tensor]:
-        """Vectors (sentence, width) as they are read after training, without dropout; `head` reads another way."""
+        """Vectors (sentence, width) as they are read after training, without dropout; `head` reads another way.
+
+        `see` is shown the states of every batch, with the places of its sentences, before they are dropped.
+        """
         if not sentences:
             raise ValueError("no sentences to read")
         learning, done = self.training, 0
@@ -121,6 +129,8 @@ class Method(nn.Module, Knobs):
             for places, states in self.base.read(sentences, autocast):
                 with torch.no_grad():
                     vectors = (head(states.hidden, states.mask) if head else self.read(states)).float().cpu()
+                    if see:
+                        see(places, states)
                 if not done:
                     found = vectors.new_empty(len(sentences), vectors.shape[-1])
                 found[places] = vectors

@@ -13,7 +13,8 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.head import Head
 from explorer.encoding.tunable import Tunable
 from explorer.errors import Diverged
-from explorer.measuring.checkup import Checkup, checkup
+from explorer.measuring.checkup import Checkup, checkup, probe_places
+from explorer.measuring.listening import ProbeWeights
 from explorer.methods import Method
 from explorer.progress import Work
 from explorer.training.feed import Feed
@@ -124,8 +125,9 @@ class Learner:
 
     def look(self, pairs: GradedPairs, head: Head | None = None) -> Work[Checkup]:
         """The check-up of the weights as they are, on graded pairs; `head` reads them another way."""
-        vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast)
-        return checkup(pairs, vectors)
+        probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
+        vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
+        return checkup(pairs, vectors, probe.mean())
 
     def note(self, score: float) -> bool:
         """Take a development score down; whether it is the best of a trained model so far, which is then kept."""

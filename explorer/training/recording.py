@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +104,9 @@ class Recorder:
             return
         path = self.run.folder / PROBE / f"seed-{step.seed}-step-{step.step:06d}.npy"
         write_whole(path, lambda file: np.save(file, look.probe), _ROOM)
+        if look.layers is not None:
+            layers = look.layers
+            write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
         self._measure(step, {"dev": look.spearman, "alignment": look.alignment, "uniformity": look.uniformity,
                              "alike": look.alike, "strangers": look.strangers, "best": step.best})  # fmt: skip
         self.log(f"seed {step.seed}, step {step.step}: dev {look.spearman:.2f}" + (", the best so far" * step.best))
@@ -139,11 +143,23 @@ class Recorder:
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The probe's vectors at a look; None where there is none."""
-    path = run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy"
+    return _array(run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy")
+
+
+def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
+    """The mean weights (layer that asks, layer that answers) over the probe at a look; None where there are none."""
+    return _array(_layers_at(run, seed, step))
+
+
+def _layers_at(run: Run, seed: int, step: int) -> Path:
+    return run.folder / PROBE / f"seed-{seed}-step-{step:06d}-layers.npy"
+
+
+def _array(path: Path) -> np.ndarray[Any, Any] | None:
     try:
-        vectors: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
-        return vectors
-    except (OSError, ValueError):
+        found: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
+        return found
+    except (OSError, ValueError, EOFError):
         return None
 
 

@@ -177,6 +177,12 @@ def find(name: str, folder: Path | None = None) -> Run:
     return run
 
 
+def of_model(folder: Path) -> Run | None:
+    """The run whose model lies in a folder; None where it is no run's."""
+    run = Run(folder.parent)
+    return run if folder == run.model and (run.folder / RECIPE).is_file() else None
+
+
 def free_name(name: str, parent: Path) -> str:
     """The name, if a run may be called that and none is."""
     if not _NAME.fullmatch(name):

@@ -21,8 +21,12 @@ from explorer.data.reports import Report
 from explorer.data.table import Table
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
+from explorer.measuring import listening as pooler
+from explorer.measuring import pair_layers as pair
 from explorer.measuring import shelf
+from explorer.measuring.listening import Listening
 from explorer.measuring.measure import Settings, load_encoder, shelf_key
+from explorer.measuring.pair_layers import PairLayers
 from explorer.measuring.scores import LayerScores
 from explorer.ui import method_cards
 from explorer.ui.method_cards import MethodCard
@@ -30,6 +34,7 @@ from explorer.ui.run_numbers import RunNumbers
 
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
+    from explorer.encoding.self_attention import SelfAttention
 
 
 # sentences by which the share of those that are cut is judged
@@ -76,6 +81,62 @@ def encoder(found: Found, settings: Settings) -> Encoder:
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _encoder(digest: str, settings: Settings, _found: Found) -> Encoder:
     return load_encoder(_found, settings)
+
+
+def attending(found: Found) -> Encoder:
+    """The same model, loaded so that it shows its attention: in float32, so that rows of weights sum to 1."""
+    return _attending(found.digest, found)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _attending(digest: str, _found: Found) -> Encoder:
+    from explorer.encoding.loading import load
+
+    return load(_found, precision="float32", attention="eager")
+
+
+def listening(found: Found, sentences: tuple[str, ...], settings: Settings) -> Listening:
+    """How the pooler of an encoder reads sentences."""
+    return _listening(found.digest, sentences, settings, found)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _listening(digest: str, sentences: tuple[str, ...], settings: Settings, _found: Found) -> Listening:
+    return pooler.listening(encoder(_found, settings), sentences, settings.max_length)
+
+
+def pair_layers(found: Found, first: str, second: str, settings: Settings) -> PairLayers:
+    """How alike each layer of an encoder finds two sentences."""
+    return _pair_layers(found.digest, first, second, settings, found)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _pair_layers(digest: str, first: str, second: str, settings: Settings, _found: Found) -> PairLayers:
+    return pair.pair_layers(encoder(_found, settings), first, second, settings.max_length)
+
+
+def ways_to_attend(found: Found) -> tuple[str, ...]:
+    """How two sentences can be read where attention is shown: as one input, or each alone."""
+    return _ways_to_attend(found.digest, found)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _ways_to_attend(digest: str, _found: Found) -> tuple[str, ...]:
+    from explorer.encoding import self_attention
+
+    return self_attention.ways(attending(_found))
+
+
+def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:
+    """Which token looks at which in two sentences, in every head of every layer."""
+    return _self_attention(found.digest, first, second, way, found)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _self_attention(digest: str, first: str, second: str, way: str, _found: Found) -> SelfAttention:
+    from explorer.encoding import self_attention
+
+    return self_attention.self_attention(attending(_found), first, second, way)
 
 
 def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:

@@ -14,12 +14,12 @@ from explorer.ui.panels import Shown
 
 def offer(shown: Shown, metric: str, aggregate: str) -> None:
     """The table, to look at and to keep, and the figure as a page of its own."""
-    rows = score_rows(shown.scores)
-    st.dataframe(rows, hide_index=True, height=38 * 8)
+    table = score_rows(shown.scores)
+    st.dataframe(table, hide_index=True, height=38 * 8)
     stem = _file_name(f"{shown.found.name}-{shown.pairs.name}")
     with st.container(horizontal=True):
         st.download_button(
-            "Table (CSV)", as_csv(rows), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
+            "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
         )
         # made when asked for: the page that stands alone carries 4 MB of plotly
         st.download_button(
@@ -31,6 +31,19 @@ def offer(shown: Shown, metric: str, aggregate: str) -> None:
             on_click="ignore",
         )
     st.caption("For a figure as SVG, use the camera in its corner.")
+
+
+def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:
+    """The numbers behind a figure, to keep."""
+    st.download_button(
+        label,
+        lambda: as_csv(numbers),
+        f"{_file_name(stem)}.csv",
+        "text/csv",
+        icon=":material/table:",
+        on_click="ignore",
+        key=f"{label} {stem}",
+    )
 
 
 def _page(shown: Shown, metric: str, aggregate: str) -> bytes:

@@ -16,6 +16,7 @@ ICON = Path(__file__).parent / "icon.svg"
 PAGES = (
     ("pages/start.py", "Start", ":material/home:", True),
     ("pages/layers.py", "Layers", ":material/layers:", False),
+    ("pages/layer_attention.py", "Layer attention", ":material/hearing:", False),
     ("pages/train.py", "Train", ":material/model_training:", False),
 )
 

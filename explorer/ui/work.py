@@ -2,8 +2,8 @@
 
 A page asks for work under a key; whoever asks for the same key follows the same job. The thread draws nothing: it
 writes to its job, and pages look there. A lane has one worker that takes jobs first in, first out, since two at once
-would only halve each other's share of the processor. Measuring does not wait for training, which takes hours; what
-waits for the network has a thread of its own.
+would only halve each other's share of the processor. Measuring does not wait for training, which takes hours, nor
+loading for measuring, which takes minutes; what waits for the network has a thread of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 Make = Callable[[], Work[Any]]
 
-MEASURING, TRAINING, NETWORK = "measuring", "training", "network"
+MEASURING, TRAINING, NETWORK, LOADING = "measuring", "training", "network", "loading"
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 
 
@@ -69,6 +69,10 @@ class Job:
         if not progress.done:
             return None
         return self.seconds / progress.done * (progress.total - progress.done)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait a moment for its end: where next to nothing is to be done, no page need tell of it."""
+        return self._ended.wait(seconds)
 
     def stop(self) -> None:
         """End it: at once if it waits, before its next step if it works."""

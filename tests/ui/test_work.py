@@ -173,3 +173,15 @@ def test_what_waits_knows_what_is_in_front():
     gate.set()
     wait_for(second, work.DONE)
     assert work.in_front(second) is None
+
+
+def test_loading_does_not_wait_for_measuring():
+    gate = threading.Event()
+    measuring = work.follow("a", "a large set", lambda: counting(3, gate))
+    loading = work.follow("b", "an encoder", lambda: counting(1), lane=work.LOADING)
+    assert loading.ends_within(10)
+    assert loading.state == work.DONE
+    assert measuring.live
+    assert not measuring.ends_within(0)
+    gate.set()
+    wait_for(measuring, work.DONE)

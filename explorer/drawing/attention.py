@@ -1,0 +1,104 @@
+"""What does self-attention look like: every head of every layer at a glance, and one head token by token?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text
+
+if TYPE_CHECKING:
+    from explorer.encoding.self_attention import SelfAttention
+
+ROW = 26
+FEW = 22  # tokens up to which every column has its label, on a narrow screen too
+
+
+def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int]) -> go.Figure:
+    """A cell for every (layer, head), both counted from 1 and layer 1 at the bottom; the chosen one is framed.
+
+    A heatmap answers no clicks, so an invisible point stands on every cell; its customdata is the place of the cell.
+    """
+    layers, heads = values.shape
+    down, across = list(range(1, layers + 1)), list(range(1, heads + 1))
+    figure = go.Figure()
+    figure.add_heatmap(
+        x=across,
+        y=down,
+        z=values,
+        colorscale=GRID_SCALE,
+        xgap=2,
+        ygap=2,
+        colorbar={"thickness": 12},
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=across * layers,
+        y=np.repeat(down, heads).tolist(),
+        mode="markers",
+        marker={"symbol": "square", "size": ROW - 4, "opacity": 0},
+        customdata=list(range(layers * heads)),
+        hovertext=[
+            f"layer {layer}, head {head}<br>{meaning}: {values[layer - 1, head - 1]:.2f}"
+            for layer in down
+            for head in across
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    layer, head = chosen
+    figure.add_shape(
+        type="rect",
+        x0=head - 0.48,
+        x1=head + 0.48,
+        y0=layer - 0.48,
+        y1=layer + 0.48,
+        line={"color": ACCENT, "width": 4},
+    )
+    figure.update_xaxes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **_STILL)
+    figure.update_yaxes(title="layer", tickvals=down, **_STILL)
+    return figure.update_layout(
+        height=90 + ROW * max(5, layers),
+        hovermode="closest",
+        hoverdistance=-1,
+        showlegend=False,
+        margin={"l": 0, "r": 8, "t": 10, "b": 40},
+    )
+
+
+def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
+    """Which token (row) looks at which (column) in a head, both in reading order from the top left."""
+    places = list(range(len(attention.tokens)))
+    # places, not words, are the axes: two tokens with one name would be one row
+    labels = [token_label(token) for token in attention.tokens]
+    figure = go.Figure()
+    figure.add_heatmap(
+        x=places,
+        y=places,
+        z=attention.weights[layer - 1, head - 1],
+        zmin=0,
+        colorscale=GRID_SCALE,
+        colorbar={"thickness": 12},
+        text=[[f"{one} → {other}" for other in labels] for one in labels],
+        hovertemplate="%{text}: %{z:.3f}<extra></extra>",
+    )
+    small = {"size": 9}
+    some = slice(None, None, -(-len(places) // FEW))  # rows have all of them, in the same order
+    figure.update_xaxes(title="looked at", tickangle=-90, side="top", tickvals=places[some], ticktext=labels[some],
+                        tickfont=small, **_STILL)  # fmt: skip
+    figure.update_yaxes(title="looks", autorange="reversed", tickvals=places, ticktext=labels,
+                        tickfont={} if len(places) <= FEW else small, **_STILL)  # fmt: skip
+    return figure.update_layout(
+        height=170 + (20 if len(places) <= FEW else 13) * len(places), margin={"l": 0, "r": 8, "t": 30, "b": 10}
+    )
+
+
+def token_label(token: str) -> str:
+    """A piece of a word as it stands on an axis; a space that belongs to it is seen."""
+    shown = "".join(letter if letter.isprintable() else "�" for letter in token.replace(" ", "·"))
+    return hover_text(shown, most=24) or "·"
+
+
+_STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}

@@ -1,0 +1,93 @@
+"""Which tokens does each head of each layer look at, in two sentences read as one input or in one alone?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from explorer.encoding.composing import Composed, Composer
+from explorer.encoding.encoder import Encoder
+from explorer.errors import UnsupportedModel
+
+MOST = 64  # tokens of one input; more cannot be told apart in a picture
+_ALL = 10**9
+BOTH, FIRST, SECOND = "both as one", "the first", "the second"
+
+
+@dataclass(frozen=True, eq=False)
+class SelfAttention:
+    """Weights (layer, head, token that looks, token that is looked at); the first layer is layer 1.
+
+    `left_out` counts the tokens that did not fit in.
+    """
+
+    tokens: tuple[str, ...]
+    special: tuple[bool, ...]
+    weights: NDArray[np.float32]
+    left_out: int
+
+
+def ways(encoder: Encoder) -> tuple[str, ...]:
+    """How two sentences can be read: as one input only where the tokenizer puts something between them."""
+    try:
+        joined = Composer(encoder).joined
+    except UnsupportedModel:
+        joined = False
+    return (BOTH, FIRST, SECOND) if joined else (FIRST, SECOND)
+
+
+def self_attention(encoder: Encoder, first: str, second: str, way: str) -> SelfAttention:
+    """The weights of an encoder that was loaded with eager attention; no other shows them."""
+    if way == BOTH:
+        composed, left_out = _pair(encoder, first, second)
+    else:
+        composed, left_out = _alone(encoder, first if way == FIRST else second)
+    tokenizer = encoder.tokenizer()
+    specials = set(tokenizer.all_special_ids)
+    return SelfAttention(
+        tokens=tuple(tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in composed.ids),
+        special=tuple(number in specials for number in composed.ids),
+        weights=_weights(encoder, composed).float().cpu().numpy(),
+        left_out=left_out,
+    )
+
+
+def _alone(encoder: Encoder, sentence: str) -> tuple[Composed, int]:
+    most = min(MOST, encoder.max_length)
+    (ids,) = encoder.tokens([sentence], most).ids
+    if len(ids) < most:
+        return Composed(ids, None), 0
+    tokenizer = encoder.tokenizer()
+    text = (encoder.head.prompt if encoder.head else "") + sentence
+    whole = tokenizer(text.lower() if encoder.lower_case else text, verbose=False)["input_ids"]
+    return Composed(ids, None), len(whole) - len(ids)
+
+
+def _pair(encoder: Encoder, first: str, second: str) -> tuple[Composed, int]:
+    """Both in one input, each cut to half of it."""
+    composer = Composer(encoder)
+    one, two = composer.pieces([first, second], _ALL)
+    around = len(composer.pair([], []).ids)
+    half = max(1, (MOST - around) // 2)
+    composed = composer.pair(one[:half], two[:half])
+    return composed, around + len(one) + len(two) - len(composed.ids)
+
+
+@torch.inference_mode()
+def _weights(encoder: Encoder, composed: Composed) -> Tensor:
+    """(layer, head, token, token) of one input."""
+    ids = torch.tensor([composed.ids], device=encoder.device)
+    types = {} if composed.types is None else {"token_type_ids": torch.tensor([composed.types], device=encoder.device)}
+    found: tuple[Tensor | None, ...] = encoder.model(input_ids=ids, output_attentions=True, **types).attentions or ()
+    shape = (1, ids.shape[1], ids.shape[1])
+    shown = [layer for layer in found if layer is not None and (len(layer), *layer.shape[2:]) == shape]
+    if not shown or len(shown) != encoder.model.config.num_hidden_layers or len({layer.shape for layer in shown}) > 1:
+        raise UnsupportedModel(
+            f"'{encoder.name}' ({type(encoder.model).__name__}) does not show which token each of its layers looks at. "
+            "Choose a model with plain self-attention, such as BERT or RoBERTa."
+        )
+    return torch.cat(shown)

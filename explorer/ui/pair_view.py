@@ -1,0 +1,63 @@
+"""What does each layer make of two sentences, in an encoder without a pooler?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.drawing import pair_curves
+from explorer.encoding.finding import Found
+from explorer.measuring.layer_tables import pair_rows
+from explorer.ui import cached, controls, downloads, notices, poolers, two_sentences
+from explorer.ui.controls import Choice
+
+CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-pair-by-layer"}}
+DRAWN = ("cls", "mean")
+
+
+def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
+    """Cosines by layer, and what each adds to the last."""
+    _no_pooler(found)
+    pair = cached.pair_layers(found, *sentences, choice.settings)
+    two_sentences.told_of_cuts(sentences, pair.cut, pair.max_length)
+    st.subheader("How alike each layer finds the two")
+    st.plotly_chart(
+        pair_curves.cosines_and_contributions(pair, DRAWN),
+        key="pair by layer",
+        config=CAMERA,
+        alt="The cosine of the two sentences by layer, under cls and mean, and what each layer adds to the cosine of "
+        "the last layer. The file below holds the numbers.",
+    )
+    last = len(pair.cosines) - 1
+    sums = ", ".join(f"{pair.cosines[last, pair.poolings.index(name)]:.3f} under {name}" for name in DRAWN)
+    st.caption(
+        f"A layer adds its vector less that of the layer below it, and layer 0 the embeddings' output, so that the "
+        f"vector of layer {last} is the sum of all. Bars: the inner product of what a layer adds to one sentence with "
+        f"the other's vector of layer {last}, taken both ways, halved, and divided by both lengths. They sum to the "
+        f"cosine of layer {last}: {sums}."
+    )
+    downloads.rows(pair_rows(pair), f"{found.name} pair by layer", "Cosines and contributions (CSV)")
+
+
+def _no_pooler(found: Found) -> None:
+    st.info(
+        f"{notices.plain(found.name)} has no pooler that weighs its layers. Below is what can be told of any encoder: "
+        "what each layer makes of a pair, and which tokens its heads look at.",
+        icon=":material/info:",
+    )
+    listening = poolers.of_runs()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for run in listening[:5]:
+            st.button(
+                f"Look at {notices.plain(run.name)}",
+                key=f"listen to {run.name}",
+                icon=":material/hearing:",
+                on_click=controls.choose_encoder,
+                args=(str(run.model),),
+                help="A run whose model weighs its layers.",
+            )
+        st.page_link(
+            "pages/train.py",
+            label="Train a pooler over layers",
+            icon=":material/model_training:",
+            query_params={"method": "layer-attention"},
+        )

@@ -1,0 +1,252 @@
+"""The Layer attention page, without a browser: with a pooler, without one, and with whatever is typed."""
+
+import re
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.training import runs
+from explorer.ui import two_sentences, work
+from tests import trainings
+from tests.live import ROOT
+from tests.tiny_models import FAMILIES, save_tiny
+
+PAGE = "pages/layer_attention.py"
+ODD = {
+    "one word": "no",
+    "emoji": "🎸🎸 👩‍👩‍👧 plays",
+    "right to left": "الرجل يعزف على الجيتار",
+    "html": "<img src=x onerror=alert(1)><b>bold</b>",
+    "markdown": "# **x** [a](http://b) `c` $d$ :red[e] :material/home:",
+    "many lines": "one\n\n    two\n1. three",
+    "a template": "%{x} {y} %s",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Two runs with poolers, with and without [CLS] beside the attention."""
+    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+    trainings.train(trainings.new(place, "layer-attention", name="both", settings={"steps": 4}))
+    alone = {"steps": 4, "pooler": "attention of cls to mean"}
+    trainings.train(trainings.new(place, "layer-attention", name="alone", settings=alone))
+    return place
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    yield
+    work.stop_all()
+    work._jobs.clear()
+
+
+@pytest.fixture
+def app():
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    opened.switch_page(PAGE)
+    return opened
+
+
+@pytest.fixture
+def plain(app, place):
+    """The page with a tiny encoder that has no pooler."""
+    app.query_params["model"] = str(place.model)
+    return settled(app)
+
+
+@pytest.fixture
+def listener(app, place, monkeypatch):
+    """The page with the model of a run that has one."""
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    app.query_params["model"] = str(runs.find("both").model)
+    app.query_params["sts"] = "Sample pairs"
+    return settled(app)
+
+
+def settled(app, seconds=60):
+    """Run the page until a run of it neither asks for work nor takes a result away."""
+    end, known = time.monotonic() + seconds, None
+    while known != set(work._jobs) and time.monotonic() < end:
+        while any(job.live for job in list(work._jobs.values())) and time.monotonic() < end:
+            time.sleep(0.02)
+        known = set(work._jobs)
+        app.run()
+    assert [one.value for one in app.exception] == []
+    return app
+
+
+def typed(app, one, other):
+    app.text_area(key="One sentence").set_value(one)
+    app.text_area(key="Another sentence").set_value(other)
+    return settled(app)
+
+
+def words(elements):
+    return " ".join(one.value.replace("\\", "") for one in elements)
+
+
+def charts(app):
+    return len(app.get("plotly_chart"))
+
+
+def headings(app):
+    return [one.value for one in app.subheader]
+
+
+def downloads(app):
+    return [one.proto.label for one in app.get("download_button")]
+
+
+def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
+    assert "has no pooler" in words(plain.info)
+    assert headings(plain) == ["How alike each layer finds the two", "Self-attention by layer and head"]
+    assert charts(plain) == 3
+    assert downloads(plain) == ["Cosines and contributions (CSV)", "This head (CSV)"]
+    assert not plain.error
+
+
+def test_the_papers_sentences_stand_there_at_first(plain):
+    assert [box.value for box in plain.text_area] == [two_sentences.SHORT, two_sentences.LONG]
+
+
+def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
+    assert headings(listener) == [
+        "Which layer asks which",
+        "Which layers are listened to",
+        "With and without the last layer's [CLS]",
+        "Over training",
+    ]
+    assert charts(listener) == 4
+    told = words(listener.caption)
+    assert "scores on Sample pairs" in told
+    assert "agrees best with people" in told
+    assert "Seed 1 of the run both" in told
+    (parts,) = listener.dataframe
+    assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
+    assert downloads(listener) == ["Weights (CSV)", "Path (CSV)"]
+
+
+def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, monkeypatch):
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    listener.selectbox(key="sts").select("STS16 test")
+    settled(listener)
+    assert "STRATA_DATA" in words(listener.error)
+    assert charts(listener) == 4
+    assert "agrees best with people" not in words(listener.caption)
+
+
+def test_another_pooler_stands_beside_it_on_one_scale(listener):
+    listener.selectbox(key="beside").select("alone")
+    settled(listener)
+    assert charts(listener) == 7
+    assert "cls of the last layer + attention over layers" in words(listener.markdown)
+
+
+def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    app.query_params["model"] = str(runs.find("alone").model)
+    settled(app)
+    assert "made of it alone" in words(app.caption)
+    assert not app.dataframe
+
+
+def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    app.query_params["model"] = str(place.model)
+    settled(app)
+    next(one for one in app.button if one.label == "Look at both").click()
+    settled(app)
+    assert app.selectbox(key="model").value == str(runs.find("both").model)
+    assert "Which layer asks which" in headings(app)
+
+
+def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, place, monkeypatch):
+    old = trainings.train(trainings.new(place, "layer-attention", name="old", settings={"steps": 2}))
+    for file in old.folder.rglob("*layers.npy"):
+        file.unlink()
+    app.query_params["model"] = str(old.model)
+    settled(app)
+    assert "did not keep the weights" in words(app.caption)
+
+
+def test_heads_are_folded_where_there_is_a_pooler(listener):
+    assert "Self-attention by layer and head" in [fold.label for fold in listener.expander]
+    assert not [box for box in listener.selectbox if box.key == "head"]
+
+
+def test_layer_and_head_are_chosen_by_keyboard(plain):
+    plain.selectbox(key="layer").select("2")
+    plain.selectbox(key="head").select("2")
+    settled(plain)
+    assert "Layer 2, head 2" in words(plain.caption)
+
+
+@pytest.mark.parametrize("value", ["99", "0", "<b>", ""])
+def test_a_layer_that_is_not_there_falls_back_to_the_first(app, place, value):
+    app.query_params["model"] = str(place.model)
+    app.query_params["layer"] = app.query_params["read"] = app.query_params["heads"] = value
+    settled(app)
+    assert app.selectbox(key="layer").value == "1"
+    assert not app.error
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_every_family_has_something_to_show(app, tmp_path, kind):
+    app.query_params["model"] = str(save_tiny(kind, tmp_path / kind))
+    settled(app)
+    assert not app.error
+    assert charts(app) == 3
+
+
+def test_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path):
+    app.query_params["model"] = str(save_tiny("gpt2", tmp_path / "gpt2"))
+    told = words(settled(app).caption)
+    assert "reads from left to right" in told
+    assert "each is read alone" in told
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_whatever_is_typed_is_read(plain, text):
+    typed(plain, text, text + " and more")
+    assert not plain.error
+    assert charts(plain) == 3
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_whatever_is_typed_is_shown_as_it_is(listener, text):
+    typed(listener, text, "a man")
+    assert not listener.error
+    assert charts(listener) == 4
+    shown = next(one.value for one in listener.markdown if one.value.startswith("“"))
+    assert not set("<[`$*#:") & set(re.sub(r"\\.", "", shown)), "what is left when all that is escaped is taken out"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_nothing_typed_is_asked_for(plain, text):
+    typed(plain, text, "a man")
+    assert "Type a sentence into both boxes" in words(plain.info)
+    assert charts(plain) == 0
+
+
+def test_what_is_too_long_is_cut_and_told(plain):
+    typed(plain, "a " * 600, "a man")
+    assert charts(plain) == 3
+    assert "Only the first 64 tokens were read" in words(plain.warning)
+    assert "more tokens did not fit" in words(plain.caption)
+
+
+def test_an_impossible_length_is_an_error_in_words(app, place):
+    app.query_params["model"] = str(place.model)
+    app.query_params["max_length"] = "5000"
+    settled(app)
+    assert "5000 tokens is not possible" in words(app.error)
+
+
+def test_sentences_are_kept_from_page_to_page(plain):
+    typed(plain, "a man", "a dog")
+    plain.switch_page("pages/start.py").run()
+    plain.switch_page(PAGE)
+    settled(plain)
+    assert [box.value for box in plain.text_area] == ["a man", "a dog"]
