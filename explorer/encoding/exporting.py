@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -21,6 +22,7 @@ from explorer.encoding.alone import alone
 from explorer.encoding.flow_map import FlowMap
 from explorer.encoding.head import OWN_FILES, Dense, Head, Step
 from explorer.encoding.layer_reading import LayerReading
+from explorer.encoding.pooling import layers_of
 from explorer.encoding.whole import whole
 from explorer.errors import UnsupportedModel
 
@@ -61,7 +63,7 @@ def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | Non
     with whole(folder) as part:
         _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
         _write_tokenizer(tuned.encoder, part)
-        _write_modules(head.to("cpu"), tuned.width, part)
+        _write_modules(head.to("cpu"), tuned, part)
         _write_reading(tuned.encoder, part)
         (part / "README.md").write_text(card, encoding="utf-8")
 
@@ -105,29 +107,42 @@ def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
     return found
 
 
-def _write_modules(head: Head, width: int, part: Path) -> None:
+def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
     """modules.json, and a folder for each module that has settings."""
-    kinds: list[str] = [
-        "Transformer",
-        "Pooling" if head.of_last_layer else "LayerReading",
-        *(type(step).__name__ for step in head.dense),
-        *["Normalize"] * head.normalize,
-    ]
+    if "LayerReading" in head.own_modules:
+        reading = ["LayerReading"]
+    else:
+        reading = [*["WeightedLayerPooling"] * (not head.of_last_layer), "Pooling"]
+    steps = [type(step).__name__ for step in head.dense]
+    kinds = ["Transformer", *reading, *steps, *["Normalize"] * head.normalize]
     places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
     lines = [
         {"idx": number, "name": str(number), "path": place, "type": _type(kind)}
         for number, (kind, place) in enumerate(zip(kinds, places, strict=True))
     ]
     _write_settings(part / "modules.json", lines)
-    if head.of_last_layer:
-        _write_settings(part / places[1] / "config.json", _pooling(head.poolings, width))
-    else:
-        (part / places[1]).mkdir()
-        LayerReading(head.poolings, head.layers).save(str(part / places[1]))
+    for kind, place in zip(reading, places[1:], strict=False):
+        _write_reading_of_layers(kind, head, tuned, part / place)
     for kind in head.own_modules:
         (part / f"{OWN_FILES[kind]}.py").write_text(alone(OWN_FILES[kind]), encoding="utf-8")
-    for step, place in zip(head.dense, places[2:], strict=False):  # Normalize comes last, and has no settings
+    for step, place in zip(head.dense, places[1 + len(reading) :], strict=False):  # Normalize comes last: no settings
         _write_step(step, part / place)
+
+
+def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path) -> None:
+    if kind == "LayerReading":
+        place.mkdir()
+        LayerReading(head.poolings, head.layers).save(str(place))
+        return
+    names, layers = zip(*map(layers_of, head.poolings), strict=True)
+    if kind == "Pooling":
+        _write_settings(place / "config.json", _pooling(names, tuned.width))
+        return
+    shares = torch.zeros(tuned.layers + 1)
+    shares[list(layers[0])] = 1.0
+    sizes = {"word_embedding_dimension": tuned.width, "layer_start": 0, "num_hidden_layers": tuned.layers}
+    _write_settings(place / "config.json", sizes)
+    save_file({"layer_weights": shares}, place / "model.safetensors", {"format": "pt"})
 
 
 def _type(kind: str) -> str:

@@ -111,8 +111,9 @@ class Head:
     @property
     def own_modules(self) -> tuple[str, ...]:
         """The parts of it that no module of other libraries can express."""
+        several = self.layers is not None or len(self.poolings) > 1
         steps = ("FlowMap" for step in self.dense if isinstance(step, FlowMap))
-        return (*["LayerReading"] * (not self.of_last_layer), *dict.fromkeys(steps))
+        return (*["LayerReading"] * (several and not self.of_last_layer), *dict.fromkeys(steps))
 
     def describe(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""

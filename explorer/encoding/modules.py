@@ -13,6 +13,7 @@ from typing import Any
 
 from explorer.encoding import layout, own_modules, weights
 from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
+from explorer.encoding.pooling import FIRST_LAST
 from explorer.errors import UnsupportedModel
 
 # today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
@@ -40,21 +41,26 @@ def head(folder: Path) -> Head | None:
     if not declared:
         return None
     kinds = [module.kind for module in declared]
+    blended = declared[1] if kinds[1:2] == ["WeightedLayerPooling"] else None
+    declared = [module for module in declared if module is not blended]
+    start = [module.kind for module in declared[:2]]
     normalize = kinds[-1] == "Normalize"
     middle = declared[2:-1] if normalize else declared[2:]
-    first = kinds[:2] in (["Transformer", "Pooling"], ["Transformer", "LayerReading"])
+    first = start == ["Transformer", "Pooling"] or (start == ["Transformer", "LayerReading"] and not blended)
     if not first or any(module.kind not in _STEPS for module in middle):
         raise UnsupportedModel(
-            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata reads Transformer → Pooling (or its own "
-            f"LayerReading), then any of {', '.join(_STEPS)} and Dropout, then Normalize. Choose another model."
+            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata reads Transformer → Pooling (with "
+            f"WeightedLayerPooling before it, or its own LayerReading in its place), then any of {', '.join(_STEPS)} "
+            "and Dropout, then Normalize. Choose another model."
         )
     if normalize:
         _settings(declared[-1].folder)
     pooling = _settings(declared[1].folder)
-    if kinds[1] == "LayerReading":
+    if start[1] == "LayerReading":
         poolings, layers = own_modules.layer_reading(declared[1].folder, pooling)
     else:
         poolings, layers = _poolings(declared[1].folder, pooling), None
+        poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
     return Head(
         poolings=poolings,
         layers=layers,
@@ -97,6 +103,26 @@ def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
             "Choose another model."
         )
     return tuple(names[mode] for mode in _listed(modes))
+
+
+def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
+    """The pooling of the layers that are weighted alike, as it is called in the grid."""
+    stated = layout.settings(place / "config.json")
+    shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].tolist()
+    layers = [int(stated.get("layer_start", 4)) + number for number, share in enumerate(shares) if share]
+    alike = len({share for share in shares if share}) == 1
+    if not alike or len(layers) > 2 or len(poolings) > 1 or layers[0] < 0:
+        raise UnsupportedModel(
+            f"{place} weights its layers {', '.join(f'{share:g}' for share in shares)}. Strata reads one layer, or the "
+            "mean of two, under one pooling. Choose another model."
+        )
+    last = int(stated.get("num_hidden_layers", 12))
+    (pooling,) = poolings
+    if layers == [last]:
+        return pooling
+    if (pooling, layers) == ("mean", [1, last]):
+        return FIRST_LAST
+    return f"{pooling} of layer{'s' if len(layers) > 1 else ''} {' + '.join(map(str, layers))}"
 
 
 def _dense(place: Path) -> Dense:

@@ -82,21 +82,25 @@ _OF_LAYERS = re.compile(r"(.+) of layers? (\d+)(?: \+ (\d+))?")
 
 def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
     """Layers of states (layer, sentence, token, width) as vectors: the last under a pooling, or those that it names."""
-    if name == FIRST_LAST:
-        return (pool_mean(hidden[1], mask) + pool_mean(hidden[-1], mask)) / 2
-    named = _OF_LAYERS.fullmatch(name)
-    if not named:
-        return POOLINGS[name](hidden[-1], mask)
-    pooling, *layers = named.groups()
-    numbers = [int(layer) for layer in layers if layer]
-    if max(numbers) >= len(hidden):
-        raise ValueError(f"there is no layer {max(numbers)}; the last is {len(hidden) - 1}")
-    states = [hidden[number] for number in numbers]
+    pooling, layers = layers_of(name)
+    if max(layers) >= len(hidden):
+        raise ValueError(f"there is no layer {max(layers)}; the last is {len(hidden) - 1}")
+    states = [hidden[layer] for layer in layers]
     # two are added token by token, as the papers do, and halved once they are pooled
     return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)
 
 
+def layers_of(name: str) -> tuple[str, tuple[int, ...]]:
+    """The pooling in a name, and the layers it is of; -1 is the last."""
+    if name == FIRST_LAST:
+        return "mean", (1, -1)
+    named = _OF_LAYERS.fullmatch(name)
+    if not named:
+        return name, (-1,)
+    pooling, *layers = named.groups()
+    return pooling, tuple(int(layer) for layer in layers if layer)
+
+
 def is_pooling(name: object) -> bool:
     """Whether `pooled` knows it; whether a model has its layers is another question."""
-    named = _OF_LAYERS.fullmatch(str(name))
-    return (named[1] if named else name) in POOLINGS or name == FIRST_LAST
+    return layers_of(str(name))[0] in POOLINGS

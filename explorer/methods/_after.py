@@ -58,6 +58,9 @@ def head_of(base: Tunable, reading: str) -> Head:
             )
         # what is mapped is the vector before it is brought to length 1; its prompt belongs to the encoder
         return replace(own, normalize=False, prompt="", remark="")
-    if reading in POOLINGS or (reading == FIRST_LAST and base.layers):
+    if reading in POOLINGS or reading == FIRST_LAST:
         return Head((reading,))
-    return Head((parse(reading, base.layers).title,))
+    found = parse(reading, base.layers)
+    # one name for one thing
+    first_last = (found.pooling, found.row.layers) == ("mean", (1, base.layers))
+    return Head((FIRST_LAST if first_last else found.title,))

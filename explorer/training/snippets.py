@@ -34,7 +34,9 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
         return None
     states = ["    states = model(**rows).last_hidden_state  # (sentence, token, width)"]
     if not head.of_last_layer:
-        states = ["    states = model(**rows).hidden_states  # (layer, sentence, token, width)"]
+        states = ["    layers = model(**rows).hidden_states  # (layer, sentence, token, width)"]
+        if "LayerReading" not in head.own_modules:
+            states.append(_blended(head.poolings[0]))
     text = f"{prompt!r} + text" if prompt else "text"
     if lower_case:
         text = f"({text}).lower()" if prompt else "text.lower()"
@@ -58,17 +60,20 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
 
 def _steps(head: Head) -> list[str] | None:
     """From states to vectors."""
-    if head.of_last_layer:
-        lines = _pooling(head.poolings)
-        if lines is None:
-            return None
-    else:
-        lines = [
+    from explorer.encoding.pooling import layers_of
+
+    if "LayerReading" in head.own_modules:
+        lines: list[str] | None = [
             'reading = LayerReading.load(f"{folder}/1_LayerReading")',
-            'vectors = reading.read(states, rows["attention_mask"])',
+            'vectors = reading.read(layers, rows["attention_mask"])',
         ]
+    else:
+        lines = _pooling(tuple(layers_of(name)[0] for name in head.poolings))
+    if lines is None:
+        return None
     lines = [*_own(head), *lines]
-    for number, step in enumerate(head.dense, start=2):
+    blended = not head.of_last_layer and "LayerReading" not in head.own_modules  # one module more, before the pooling
+    for number, step in enumerate(head.dense, start=3 if blended else 2):
         if "FlowMap" in head.own_modules and hasattr(step, "flow"):
             lines.append(f'vectors = FlowMap.load(f"{{folder}}/{number}_FlowMap")(vectors)')
             continue
@@ -79,6 +84,14 @@ def _steps(head: Head) -> list[str] | None:
         lines.append(f'dense = load_file(f"{{folder}}/{number}_Dense/model.safetensors")')
         lines.append(f'vectors = torch.nn.{activation}()(vectors @ dense["linear.weight"].T{bias})')
     return lines + ["vectors = torch.nn.functional.normalize(vectors)"] * head.normalize
+
+
+def _blended(name: str) -> str:
+    """The states of the layers in a name."""
+    from explorer.encoding.pooling import layers_of
+
+    layers = [f"layers[{layer}]" for layer in layers_of(name)[1]]
+    return f"    states = {layers[0]}" if len(layers) == 1 else f"    states = ({' + '.join(layers)}) / {len(layers)}"
 
 
 def _own(head: Head) -> list[str]:

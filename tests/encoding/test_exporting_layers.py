@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 
 from explorer.encoding import modules
@@ -51,6 +52,8 @@ def flow_map() -> FlowMap:
 # what comes after an encoder: lower layers, words that are weighted, flows
 AFTER = [
     Head(("mean of layer 1",)),
+    Head(("cls of layers 0 + 1",)),
+    Head(("max of layer 0",), (Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Identity"),), normalize=True),
     Head(("max of layers 0 + 2", "cls")),
     Head((), layers=WordWeights(0)),
     Head((FIRST_LAST,), (flow_map(),)),
@@ -113,7 +116,7 @@ def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
 
 
-@pytest.mark.parametrize("head", [head_of("attention of cls to mean, cls"), AFTER[2], AFTER[3], AFTER[4]])
+@pytest.mark.parametrize("head", [head_of("attention of cls to mean, cls"), *AFTER])
 def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path, head):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
     folder = tmp_path / "run"
@@ -191,7 +194,7 @@ def test_maps_that_are_gone_are_missed(tmp_path):
 )
 def test_a_flow_that_is_none_of_stratas_is_refused(tmp_path, change, error, message):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, AFTER[3], tmp_path / "run", "# card", None)
+    export(tuned, Head(("mean",), (flow_map(),)), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "2_FlowMap" / "config.json", **change)
     with pytest.raises(error, match=message):
         modules.head(tmp_path / "run")
@@ -199,7 +202,28 @@ def test_a_flow_that_is_none_of_stratas_is_refused(tmp_path, change, error, mess
 
 def test_a_layer_the_model_does_not_have_is_told_by_its_number(tmp_path):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    export(tuned, AFTER[0], tmp_path / "run", "# card", None)
-    configure(tmp_path / "run" / "1_LayerReading" / "config.json", poolings=["mean of layer 12"])
+    export(tuned, Head(("mean of layer 1", "cls")), tmp_path / "run", "# card", None)
+    configure(tmp_path / "run" / "1_LayerReading" / "config.json", poolings=["mean of layer 12", "cls"])
     with pytest.raises(UnsupportedModel, match="there is no layer 12; the last is 2"):
         by_strata(tmp_path / "run")
+
+
+def test_what_built_in_modules_can_express_needs_no_file_and_no_trust(tmp_path):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    for number, head in enumerate([Head(("mean of layer 1",)), Head((FIRST_LAST,)), Head(("max of layers 0 + 2",))]):
+        folder = tmp_path / f"run{number}"
+        export(tuned, head, folder, "# card", None)
+        assert not list(folder.glob("*.py"))
+        opened = SentenceTransformer(str(folder), device="cpu")
+        assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
+
+
+@pytest.mark.parametrize("shares", [[1.0, 2.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 1.0]])
+def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(tmp_path, shares):
+    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+    export(tuned, Head(("mean of layer 1",)), tmp_path / "run", "# card", None)
+    save_file(
+        {"layer_weights": torch.tensor(shares)}, tmp_path / "run" / "1_WeightedLayerPooling" / "model.safetensors"
+    )
+    with pytest.raises(UnsupportedModel, match=f"weights its layers {shares[0]:g}, .* Strata reads one layer, or the"):
+        modules.head(tmp_path / "run")

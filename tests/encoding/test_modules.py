@@ -183,7 +183,8 @@ def test_a_plain_folder_declares_no_head(bert):
 @pytest.mark.parametrize(
     "chain",
     [
-        ["Transformer", "WeightedLayerPooling", "Pooling"],
+        ["Transformer", "Pooling", "WeightedLayerPooling"],
+        ["Transformer", "WeightedLayerPooling", "LayerReading"],
         ["Transformer", "Pooling", "Normalize", "Dense"],
         ["Transformer", "Pooling", "CNN"],
         ["Transformer", "Dense", "Pooling"],
