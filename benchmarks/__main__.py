@@ -8,7 +8,7 @@ import os
 import tempfile
 
 QUICK = ("grid", "step", "start")
-SLOW = ("memory", "alongside")
+SLOW = ("memory", "alongside", "methods")
 
 
 def main() -> None:

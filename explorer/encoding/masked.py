@@ -55,7 +55,15 @@ class MaskedModel(nn.Module):
 
     def scores(self, ids: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
         """How much it expects each token at the chosen places (place, token)."""
-        scores: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).logits[chosen]
+
+        def only_chosen(_: nn.Module, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            return (states[0][chosen],)  # a column for each word of a vocabulary is most of the work
+
+        hook = self.model.get_output_embeddings().register_forward_pre_hook(only_chosen)
+        try:
+            scores: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).logits
+        finally:
+            hook.remove()
         return scores
 
     @torch.no_grad()

@@ -39,6 +39,19 @@ def test_it_learns_and_what_it_learned_is_a_generator_for_the_encoder(encoder, t
     assert all(torch.equal(weight, weights[name]) for name, weight in encoder.model.state_dict().items())
 
 
+@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "modernbert"])
+def test_words_at_chosen_places_are_expected_as_at_all_places(tmp_path, kind):
+    encoder = encoder_of(save_tiny(kind, tmp_path / kind))
+    torch.manual_seed(0)
+    model = masked.made_of(encoder).eval()
+    ids, mask = encoder.padded(encoder.tokens(SENTENCES[:5]).ids)
+    chosen = torch.rand(ids.shape) < 0.4
+    with torch.no_grad():
+        every = model.model(input_ids=ids, attention_mask=mask.long()).logits
+        assert torch.allclose(model.scores(ids, mask, chosen), every[chosen], atol=1e-6)
+        assert torch.equal(model.guesses(ids, mask), every.argmax(-1))
+
+
 def test_the_words_it_is_tied_to_are_those_it_reads(encoder, tmp_path):
     made(encoder, tmp_path / "generator", steps=3)
     kept = load_file(tmp_path / "generator" / "model.safetensors")

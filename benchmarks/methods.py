@@ -1,0 +1,91 @@
+"""What does a step of each method cost, in time and in memory? Batches of 64, each method in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer import methods
+from explorer.data.corpora import Corpus, corpus
+from explorer.encoding.finding import find
+from explorer.encoding.loading import load
+from explorer.errors import StrataError
+from explorer.progress import finish
+
+if TYPE_CHECKING:
+    from explorer.training.learner import Learner
+
+BATCH, WARM, STEPS, SEED = 64, 5, 15, 1
+MODEL = "all-MiniLM-L6-v2"
+
+
+def main() -> None:
+    print(f"\nA step of each method: {BATCH} rows, {MODEL}, {STEPS} steps after {WARM}, precision as it comes")
+    with tempfile.TemporaryDirectory() as folder:
+        generator = _generator(Path(folder) / "generator")
+        for name in methods.names():
+            if methods.load(name).trains():
+                # a process each: memory that one has taken is not taken for another's
+                with get_context("spawn").Pool(1) as pool:
+                    print(f"  {name:24} {pool.apply(_measured, (name, str(generator)))}", flush=True)
+
+
+def _generator(folder: Path) -> Path:
+    """A masked language model that was hardly trained: how long it takes to guess is no matter of what it guesses."""
+    from explorer.training.generator import make_generator
+
+    finish(make_generator(load(find(MODEL), "float32"), _text("sentences").columns[0], folder, steps=1))
+    return folder
+
+
+def _text(eats: methods.Eats) -> Corpus:
+    """Sentences of Wikipedia and triplets of SNLI where STRATA_DATA has them, else the sample."""
+    places = {"sentences": "wiki/sentences.tsv", "pairs": "SNLI/triplets_dev.tsv", "triplets": "SNLI/triplets_dev.tsv"}
+    path = Path(os.environ.get("STRATA_DATA", "")) / places.get(eats, "")
+    return corpus([str(path) if path.is_file() else "sample"], eats)[0]
+
+
+def _measured(name: str, generator: str) -> str:
+    try:
+        held, times = _steps(name, generator)
+    except StrataError as error:
+        return f"not measured: {error}"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    low, middle, high = min(times), statistics.median(times), max(times)
+    return f"{middle:.3f} s ({low:.3f} to {high:.3f}), at most {(peak - held) / 2**20:,.0f} MiB above the loaded model"
+
+
+def _steps(name: str, generator: str) -> tuple[int, list[float]]:
+    """Bytes held before the method was built, and the seconds of each step."""
+    import psutil
+
+    from explorer.data import sample
+    from explorer.training.learner import Learner
+    from explorer.training.memory import kept_while_training
+    from explorer.training.preparing import Prepared
+    from explorer.training.recipe import Recipe
+    from explorer.training.world import World
+
+    kind = methods.load(name)
+    named = {one.name: generator for one in kind.knobs.values() if one.masked_model}
+    recipe = Recipe(name, settings={"batch_size": BATCH, "steps": 10_000, **named}).checked()
+    text, encoder = _text(kind.eats), load(find(MODEL), "float32")
+    with kept_while_training():
+        held = psutil.Process().memory_info().rss
+        learner = Learner(Prepared(recipe, find(MODEL), encoder, text, sample.pairs(), None, ()), SEED, World())
+        finish(learner.fit())
+        return held, list(_timed(learner))[WARM:]
+
+
+def _timed(learner: Learner) -> Iterator[float]:
+    for _ in range(WARM + STEPS):
+        started = time.perf_counter()
+        learner.update()
+        yield time.perf_counter() - started
