@@ -68,9 +68,13 @@ class MaskedModel(nn.Module):
 
     @torch.no_grad()
     def guesses(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """The likeliest token at every place (sentence, token)."""
-        guessed: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).logits.argmax(-1)
-        return guessed
+        """The likeliest token at every real place (sentence, token); padding stays as it is."""
+        scores = self.scores(ids, mask, mask)
+        if scores.device.type == "cpu":  # numpy takes a seventh of torch's time for it
+            likeliest = torch.from_numpy(scores.float().numpy().argmax(-1))
+        else:
+            likeliest = scores.argmax(-1)
+        return ids.masked_scatter(mask, likeliest)
 
     def save(self, folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
         """A folder that transformers opens as a masked language model."""
