@@ -51,6 +51,8 @@ class Recipe:
                 f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: they are different whole numbers "
                 "from 0 to 4294967295, one for each time the run is trained. One will do."
             )
+        if len(self.seeds) > 1 and not self.kind.trains():
+            raise BadChoice(f"{self.method} draws nothing at random, so every seed gives the same. Leave one.")
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         return replace(self, settings={name: value for name, value in values.items() if value != knobs[name].default})
 

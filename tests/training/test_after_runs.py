@@ -92,3 +92,10 @@ def test_what_the_text_knew_of_the_test_pairs_is_told(place, tmp_path, name, tol
 def test_a_setting_of_training_is_none_of_a_method_that_trains_nothing(place):
     with pytest.raises(BadChoice, match=r"There is no setting 'batch_size'\. There are: reads, dimensions"):
         recipe(place, "whitening", settings={"batch_size": 4})
+
+
+@pytest.mark.parametrize("name", ["whitening", "wk"])
+def test_what_draws_nothing_is_made_once(place, name):
+    with pytest.raises(BadChoice, match=f"{name} draws nothing at random, so every seed gives the same. Leave one."):
+        recipe(place, name, seeds=(1, 2))
+    assert recipe(place, "flow", seeds=(1, 2)).seeds == (1, 2)
