@@ -93,7 +93,7 @@ def _reader(found: Path) -> WordNetCorpusReader:
             inside = f"corpora/{found.name}/wordnet/" if found.suffix else "corpora/wordnet"
             return WordNetCorpusReader(nltk.data.find(inside), None)
 
-        class Debian(WordNetCorpusReader):  # type: ignore[misc]
+        class Debian(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no types
             """The package has neither of these two; the second serves other languages only."""
 
             def open(self, file: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -94,9 +95,8 @@ class Flow(nn.Module):
         """Vectors as they look to the normal distribution; `beginning` sets every scaling by these first ones."""
         done = []
         for level in range(self.levels):
-            for place in range(level * self.steps, (level + 1) * self.steps):
-                vectors = self.scalings[place](vectors, beginning).flip(1)
-                vectors = self.couplings[place](vectors, beginning)
+            for scaling, coupling in self._level(level):
+                vectors = coupling(scaling(vectors, beginning).flip(1), beginning)
             if level < self.levels - 1:
                 half = vectors.shape[1] // 2
                 done.append(vectors[:, half:])
@@ -111,18 +111,23 @@ class Flow(nn.Module):
         for level in reversed(range(self.levels)):
             if level < self.levels - 1:
                 vectors = torch.cat([vectors, done[level]], dim=1)
-            for place in reversed(range(level * self.steps, (level + 1) * self.steps)):
-                vectors = self.couplings[place].undone(vectors)  # type: ignore[operator]
-                vectors = self.scalings[place].undone(vectors.flip(1))  # type: ignore[operator]
+            for scaling, coupling in reversed(self._level(level)):
+                vectors = scaling.undone(coupling.undone(vectors).flip(1))
         return vectors
 
     def growth(self) -> Tensor:
         """The logarithm of what it makes of a volume; the same everywhere, since a coupling makes nothing of it."""
-        growths: list[Tensor] = [scaling.growth() for scaling in self.scalings]  # type: ignore[operator]
-        return torch.stack(growths).sum()
+        steps = (step for level in range(self.levels) for step in self._level(level))
+        return torch.stack([scaling.growth() for scaling, _ in steps]).sum()
 
     def surprise(self, mapped: Tensor) -> Tensor:
         """Bits a number, of vectors that were mapped: how unlikely they were, on average."""
         likely = -0.5 * (mapped.square() + math.log(2 * math.pi)).sum(1)
         bits: Tensor = -(self.growth() + likely.mean()) / (self.width * math.log(2))
         return bits
+
+    def _level(self, level: int) -> list[tuple[Scaling, Coupling]]:
+        """The steps of a level, in order."""
+        places = range(level * self.steps, (level + 1) * self.steps)
+        # a list of modules does not know of which kind they are
+        return [(cast(Scaling, self.scalings[place]), cast(Coupling, self.couplings[place])) for place in places]

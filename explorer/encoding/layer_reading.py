@@ -47,6 +47,7 @@ class LayerReading(nn.Module):
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
         """As sentence-transformers calls it."""
         hidden = features["all_layer_embeddings"]
+        # layers stand in the same dictionary, as a tuple where every other entry is a tensor
         features["sentence_embedding"] = self.read(hidden, features["attention_mask"])  # type: ignore[arg-type]
         return features
 

@@ -112,17 +112,7 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
                 f"'{found.name}' is a {config.model_type}, which guesses no masked words. Choose a masked language "
                 "model such as 'distilbert-base-uncased'."
             )
-        kind = MODEL_FOR_MASKED_LM_MAPPING[type(config)]
-        with transformer.quiet():
-            model, report = kind.from_pretrained(
-                folder,
-                local_files_only=True,
-                trust_remote_code=False,
-                dtype=torch.float32,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,  # reported below, by name
-            )
-        transformer.check_report(report, folder, config)
+        model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], folder, config)
         tokenizer = tokenizing.tokenizer(folder)
     check_vocabulary(tokenizer, encoder, found.name)
     transformer.settle(model, "float32", "cpu")

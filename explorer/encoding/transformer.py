@@ -25,29 +25,35 @@ def read_config(folder: Path) -> PreTrainedConfig:
 
 def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedModel:
     """The transformer of a folder in float32, the encoder alone where there is a decoder too."""
-    import torch
-
     kind = _class(config, folder)
     options: dict[str, Any] = {}
     if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
         options["add_pooling_layer"] = False  # trained for another task, or missing and then random
     if attention == "sdpa" and not getattr(kind, "_supports_sdpa", False):
         attention = "eager"  # MPNet and DeBERTa have nothing else
+    model = opened(kind, folder, config, attn_implementation=attention, **options)
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    return model
+
+
+def opened(kind: Any, folder: Path, config: PreTrainedConfig, **options: Any) -> PreTrainedModel:
+    """A model of that class, from this disk and in float32: no code of its own is run, and no weight is made up."""
+    import torch
+
     with quiet():
         model, report = kind.from_pretrained(
             folder,
             local_files_only=True,
             trust_remote_code=False,
             dtype=torch.float32,
-            attn_implementation=attention,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name
             **options,
         )
     check_report(report, folder, config)
-    if model.config.is_encoder_decoder:
-        model = model.get_encoder()
-    return model
+    found: PreTrainedModel = model
+    return found
 
 
 def settle(model: PreTrainedModel, precision: str, device: str) -> None:
