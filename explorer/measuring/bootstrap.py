@@ -1,0 +1,165 @@
+"""How sure is a difference between two scores? Pairs are drawn anew a thousand times, the same for both.
+
+The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): from n pairs n are drawn with replacement, both
+scores are taken on them, and the middle 95 % of the differences are the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.measuring.scores import check_agreement
+from explorer.measuring.similarity import SAME
+
+Floats = NDArray[np.float64]
+
+RESAMPLES = 1000
+LEVEL = 0.95
+# numbers (pair, resample) that are held at once
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Differences (…) × 100 and where the middle of their resamples lies."""
+
+    difference: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Whether a difference is outside what the draw of pairs alone can bring about; a missing one is not."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray((self.low > 0) | (self.high < 0))
+
+
+def difference(
+    gold: Floats,
+    one: NDArray[Any],
+    other: NDArray[Any],
+    parts: Sequence[str] = (),
+    metric: str = "Spearman",
+    aggregate: str = "all",
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """How much better the `other` cosines (…, pair) agree with `gold` (pair) than the `one`; NaN where a side cannot.
+
+    Where sub-corpora are averaged, pairs are drawn within each of them.
+    """
+    check_agreement(metric, aggregate)
+    groups = _groups(len(gold), parts, aggregate)
+    weights = [1.0 if aggregate != "wmean" else float(len(group)) for group in groups]
+    random = np.random.default_rng(seed)
+    points, draws = [], []
+    for group in groups:
+        sides = (one[..., group], other[..., group])
+        every = np.ones((len(group), 1), dtype=np.float32)
+        points.append(_gap(gold[group], sides, every, metric)[..., 0])
+        draws.append(_drawn(gold[group], sides, metric, resamples, random))
+    point, drawn = (100 * np.average(found, axis=0, weights=weights) for found in (points, draws))
+    edges = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    low, high = _quantiles(drawn, edges)
+    return Interval(point, low, high)
+
+
+def _groups(pairs: int, parts: Sequence[str], aggregate: str) -> list[NDArray[np.intp]]:
+    if aggregate == "all":
+        return [np.arange(pairs)]
+    names = np.array(parts)
+    return [np.flatnonzero(names == name) for name in dict.fromkeys(parts)]
+
+
+def _drawn(
+    gold: Floats, sides: tuple[NDArray[Any], ...], metric: str, resamples: int, random: np.random.Generator
+) -> Floats:
+    """Differences (…, resample)."""
+    count = len(gold)
+    at_once = max(1, _AT_ONCE // count)
+    found = []
+    for start in range(0, resamples, at_once):
+        times = random.multinomial(count, np.full(count, 1 / count), size=min(at_once, resamples - start))
+        found.append(_gap(gold, sides, np.ascontiguousarray(times.T, dtype=np.float32), metric))
+    return np.concatenate(found, axis=-1)
+
+
+def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float32], metric: str) -> Floats:
+    """Differences (…, resample) of pairs that are drawn so many times (pair, resample)."""
+    agree = _Spearman(gold, times) if metric == "Spearman" else _Pearson(gold, times)
+    shape = sides[0].shape[:-1]
+    one, other = ([agree(row) for row in side.reshape(-1, side.shape[-1])] for side in sides)
+    return np.asarray(np.subtract(other, one).reshape(*shape, -1), dtype=np.float64)
+
+
+class _Spearman:
+    """ρ of gold with a column of cosines, on every resample at once.
+
+    The rank of a value on a resample is the number of drawn values below it, and half of those that are equal: to
+    sort once is enough for all resamples.
+    """
+
+    def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
+        self._times, self._count = times, times.shape[0]
+        centred = self._centred_ranks(gold)
+        self._drawn_gold = centred * times
+        self._spread = np.einsum("pr,pr->r", self._drawn_gold, centred)
+
+    def __call__(self, cosines: NDArray[Any]) -> NDArray[np.float32]:
+        if np.ptp(cosines) <= SAME:
+            return np.full(self._times.shape[1], np.nan, dtype=np.float32)
+        centred = self._centred_ranks(cosines)
+        together = np.einsum("pr,pr->r", self._drawn_gold, centred)
+        centred *= centred
+        spread = np.einsum("pr,pr->r", self._times, centred)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(together / np.sqrt(spread * self._spread))
+
+    def _centred_ranks(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """Ranks (pair, resample) less their mean, which is the same for every resample."""
+        order = np.argsort(values, kind="stable")
+        ascending = values[order]
+        starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+        drawn = self._times[order]
+        if len(starts) < len(values):
+            drawn = np.add.reduceat(drawn, starts, axis=0)
+        # up to a value, less half of those equal to it, is the middle of the places they take
+        middle = np.cumsum(drawn, axis=0)
+        middle -= drawn / 2
+        middle -= self._count / 2
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
+        back = np.empty(len(values), dtype=np.intp)
+        back[order] = group
+        return np.asarray(middle[back], dtype=np.float32)
+
+
+class _Pearson:
+    """r of gold with a column of cosines, on every resample at once."""
+
+    def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
+        self._times, self._count = times.astype(np.float64), times.shape[0]
+        self._gold = gold - gold.mean()
+
+    def __call__(self, cosines: NDArray[Any]) -> Floats:
+        if np.ptp(cosines) <= SAME:
+            return np.full(self._times.shape[1], np.nan)
+        own = cosines.astype(np.float64) - cosines.mean(dtype=np.float64)
+        sums = np.stack([own, self._gold, own * own, self._gold**2, own * self._gold]) @ self._times / self._count
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spreads = (sums[2] - sums[0] ** 2) * (sums[3] - sums[1] ** 2)
+            return np.asarray((sums[4] - sums[0] * sums[1]) / np.sqrt(spreads))
+
+
+def _quantiles(drawn: Floats, edges: list[float]) -> tuple[Floats, Floats]:
+    """The edges of the middle; a resample without a score, as of a few equal grades, is passed over."""
+    known = np.isfinite(drawn).any(axis=-1)
+    low, high = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
+    if known.any():
+        low[known], high[known] = np.nanquantile(drawn[known], edges, axis=-1)
+    return low, high

@@ -1,0 +1,33 @@
+"""How far has each layer moved from one model to another, by the vectors they make of the same sentences?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Linear CKA (Kornblith and others 2019) of vectors (sentence, width), whose widths may differ.
+
+    1 where one is a rotation, a shift and a scale of the other; NaN where one side never varies.
+    """
+    first, second = (_centred(side) for side in (one, other))
+    together = np.square(first.T @ second).sum()
+    alone = [float(np.sqrt(np.square(side.T @ side).sum())) for side in (first, second)]
+    return float(together / (alone[0] * alone[1])) if min(alone) > 0 else float("nan")
+
+
+def shift(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """1 less the mean cosine of a sentence's two vectors; NaN where the widths differ, as they have no cosine."""
+    if one.shape[1] != other.shape[1]:
+        return float("nan")
+    products = (one.astype(np.float64) * other).sum(1)
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    return float(1 - (products / np.maximum(lengths, 1e-12)).mean())
+
+
+def _centred(vectors: NDArray[Any]) -> NDArray[np.float64]:
+    vectors = vectors.astype(np.float64)
+    return np.asarray(vectors - vectors.mean(0))

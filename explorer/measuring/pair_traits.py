@@ -1,0 +1,42 @@
+"""What can be said of a pair of sentences without a model: its length, the words it shares, negation, numbers?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_NEGATION = re.compile(
+    r"\b(?:no|not|nor|none|nobody|nothing|neither|never|nowhere|without|cannot|hardly|\w+n['’]t)\b", re.IGNORECASE
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|"
+    r"thousand|million|billion|first|second|third|half|both|several|many|few)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class PairTraits:
+    """Words of the longer sentence; the share of all their words that both have; and what only one of them has."""
+
+    words: int
+    overlap: float
+    negated: bool  # one is negated, and the other is not
+    negation: bool  # at least one is
+    numbers: bool  # numbers in one that are not in the other
+
+
+def traits(first: str, second: str) -> PairTraits:
+    """Of English sentences; of others, lengths and overlap."""
+    sides = [_WORD.findall(text.lower()) for text in (first, second)]
+    every, shared = set(sides[0]) | set(sides[1]), set(sides[0]) & set(sides[1])
+    negations = [bool(_NEGATION.search(text)) for text in (first, second)]
+    numbers = [sorted(word for word in side if _NUMBER.search(word)) for side in sides]
+    return PairTraits(
+        words=max(map(len, sides)),
+        overlap=len(shared) / len(every) if every else 0.0,
+        negated=negations[0] != negations[1],
+        negation=any(negations),
+        numbers=numbers[0] != numbers[1],
+    )

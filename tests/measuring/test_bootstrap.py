@@ -1,0 +1,119 @@
+"""Is the interval of a difference that of a slow loop, and does it cover the truth as often as it says?"""
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from explorer.errors import BadChoice
+from explorer.measuring import bootstrap
+from explorer.measuring.bootstrap import difference
+
+SLOW = {"Spearman": spearmanr, "Pearson": pearsonr}
+
+
+def rows(pairs=60, shape=(2, 3), seed=0, step=0.5):
+    """Grades on steps, and two models' cosines, some of them tied."""
+    random = np.random.default_rng(seed)
+    gold = np.round(random.uniform(0, 5, pairs) / step) * step
+    one = random.normal(size=(*shape, pairs)) + gold * 0.4
+    other = np.round(random.normal(size=(*shape, pairs)) + gold * 0.8, 1)
+    return gold, one.astype(np.float32), other.astype(np.float32)
+
+
+@pytest.mark.parametrize("metric", ["Spearman", "Pearson"])
+def test_the_interval_is_that_of_a_slow_loop(metric):
+    gold, one, other = rows()
+    found = difference(gold, one, other, metric=metric, resamples=50, seed=3)
+    times = np.random.default_rng(3).multinomial(60, np.full(60, 1 / 60), size=50)
+    for place in np.ndindex(2, 3):
+        slow = []
+        for counts in times:
+            drawn = np.repeat(np.arange(60), counts)
+            slow.append(
+                100
+                * (SLOW[metric](other[place][drawn], gold[drawn])[0] - SLOW[metric](one[place][drawn], gold[drawn])[0])
+            )
+        assert found.low[place] == pytest.approx(np.quantile(slow, 0.025), abs=1e-3)
+        assert found.high[place] == pytest.approx(np.quantile(slow, 0.975), abs=1e-3)
+        whole = 100 * (SLOW[metric](other[place], gold)[0] - SLOW[metric](one[place], gold)[0])
+        assert found.difference[place] == pytest.approx(whole, abs=1e-3)
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "wmean"])
+def test_sub_corpora_are_drawn_and_averaged_each_by_itself(aggregate):
+    gold, one, other = rows(90, shape=())
+    parts = ["a"] * 30 + ["b"] * 60
+    found = difference(gold, one, other, parts, aggregate=aggregate, resamples=40, seed=5)
+    random, draws = np.random.default_rng(5), []
+    for inside in (np.arange(30), np.arange(30, 90)):
+        times = random.multinomial(len(inside), np.full(len(inside), 1 / len(inside)), size=40)
+        drawn = [inside[np.repeat(np.arange(len(inside)), counts)] for counts in times]
+        draws.append([spearmanr(other[at], gold[at])[0] - spearmanr(one[at], gold[at])[0] for at in drawn])
+    joined = 100 * np.average(draws, axis=0, weights=[30, 60] if aggregate == "wmean" else None)
+    assert found.low == pytest.approx(np.quantile(joined, 0.025), abs=1e-3)
+    assert found.high == pytest.approx(np.quantile(joined, 0.975), abs=1e-3)
+
+
+def test_a_model_beside_itself_differs_by_nothing():
+    gold, one, _ = rows()
+    found = difference(gold, one, one)
+    assert not found.difference.any()
+    assert not found.low.any()
+    assert not found.high.any()
+    assert not found.sure.any()
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    """Two models that see a normal truth through noise; their population ρ is known in closed form."""
+
+    def population(noise):
+        return 100 * 6 / np.pi * np.arcsin(1 / np.sqrt(1 + noise**2) / 2)
+
+    truth = population(0.8) - population(1.2)
+    random, covered, tries = np.random.default_rng(0), 0, 800
+    for number in range(tries):
+        gold = random.normal(size=150)
+        shared = random.normal(size=150) * 0.5
+        one = gold + shared + random.normal(size=150) * np.sqrt(1.2**2 - 0.25)
+        other = gold + shared + random.normal(size=150) * np.sqrt(0.8**2 - 0.25)
+        found = difference(gold, one, other, resamples=300, seed=number)
+        covered += bool(found.low <= truth <= found.high)
+    assert 0.93 <= covered / tries <= 0.97
+
+
+def test_a_column_that_never_varies_has_no_interval_and_is_never_sure():
+    gold, one, other = rows()
+    one[0, 1] = 0.25
+    found = difference(gold, one, other, resamples=20)
+    assert np.isnan(found.difference[0, 1])
+    assert np.isnan(found.low[0, 1])
+    assert not found.sure[0, 1]
+    assert np.isfinite(np.delete(found.low.ravel(), 1)).all()
+
+
+def test_resamples_without_a_score_are_passed_over():
+    gold = np.array([1.0, 1, 1, 1, 1, 1, 1, 5])
+    one, other = np.linspace(0, 1, 8), np.linspace(1, 0, 8) ** 2
+    found = difference(gold, one, other, resamples=200)
+    assert np.isfinite([found.low, found.high]).all()
+
+
+def test_many_pairs_are_drawn_in_parts_without_changing_a_number(monkeypatch):
+    gold, one, other = rows()
+    whole = difference(gold, one, other, resamples=30)
+    monkeypatch.setattr(bootstrap, "_AT_ONCE", 7 * 60)
+    parts = difference(gold, one, other, resamples=30)
+    assert np.array_equal(whole.low, parts.low)
+    assert np.array_equal(whole.high, parts.high)
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_another():
+    gold, one, other = rows()
+    first, again, another = (difference(gold, one, other, resamples=50, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.low, again.low)
+    assert not np.array_equal(first.low, another.low)
+
+
+def test_what_is_no_metric_is_refused():
+    with pytest.raises(BadChoice, match="There is no metric 'Kendall'"):
+        difference(*rows(), metric="Kendall")

@@ -1,0 +1,47 @@
+"""How far layers have moved: CKA beside its definition by kernels, and the mean cosine of two vectors."""
+
+import math
+
+import numpy as np
+import pytest
+
+from explorer.measuring.drift import alike, shift
+
+
+@pytest.fixture
+def sides():
+    random = np.random.default_rng(0)
+    one = random.normal(size=(80, 12))
+    return one.astype(np.float32), (one[:, :5] @ random.normal(size=(5, 7)) + random.normal(size=(80, 7))).astype(
+        np.float32
+    )
+
+
+def test_it_is_the_agreement_of_two_kernels(sides):
+    centre = np.eye(80) - 1 / 80
+    one, other = (centre @ (side.astype(float) @ side.T) @ centre for side in sides)
+    expected = (one * other).sum() / math.sqrt((one * one).sum() * (other * other).sum())
+    assert 0.05 < expected < 0.95
+    assert alike(*sides) == pytest.approx(expected, abs=1e-6)
+    assert alike(*reversed(sides)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_model_is_like_itself_however_it_is_turned_moved_and_scaled(sides):
+    one, _ = sides
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+    assert alike(one, one) == pytest.approx(1)
+    assert alike(one, one @ turn * 3 + 7) == pytest.approx(1, abs=1e-6)
+    assert alike(one, one @ np.diag(np.arange(12))) < 0.99, "it is no matter of any linear map"
+
+
+def test_what_never_varies_is_like_nothing(sides):
+    assert math.isnan(alike(sides[0], np.ones((80, 3))))
+
+
+def test_a_shift_is_what_a_cosine_lacks_of_one(sides):
+    one, other = sides
+    random = one + np.random.default_rng(2).normal(size=one.shape)
+    slow = [1 - float(a @ b) / (np.linalg.norm(a) * np.linalg.norm(b)) for a, b in zip(one, random, strict=True)]
+    assert shift(one, random) == pytest.approx(np.mean(slow), abs=1e-6)
+    assert shift(one, one * 2) == pytest.approx(0, abs=1e-6)
+    assert math.isnan(shift(one, other)), "widths differ"

@@ -1,0 +1,80 @@
+"""How vectors lie, beside slow loops over every pair."""
+
+import math
+
+import numpy as np
+import pytest
+
+from explorer.measuring import geometry as geometries
+from explorer.measuring.geometry import alignment, geometry
+
+
+@pytest.fixture
+def vectors():
+    random = np.random.default_rng(0)
+    return (random.normal(size=(57, 12)) * np.linspace(0.3, 2, 12) + 0.7).astype(np.float32)
+
+
+def unit(vectors):
+    return [row / math.sqrt(sum(float(x) ** 2 for x in row)) for row in vectors.astype(float)]
+
+
+@pytest.mark.parametrize("rows", [1024, 10])
+def test_every_number_is_that_of_a_slow_loop(vectors, rows, monkeypatch):
+    monkeypatch.setattr(geometries, "_ROWS", rows)
+    found, rows_of = geometry(vectors), unit(vectors)
+    pairs = [(i, j) for i in range(57) for j in range(57) if i != j]
+    cosines = {(i, j): float(rows_of[i] @ rows_of[j]) for i, j in pairs}
+    assert found.strangers == pytest.approx(np.mean(list(cosines.values())), abs=1e-5)
+    potential = np.mean([math.exp(-2 * (2 - 2 * cosine)) for cosine in cosines.values()])
+    assert found.uniformity == pytest.approx(math.log(potential), abs=1e-5)
+    chosen = [0] * 57
+    for i in range(57):
+        for j in sorted((j for j in range(57) if j != i), key=lambda j: -cosines[i, j])[:10]:
+            chosen[j] += 1
+    mean = sum(chosen) / 57
+    spread = math.sqrt(sum((one - mean) ** 2 for one in chosen) / 57)
+    assert mean == 10
+    assert found.hubness == pytest.approx(sum((one - mean) ** 3 for one in chosen) / 57 / spread**3, abs=1e-6)
+    variances = sorted(np.linalg.eigvalsh(np.cov(np.array(rows_of).T)), reverse=True)
+    assert found.first_direction == pytest.approx(variances[0] / sum(variances), abs=1e-5)
+    assert found.first_three == pytest.approx(sum(variances[:3]) / sum(variances), abs=1e-5)
+    assert found.sentences == 57
+
+
+def test_a_scale_and_a_turn_change_nothing(vectors):
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+    one, other = geometry(vectors), geometry((vectors @ turn * 5).astype(np.float32))
+    for name, value in vars(one).items():
+        assert getattr(other, name) == pytest.approx(value, abs=1e-4), name
+
+
+def test_a_cone_is_told_from_a_ball():
+    random = np.random.default_rng(0)
+    ball, cone = random.normal(size=(300, 64)), random.normal(size=(300, 64)) * 0.1 + 1
+    assert abs(geometry(ball).strangers) < 0.02
+    assert geometry(cone).strangers > 0.98
+    assert geometry(cone).uniformity > geometry(ball).uniformity + 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_few_sentences_have_what_can_be_said_of_them(count):
+    found = geometry(np.eye(4, dtype=np.float32)[:count])
+    assert found.sentences == count
+    assert math.isnan(found.strangers) == (count < 2)
+    assert count < 2 or found.strangers == pytest.approx(0)
+
+
+def test_identical_sentences_are_one_point():
+    found = geometry(np.ones((200, 8), dtype=np.float32))
+    assert found.strangers == pytest.approx(1)
+    assert found.uniformity == pytest.approx(0, abs=1e-6)
+    assert math.isnan(found.first_direction)
+
+
+def test_alignment_is_the_mean_squared_distance_of_partners(vectors):
+    one, other = vectors[:20], vectors[20:40]
+    slow = [sum((a - b) ** 2) for a, b in zip(unit(one), unit(other), strict=True)]
+    assert alignment(one, other) == pytest.approx(np.mean(slow), abs=1e-5)
+    assert alignment(one, one * 3) == pytest.approx(0, abs=1e-6)
+    assert math.isnan(alignment(one[:0], other[:0]))

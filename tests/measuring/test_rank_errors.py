@@ -1,0 +1,42 @@
+"""Which pairs are fixed, broken and still wrong, beside a slow ranking."""
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from explorer.measuring.rank_errors import BROKEN, FAR, FIXED, KINDS, STILL_WRONG, errors, rank_errors
+
+GOLD = np.array([0.0, 1, 2, 3, 4])
+SAME = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+
+
+def test_a_rank_error_is_how_far_a_pair_is_from_where_people_put_it():
+    assert errors(GOLD, SAME).tolist() == [0] * 5
+    assert errors(GOLD, -SAME).tolist() == [1, 0.5, 0, 0.5, 1]
+    random = np.random.default_rng(0)
+    gold, cosines = np.round(random.uniform(0, 5, 40)), np.round(random.normal(size=40), 1)
+    slow = [abs(a - b) / 39 for a, b in zip(rankdata(cosines), rankdata(gold), strict=True)]
+    assert errors(gold, cosines) == pytest.approx(slow)
+    assert errors(np.array([1.0]), np.array([0.5])).tolist() == [0]
+
+
+def test_what_is_mended_is_broken_the_other_way_round():
+    swapped = SAME[[4, 1, 2, 3, 0]]
+    there, back = rank_errors(GOLD, swapped, SAME), rank_errors(GOLD, SAME, swapped)
+    assert there.places(FIXED).tolist() == back.places(BROKEN).tolist() == [0, 4]
+    assert there.places(BROKEN).tolist() == back.places(FIXED).tolist() == []
+    assert rank_errors(GOLD, swapped, swapped).places(STILL_WRONG).tolist() == [0, 4]
+    assert there.change.tolist() == [1, 0, 0, 0, 1]
+
+
+def test_kinds_do_not_overlap_and_the_largest_comes_first():
+    random = np.random.default_rng(0)
+    gold = random.uniform(0, 5, 300)
+    found = rank_errors(gold, gold + random.normal(size=300) * 2, gold + random.normal(size=300) * 2)
+    places = {kind: found.places(kind) for kind in KINDS}
+    assert all(len(one) for one in places.values())
+    assert len(set(np.concatenate(list(places.values())))) == sum(map(len, places.values()))
+    assert sum(map(len, places.values())) == ((found.one > FAR) | (found.other > FAR)).sum()
+    assert np.all(np.diff(found.change[places[FIXED]]) <= 0)
+    assert np.all(np.diff(found.change[places[BROKEN]]) >= 0)
+    assert np.all(np.diff(np.minimum(found.one, found.other)[places[STILL_WRONG]]) <= 0)
