@@ -4,8 +4,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.data import sets
-from explorer.drawing import distribution, figures
-from explorer.encoding.readings import Reading, readings
+from explorer.drawing import by_layer, distribution, grid
+from explorer.encoding.readings import OWN, Reading, readings
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
 from explorer.ui import controls, downloads, frame, notices, panels
 
@@ -18,7 +18,7 @@ def choose_clicked(last: int) -> None:
     """Make the clicked cell the reading of every page; runs before the page is drawn anew."""
     points = st.session_state[GRID]["selection"]["points"]
     if points:
-        controls.choose_reading(readings(last)[int(points[0]["customdata"])])
+        controls.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
 
 
 def ways(scores: LayerScores) -> tuple[str, str]:
@@ -81,7 +81,7 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
     with left:
         st.subheader("Every reading")
         st.plotly_chart(
-            figures.layer_by_pooling(scores, metric, aggregate, reading),
+            grid.layer_by_pooling(scores, metric, aggregate, reading),
             key=GRID,
             on_select=lambda: choose_clicked(scores.last),
             selection_mode="points",
@@ -91,7 +91,7 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
     with right:
         st.subheader("By layer")
         st.plotly_chart(
-            figures.score_by_layer(scores, metric, aggregate, reading),
+            by_layer.score_by_layer(scores, metric, aggregate, reading),
             config=CAMERA,
             alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
         )

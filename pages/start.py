@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.drawing import figures
+from explorer.drawing import by_layer
 from explorer.ui import about, bring, controls, frame, panels
 
 frame.enter()
@@ -19,7 +19,7 @@ if shown is not None:
     about.encoder(shown)
     st.subheader("What each layer knows")
     st.plotly_chart(
-        figures.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
+        by_layer.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
         config={"displayModeBar": False},
         alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.drawing.style import POOLING_COLOURS, QUIET, hover_text
+from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, hover_text
 from explorer.encoding.readings import Reading
 from explorer.measuring.scores import LayerScores
 
@@ -18,8 +18,8 @@ MOST_HOVERS = 5000
 
 def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) -> go.Figure:
     """A box of cosines for every fifth of the scale, and every pair as a point that tells its sentences."""
-    cosines = scores.cosines[scores.place(reading)]
-    colour = POOLING_COLOURS[reading.pooling]
+    cosines = scores.cosines_of(reading)
+    colour = POOLING_COLOURS.get(reading.pooling, ACCENT)  # the model's own is no pooling
     edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
     bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
     figure = go.Figure()

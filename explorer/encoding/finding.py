@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from explorer.encoding import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
+from explorer.places import runs_folder
 from explorer.progress import Work, finish
 
 # a page of the hub: a model's, or of one of its files; datasets/org/name is none
@@ -18,6 +19,8 @@ _LINK = re.compile(
     r"([^/?#]+(?:/(?!(?:tree|blob|resolve|commit)/)[^/?#]+)?)(?:/(?:tree|blob|resolve|commit)/([^/?#]+))?(?:[/?#].*)?",
     re.IGNORECASE,
 )
+# before the name of a run, for the model it made
+RUN = "run:"
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 
@@ -71,6 +74,12 @@ def find(source: str, online: bool = False) -> Found:
     return of_folder(name, folder, folder.name)
 
 
+def of_runs() -> list[str]:
+    """The models of runs, by name, newest first."""
+    folders = [path.parent for path in runs_folder().glob("[!.]*/model") if path.is_dir()]
+    return [f"{RUN}{path.name}" for path in sorted(folders, key=lambda path: -path.stat().st_mtime)]
+
+
 def fetch(source: str) -> Work[Found]:
     """What `find` finds; a model of the hub that this disk lacks is downloaded first."""
     with suppress(HubUnreachable):
@@ -102,6 +111,8 @@ def _folder(name: str) -> Path | None:
         )
     if name == bundled.NAME:
         return bundled.folder()
+    if name.startswith(RUN):
+        return _of_run(name.removeprefix(RUN))
     try:
         path = Path(name).expanduser().absolute()
         if path.is_dir():
@@ -117,6 +128,14 @@ def _folder(name: str) -> Path | None:
     if name.startswith(("/", ".", "~")) or "\\" in name or name.partition("@")[0].count("/") > 1:
         raise ModelNotFound(f"There is no folder '{name}'. Check the path; relative ones start at {Path.cwd()}.")
     return None
+
+
+def _of_run(name: str) -> Path:
+    folder = runs_folder() / name / "model"
+    if name in ("", ".", "..") or Path(name).name != name or not folder.is_dir():
+        there = ", ".join(of_runs()[:5]) or "none yet"
+        raise ModelNotFound(f"No run '{name}' has a model. There are: {there}. The Train page lists every run.")
+    return folder
 
 
 def _on_hub(name: str) -> tuple[str, str | None]:

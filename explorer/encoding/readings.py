@@ -44,7 +44,11 @@ class Reading:
     @property
     def title(self) -> str:
         """`mean of layer 6`: so it stands in menus, in addresses and in tables."""
-        return f"{self.pooling} of {self.row.title}"
+        return f"{self.pooling} of {self.row.title}" if self.row.layers else f"{self.pooling} reading"
+
+
+# as the model's makers meant it, where they say so: a dense layer after a pooling, say; no cell of the grid
+OWN = Reading(Row(()), "own")
 
 
 def rows(last: int) -> tuple[Row, ...]:
@@ -68,7 +72,7 @@ def readings(last: int) -> tuple[Reading, ...]:
 
 def parse(title: str, last: int) -> Reading:
     """The reading of that title."""
-    by_title = {reading.title: reading for reading in readings(last)}
+    by_title = {reading.title: reading for reading in (*readings(last), OWN)}
     if title not in by_title:
         raise BadChoice(
             f"There is no reading '{title}' here. A reading is a pooling ({', '.join(GRID_POOLINGS)}) and a layer "

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEIGHBOURS = 10
-FIRST_DIRECTIONS = (1, 3)
 _ROWS = 1024  # of a matrix of cosines that are held at once
 
 Floats = NDArray[np.float64]
@@ -32,13 +31,14 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
     unit = _unit(vectors)
     count = len(unit)
     if count < 2:
-        return Geometry(*[float("nan")] * 5, sentences=count)
+        missing = float("nan")
+        return Geometry(missing, missing, missing, missing, missing, count)
     # the sum of all cosines is the squared length of the sum of all vectors
     total = unit.sum(0, dtype=np.float64)
     strangers = (float(total @ total) - count) / (count * (count - 1))
     variances = np.linalg.eigvalsh(np.cov(unit.T, dtype=np.float64)) if unit.shape[1] > 1 else np.ones(1)
     spread = variances.sum()
-    shares = [float(variances[-few:].sum() / spread) if spread > 0 else float("nan") for few in FIRST_DIRECTIONS]
+    first, three = (float(variances[-few:].sum() / spread) if spread > 0 else float("nan") for few in (1, 3))
     potential, chosen = 0.0, np.zeros(count)
     nearest = min(NEIGHBOURS, count - 1)
     for start in range(0, count, _ROWS):
@@ -50,7 +50,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
         cosines[np.arange(len(cosines)), own] = 1.0
         potential += float(np.exp(4 * cosines.astype(np.float64) - 4).sum()) - len(cosines)  # d² = 2 - 2 cos
     uniformity = float(np.log(potential / (count * (count - 1))))
-    return Geometry(strangers, *shares, uniformity, _skewness(chosen), count)
+    return Geometry(strangers, first, three, uniformity, _skewness(chosen), count)
 
 
 def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:

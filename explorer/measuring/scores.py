@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS, Reading, Row
+from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.cosines import Cosines, pair_cosines
 from explorer.measuring.similarity import pearson, spearman
@@ -77,7 +77,20 @@ class LayerScores:
 
     def score(self, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> float:
         """The score × 100 of one reading."""
+        if reading == OWN:
+            own = self.own_score(metric, aggregate)
+            return float("nan") if own is None else own
         return float(self.table(metric, aggregate)[self.place(reading)])
+
+    def cosines_of(self, reading: Reading) -> Cosines:
+        """The cosines (pair) of one reading."""
+        if reading != OWN:
+            row, column = self.place(reading)
+            of_cell: Cosines = self.cosines[row, column]
+            return of_cell
+        if self.own is None:
+            raise BadChoice("This model declares no reading of its own. Choose a layer and a pooling.")
+        return self.own
 
     def place(self, reading: Reading) -> tuple[int, int]:
         """Where a reading stands in the grid."""

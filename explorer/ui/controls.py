@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sets
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import bundled, hub, layout
+from explorer.encoding import bundled, finding, hub, layout
 from explorer.encoding.finding import Found
 from explorer.encoding.hardware import PRECISIONS
-from explorer.encoding.readings import Reading, parse, readings
+from explorer.encoding.readings import OWN, Reading, parse, readings
 from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
 from explorer.ui import cached
@@ -38,14 +40,14 @@ class Choice:
 
     def reading_of(self, last: int) -> Reading:
         """The reading, in an encoder whose last layer is `last`."""
-        return parse(self.reading or _titles(last)[0], last)
+        return parse(self.reading or _first(last).title, last)
 
 
-def sidebar() -> None:
-    """Draw the controls that every page shares, and remember what they say for `chosen`."""
+def sidebar() -> DeltaGenerator:
+    """Draw the controls that every page shares, and remember what they say for `chosen`; gives the place for B's."""
     source: str = st.selectbox(
         "Encoder",
-        _with_current(encoders(), "model"),
+        with_current(encoders(), "model"),
         key="model",
         bind="query-params",
         help="Encoders on this disk, and what you named below.",
@@ -60,12 +62,13 @@ def sidebar() -> None:
     )
     pairs: str = st.selectbox(
         "Graded pairs",
-        _with_current(list(sets.names()), "sts"),
+        with_current(list(sets.names()), "sts"),
         key="sts",
         bind="query-params",
         help="Sentence pairs that people have graded. Bring your own on the Start page.",
     )
     reading = _reading_control(source)
+    beside = st.container()
     with st.expander("How to measure", icon=":material/tune:"):
         precision = st.radio(
             "Precision",
@@ -85,6 +88,7 @@ def sidebar() -> None:
         )
     settings = Settings(precision, "auto", max_length)
     st.session_state["_choice"] = Choice(source, pairs, reading, settings)
+    return beside
 
 
 def chosen() -> Choice:
@@ -109,8 +113,8 @@ def choose_set(name: str) -> None:
 
 
 def encoders() -> list[str]:
-    """Encoders on this disk: the bundled one, then what the hub's cache holds."""
-    return [bundled.NAME, *hub.on_disk()]
+    """Encoders on this disk: the bundled one, the models of runs, then what the hub's cache holds."""
+    return [bundled.NAME, *finding.of_runs(), *hub.on_disk()]
 
 
 def _choose_another() -> None:
@@ -123,14 +127,14 @@ def _choose_another() -> None:
 def _reading_control(source: str) -> str | None:
     """Choose a reading by keyboard; without a loadable encoder there is none to choose from."""
     try:
-        titles = _titles(layout.last_layer(cached.found(source).folder))
+        known = titles(cached.found(source).folder)
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
-    if st.session_state.get("reading") not in titles:
+    if st.session_state.get("reading") not in known:
         st.session_state.pop("reading", None)  # another encoder has fewer layers
     title: str = st.selectbox(
         "Reading",
-        titles,
+        known,
         key="reading",
         bind="query-params",
         help="Which layer, under which pooling, stands for a sentence on every page. "
@@ -139,9 +143,15 @@ def _reading_control(source: str) -> str | None:
     return title
 
 
-def _titles(last: int) -> list[str]:
+def titles(folder: Path) -> list[str]:
     """Every reading; the first is the default, and what is chosen by default is not written into the address."""
-    return [reading.title for reading in sorted(readings(last), key=_most_used_first)]
+    declared = [OWN] if layout.modules(folder) else []
+    ordered = sorted(readings(layout.last_layer(folder)), key=_most_used_first)
+    return [reading.title for reading in (*ordered[:1], *declared, *ordered[1:])]
+
+
+def _first(last: int) -> Reading:
+    return min(readings(last), key=_most_used_first)
 
 
 def _most_used_first(reading: Reading) -> tuple[int, int, int]:
@@ -149,7 +159,7 @@ def _most_used_first(reading: Reading) -> tuple[int, int, int]:
     return len(reading.row.layers), -reading.row.layers[0], ("mean", "cls", "max").index(reading.pooling)
 
 
-def _with_current(options: list[str], key: str) -> list[str]:
+def with_current(options: list[str], key: str) -> list[str]:
     """Options, and what is chosen already if it is not among them: a link may name anything."""
     current = st.session_state.get(key) or st.query_params.get(key)
     return options if current is None or current in options else [*options, current]

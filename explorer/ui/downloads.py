@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from explorer.drawing import figures
+from explorer.drawing import by_layer
 from explorer.measuring.tables import as_csv, score_rows
 from explorer.ui.panels import Shown
 
@@ -47,7 +47,7 @@ def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:
 
 
 def _page(shown: Shown, metric: str, aggregate: str) -> bytes:
-    figure = figures.score_by_layer(shown.scores, metric, aggregate, shown.reading)
+    figure = by_layer.score_by_layer(shown.scores, metric, aggregate, shown.reading)
     title = escape(f"{shown.found.name} on {shown.pairs.name}", quote=False)
     # room above for the title, and on the left for the numbers: the page has them outside the picture
     figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from explorer.ui import controls, under_way
+from explorer.ui import controls, sides, under_way
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -17,6 +17,7 @@ PAGES = (
     ("pages/start.py", "Start", ":material/home:", True),
     ("pages/layers.py", "Layers", ":material/layers:", False),
     ("pages/layer_attention.py", "Layer attention", ":material/hearing:", False),
+    ("pages/compare.py", "Compare", ":material/compare_arrows:", False),
     ("pages/train.py", "Train", ":material/model_training:", False),
 )
 
@@ -26,7 +27,8 @@ def run() -> None:
     page = _opened()
     st.session_state["_frame"] = True
     with st.sidebar:
-        controls.sidebar()
+        with controls.sidebar():
+            sides.control(controls.chosen())
         under_way.line()
     page.run()
 

@@ -1,4 +1,4 @@
-"""What do the scores of every layer under every pooling look like?"""
+"""What do the scores of every layer under every pooling look like, as a grid?"""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from numpy.typing import NDArray
 from explorer.drawing.style import (
     ACCENT,
     GRID_SCALE,
-    POOLING_COLOURS,
-    POOLING_SYMBOLS,
-    QUIET,
     hover_text,
     text_colours,
 )
-from explorer.encoding.readings import GRID_POOLINGS, Reading, Row, pair_name
+from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
+
+Span = tuple[float, float]
 
 # the pairs of layers stand a little apart from the layers
 GAP = 0.4
 CELL_HEIGHT = 30
 
 
-def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
+def layer_by_pooling(
+    scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None, span: Span | None = None
+) -> go.Figure:
     """The grid: a cell for every reading, layer 0 at the bottom, pairs of layers above, the model's own on top.
+
+    Two grids with one `span` have one scale of colour.
 
     A heatmap answers no clicks, so an invisible point stands on every cell and carries its number; its customdata
     is the place of the reading in reading order.
     """
     table = scores.table(metric, aggregate)
-    heights = _places(scores)
+    heights = places(scores)
     own = scores.own_score(metric, aggregate)
-    low, high = _range(table if own is None else np.append(table, own))
+    low, high = span or span_of(scores, metric=metric, aggregate=aggregate)
     figure = go.Figure()
     layers = scores.last + 1
     for part in (slice(0, layers), slice(layers, None)):
@@ -55,18 +58,9 @@ def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: R
     top = heights[-1]
     if own is not None:
         top += 1 + GAP
-        _add_own(figure, own, scores.own_title, top, low, high)
-    if chosen is not None:
-        row, column = scores.place(chosen)
-        half = 0.48
-        figure.add_shape(
-            type="rect",
-            x0=column - half,
-            x1=column + half,
-            y0=heights[row] - half,
-            y1=heights[row] + half,
-            line={"color": ACCENT, "width": 4},
-        )
+        _add_own(figure, own, scores.own_title, table.size, top, low, high)
+    if chosen is not None and (chosen != OWN or own is not None):
+        figure.add_shape(type="rect", line={"color": ACCENT, "width": 4}, **_frame(scores, chosen, heights, top))
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
@@ -76,58 +70,7 @@ def layer_by_pooling(scores: LayerScores, metric: str, aggregate: str, chosen: R
     )
     height = 70 + CELL_HEIGHT * (len(scores.rows) + (own is not None))
     # no limit to the hover distance: the whole of a wide cell answers, not its middle alone
-    return _laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
-
-
-def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
-    """The figure of the papers: the score against the layer, a line a pooling; pairs of layers stand aside."""
-    table = scores.table(metric, aggregate)
-    places = _places(scores)
-    layers = scores.last + 1
-    notes = _notes(scores)
-    figure = go.Figure()
-    for column, pooling in enumerate(GRID_POOLINGS):
-        for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
-            figure.add_scatter(
-                x=places[part],
-                y=table[part, column],
-                mode=mode,
-                name=pooling,
-                legendgroup=pooling,
-                showlegend=part.start == 0,
-                line={"color": POOLING_COLOURS[pooling], "width": 2.5},
-                marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9, "color": POOLING_COLOURS[pooling]},
-                text=[notes[row][column] for row in range(len(scores.rows))][part],
-                hovertemplate="%{text}<extra></extra>",
-            )
-    own = scores.own_score(metric, aggregate)
-    if own is not None and not np.isnan(own):
-        figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
-        figure.add_annotation(
-            x=0,
-            xref="paper",
-            xanchor="left",
-            y=own,
-            yanchor="bottom",
-            showarrow=False,
-            text=f"own reading {own:.2f}",
-        )
-    if chosen is not None:
-        row, column = scores.place(chosen)
-        figure.add_scatter(
-            x=[places[row]],
-            y=[table[row, column]],
-            mode="markers",
-            marker={"symbol": "circle-open", "size": 20, "color": ACCENT, "line": {"width": 3}},
-            name="chosen",
-            hoverinfo="skip",
-        )
-    if np.isnan(table).all():
-        figure.add_annotation(text="nothing to correlate", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
-    figure.update_xaxes(tickvals=places, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
-    figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
-    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-    return _laid_out(figure, 70 + CELL_HEIGHT * len(scores.rows), hovermode="closest", legend=legend)
+    return laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
 
 
 def row_label(row: Row, last: int) -> str:
@@ -138,18 +81,30 @@ def row_label(row: Row, last: int) -> str:
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
 
-def _places(scores: LayerScores) -> list[float]:
+def places(scores: LayerScores) -> list[float]:
     """Where each row stands on the layer axis: a layer at its number, the pairs behind a gap."""
     return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(scores.rows)]
 
 
-def _range(table: NDArray[np.float64]) -> tuple[float, float]:
-    if np.isnan(table).all():
-        return 0.0, 100.0
-    return float(np.nanmin(table)), float(np.nanmax(table))
+def span_of(*several: LayerScores, metric: str, aggregate: str) -> Span:
+    """The lowest and the highest score of one or more grids."""
+    known = [scores.table(metric, aggregate).ravel() for scores in several]
+    known += [np.array([scores.own_score(metric, aggregate)], dtype=np.float64) for scores in several]
+    every = np.concatenate(known)
+    return (0.0, 100.0) if np.isnan(every).all() else (float(np.nanmin(every)), float(np.nanmax(every)))
 
 
-def _add_own(figure: go.Figure, own: float, title: str, top: float, low: float, high: float) -> None:
+def _frame(scores: LayerScores, chosen: Reading, heights: list[float], top: float) -> dict[str, float]:
+    """The edges of a cell."""
+    if chosen == OWN:
+        left, right, height = -0.5, len(GRID_POOLINGS) - 0.5, top
+    else:
+        row, column = scores.place(chosen)
+        left, right, height = column - 0.48, column + 0.48, heights[row]
+    return {"x0": left, "x1": right, "y0": height - 0.48, "y1": height + 0.48}
+
+
+def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, low: float, high: float) -> None:
     """The model's own reading, which is no pooling of a layer: one cell as wide as the grid."""
     right = len(GRID_POOLINGS) - 0.5
     figure.add_heatmap(
@@ -162,14 +117,19 @@ def _add_own(figure: go.Figure, own: float, title: str, top: float, low: float, 
         showscale=False,
         xgap=2,
         ygap=2,
-        hovertemplate=f"<b>own reading</b><br>{hover_text(title)}<extra></extra>",
+        hoverinfo="skip",
     )
-    figure.add_annotation(
-        x=(right - 0.5) / 2,
-        y=top,
-        text="none" if np.isnan(own) else f"{own:.2f}",
-        showarrow=False,
-        font={"color": text_colours(np.array([own]), low, high)[0]},
+    columns = len(GRID_POOLINGS)
+    figure.add_scatter(  # answers clicks, as the points on the cells do; its place is that behind the last cell
+        x=list(range(columns)),
+        y=[top] * columns,
+        mode="markers+text",
+        marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
+        customdata=[cells] * columns,
+        text=["" if column != columns // 2 else "none" if np.isnan(own) else f"{own:.2f}" for column in range(columns)],
+        textfont={"color": text_colours(np.array([own]), low, high)[0]},
+        hovertext=[f"<b>own reading</b><br>{hover_text(title)}"] * columns,
+        hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
@@ -185,12 +145,12 @@ def _cells(
         customdata=list(range(len(heights) * columns)),
         text=["" if np.isnan(score) else f"{score:.2f}" for score in table.flat],
         textfont={"color": text_colours(table, low, high)},
-        hovertext=[note for row in _notes(scores) for note in row],
+        hovertext=[note for row in notes(scores) for note in row],
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
-def _notes(scores: LayerScores) -> list[list[str]]:
+def notes(scores: LayerScores) -> list[list[str]]:
     """What hovering says of each reading: every metric, joined in every way that makes a difference."""
     ways = AGGREGATES if scores.has_parts else AGGREGATES[:1]
     tables = {(metric, way): scores.table(metric, way) for metric in METRICS for way in ways}
@@ -212,5 +172,5 @@ def _notes(scores: LayerScores) -> list[list[str]]:
     return notes
 
 
-def _laid_out(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
+def laid_out(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
     return figure.update_layout(height=height, margin={"l": 0, "r": 8, "t": 30, "b": 40}, **layout)

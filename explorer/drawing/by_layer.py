@@ -1,0 +1,62 @@
+"""What do the scores of every layer look like, as lines?"""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from explorer.drawing.grid import CELL_HEIGHT, laid_out, notes, places
+from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
+from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.measuring.scores import LayerScores
+
+
+def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
+    """The figure of the papers: the score against the layer, a line a pooling; pairs of layers stand aside."""
+    table = scores.table(metric, aggregate)
+    at = places(scores)
+    layers = scores.last + 1
+    told = notes(scores)
+    figure = go.Figure()
+    for column, pooling in enumerate(GRID_POOLINGS):
+        for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
+            figure.add_scatter(
+                x=at[part],
+                y=table[part, column],
+                mode=mode,
+                name=pooling,
+                legendgroup=pooling,
+                showlegend=part.start == 0,
+                line={"color": POOLING_COLOURS[pooling], "width": 2.5},
+                marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9, "color": POOLING_COLOURS[pooling]},
+                text=[told[row][column] for row in range(len(scores.rows))][part],
+                hovertemplate="%{text}<extra></extra>",
+            )
+    own = scores.own_score(metric, aggregate)
+    if own is not None and not np.isnan(own):
+        figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
+        figure.add_annotation(
+            x=0,
+            xref="paper",
+            xanchor="left",
+            y=own,
+            yanchor="bottom",
+            showarrow=False,
+            text=f"own reading {own:.2f}",
+        )
+    if chosen is not None and chosen != OWN:
+        row, column = scores.place(chosen)
+        figure.add_scatter(
+            x=[at[row]],
+            y=[table[row, column]],
+            mode="markers",
+            marker={"symbol": "circle-open", "size": 20, "color": ACCENT, "line": {"width": 3}},
+            name="chosen",
+            hoverinfo="skip",
+        )
+    if np.isnan(table).all():
+        figure.add_annotation(text="nothing to correlate", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    figure.update_xaxes(tickvals=at, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
+    figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+    return laid_out(figure, 70 + CELL_HEIGHT * len(scores.rows), hovermode="closest", legend=legend)
