@@ -6,8 +6,8 @@ import streamlit as st
 from explorer.data import sets
 from explorer.drawing import by_layer, distribution, grid
 from explorer.encoding.readings import OWN, Reading, readings
-from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
-from explorer.ui import controls, downloads, frame, notices, panels
+from explorer.measuring.scores import LayerScores
+from explorer.ui import controls, downloads, frame, notices, panels, score_ways
 
 GRID = "grid of readings"
 # the camera in a figure's corner saves what papers can print
@@ -21,27 +21,6 @@ def choose_clicked(last: int) -> None:
         controls.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
 
 
-def ways(scores: LayerScores) -> tuple[str, str]:
-    """Which metric, and how sub-corpora are joined."""
-    with st.container(horizontal=True):
-        metric = st.segmented_control(
-            "Metric", list(METRICS), default="Spearman", required=True, key="metric", bind="query-params"
-        )
-        aggregate = "all"
-        if scores.has_parts:
-            aggregate = st.segmented_control(
-                "Sub-corpora",
-                AGGREGATES,
-                default="all",
-                required=True,
-                key="aggregate",
-                bind="query-params",
-                help="all: one correlation of all pairs. mean: the mean of those of each sub-corpus. "
-                "wmean: the mean weighted by their sizes.",
-            )
-    return metric, aggregate
-
-
 def headline(shown: panels.Shown, metric: str, aggregate: str) -> None:
     """The best reading, the chosen one and the model's own, and how they were measured."""
     scores, reading = shown.scores, shown.reading
@@ -49,12 +28,12 @@ def headline(shown: panels.Shown, metric: str, aggregate: str) -> None:
     cards = st.container(horizontal=True)
     if best is not None:
         count = np.isfinite(scores.table(metric, aggregate)).sum()
-        score = told(scores.score(best, metric, aggregate))
+        score = score_ways.told(scores.score(best, metric, aggregate))
         notices.number(cards, f"Best of {count} readings", score, best.title, border=True)
-    score = told(scores.score(reading, metric, aggregate))
+    score = score_ways.told(scores.score(reading, metric, aggregate))
     notices.number(cards, "Chosen reading", score, reading.title, border=True)
     if own is not None:
-        notices.number(cards, "The model's own reading", told(own), scores.own_title, border=True)
+        notices.number(cards, "The model's own reading", score_ways.told(own), scores.own_title, border=True)
     cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
     st.caption(
         f"{metric} × 100 of {len(shown.pairs):,} pairs. {scores.sentences:,} sentences, at most "
@@ -68,11 +47,6 @@ def headline(shown: panels.Shown, metric: str, aggregate: str) -> None:
             + " Choose **all**.",
             icon=":material/block:",
         )
-
-
-def told(score: float) -> str:
-    """A score as it is read; a missing one is missing, never 0."""
-    return "none" if np.isnan(score) else f"{score:.2f}"
 
 
 def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> None:
@@ -104,7 +78,7 @@ shown = panels.shown(choice)
 if shown is None:
     st.stop()
 
-metric, aggregate = ways(shown.scores)
+metric, aggregate = score_ways.ways(shown.scores)
 headline(shown, metric, aggregate)
 pictures(shown.scores, metric, aggregate, shown.reading)
 st.info(

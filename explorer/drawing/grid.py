@@ -25,11 +25,16 @@ CELL_HEIGHT = 30
 
 
 def layer_by_pooling(
-    scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None, span: Span | None = None
+    scores: LayerScores,
+    metric: str,
+    aggregate: str,
+    chosen: Reading | None,
+    span: Span | None = None,
+    short: bool = False,
 ) -> go.Figure:
     """The grid: a cell for every reading, layer 0 at the bottom, pairs of layers above, the model's own on top.
 
-    Two grids with one `span` have one scale of colour.
+    Two grids with one `span` have one scale of colour; `short` leaves out what pairs of layers are called.
 
     A heatmap answers no clicks, so an invisible point stands on every cell and carries its number; its customdata
     is the place of the reading in reading order.
@@ -64,7 +69,7 @@ def layer_by_pooling(
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*(row_label(row, scores.last) for row in scores.rows), "own"],
+        ticktext=[*(row.label if short else row_label(row, scores.last) for row in scores.rows), "own"],
         range=[-0.5, top + 0.5],
         **_STILL,
     )
@@ -82,8 +87,13 @@ _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": Tr
 
 
 def places(scores: LayerScores) -> list[float]:
-    """Where each row stands on the layer axis: a layer at its number, the pairs behind a gap."""
-    return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(scores.rows)]
+    """Where each row stands on the layer axis."""
+    return heights_of(scores.rows)
+
+
+def heights_of(rows: tuple[Row, ...]) -> list[float]:
+    """A layer stands at its number, the pairs behind a gap."""
+    return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
 
 
 def span_of(*several: LayerScores, metric: str, aggregate: str) -> Span:
@@ -173,4 +183,5 @@ def notes(scores: LayerScores) -> list[list[str]]:
 
 
 def laid_out(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
+    """A figure of that height, with the margins of all."""
     return figure.update_layout(height=height, margin={"l": 0, "r": 8, "t": 30, "b": 40}, **layout)

@@ -14,6 +14,8 @@ POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up"}
 # one sentence and another, beside each other; no pooling has these colours
 SIDES = ("#8C6BB1", "#B8860B")
 GRID_SCALE = "Viridis"
+# a loss, nothing, a gain; told apart by colour-blind readers (after ColorBrewer's PuOr)
+DIFFERENCE_SCALE = ((0.0, "#7F3B08"), (0.5, "#DDDDDD"), (1.0, "#2D5A9E"))
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"
 

@@ -24,6 +24,8 @@ from explorer.encoding.finding import Found
 from explorer.measuring import listening as pooler
 from explorer.measuring import pair_layers as pair
 from explorer.measuring import shelf
+from explorer.measuring.bootstrap import Interval
+from explorer.measuring.comparing import Comparison
 from explorer.measuring.listening import Listening
 from explorer.measuring.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.pair_layers import PairLayers
@@ -35,6 +37,7 @@ from explorer.ui.run_numbers import RunNumbers
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
     from explorer.encoding.self_attention import SelfAttention
+    from explorer.ui.panels import Shown
 
 
 # sentences by which the share of those that are cut is judged
@@ -137,6 +140,38 @@ def _self_attention(digest: str, first: str, second: str, way: str, _found: Foun
     from explorer.encoding import self_attention
 
     return self_attention.self_attention(attending(_found), first, second, way)
+
+
+def differences(
+    one: Shown, other: Shown, comparison: Comparison, metric: str, aggregate: str
+) -> tuple[Interval, Interval | None]:
+    """B less A of the chosen readings, and of every cell where both have the same, with intervals."""
+    sides = (one.found.digest, one.reading.title, other.found.digest, other.reading.title)
+    measured = (
+        one.pairs.digest,
+        one.scores.precision,
+        other.scores.precision,
+        one.scores.max_length,
+        other.scores.max_length,
+    )
+    return (
+        _chosen_difference(sides, measured, metric, aggregate, comparison),
+        _cell_differences(sides[::2], measured, metric, aggregate, comparison),
+    )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _chosen_difference(
+    sides: tuple[str, ...], measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
+) -> Interval:
+    return _comparison.chosen(metric, aggregate)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing pairs anew …")
+def _cell_differences(
+    sides: tuple[str, ...], measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
+) -> Interval | None:
+    return _comparison.grid(metric, aggregate) if _comparison.rows else None
 
 
 def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:

@@ -1,0 +1,113 @@
+"""Which pairs did B mend, which did it break, and which are wrong in both? A table with filters."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.pair_traits import PairTraits, traits
+from explorer.measuring.rank_errors import FAR, FIXED, KINDS, RankErrors
+from explorer.ui import downloads
+
+MOST = 500  # rows of a table; the file has all
+ANY = "any"
+
+
+def show(pairs: GradedPairs, comparison: Comparison) -> None:
+    """The counts, the filters and the rows."""
+    errors = comparison.rank_errors()
+    found = {kind: errors.places(kind) for kind in KINDS}
+    st.subheader("Pairs that flipped")
+    st.caption(
+        f"A pair is in the wrong place if its rank among the {len(pairs):,} pairs, by cosine, is more than {FAR:.0%} "
+        "of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other way round."
+    )
+    kind: str = st.segmented_control(
+        "Kind",
+        list(KINDS),
+        default=FIXED,
+        required=True,
+        key="flips",
+        bind="query-params",
+        format_func=lambda one: f"{one} ({len(found[one])})",
+    )
+    places = _filtered(pairs, found[kind])
+    st.caption(f"{len(places):,} of {len(found[kind]):,} pairs")
+    if not len(places):
+        st.info("No pair is left. Loosen the filters, or look at another kind.", icon=":material/filter_alt_off:")
+        return
+    rows = _rows(pairs, comparison, errors, places)
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    share = st.column_config.NumberColumn(format="percent", width="small")
+    st.dataframe(
+        rows[:MOST],
+        hide_index=True,
+        column_config={
+            **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
+            "cosine A": number,
+            "cosine B": number,
+            "people": st.column_config.NumberColumn(format="%.2f", width="small"),
+            "error A": share,
+            "error B": share,
+        },
+    )
+    downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
+
+
+def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those that the filters let through."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        words = st.number_input("At least so many words", 1, value=1, key="flips words", width=190)
+        overlap = st.selectbox("Words they share", (ANY, "under half", "half or more"), key="flips overlap", width=170)
+        negation = st.selectbox(
+            "Negation", (ANY, "in one only", "in either", "in neither"), key="flips negation", width=150
+        )
+        numbers = st.selectbox("Numbers", (ANY, "that differ", "that do not"), key="flips numbers", width=150)
+        parts = sorted(set(pairs.parts))
+        part = st.selectbox("Sub-corpus", (ANY, *parts), key="flips part", width=190) if len(parts) > 1 else ANY
+    kept = []
+    for place in places:
+        told = traits(pairs.first[place], pairs.second[place])
+        fits = told.words >= words and _shares(told, overlap) and _negates(told, negation) and _counts(told, numbers)
+        if fits and part in (ANY, pairs.parts[place]):
+            kept.append(place)
+    return np.array(kept, dtype=np.intp)
+
+
+def _shares(told: PairTraits, asked: str) -> bool:
+    return asked == ANY or (told.overlap < 0.5) == (asked == "under half")
+
+
+def _negates(told: PairTraits, asked: str) -> bool:
+    if asked == "in one only":
+        return told.negated
+    return asked == ANY or told.negation == (asked == "in either")
+
+
+def _counts(told: PairTraits, asked: str) -> bool:
+    return asked == ANY or told.numbers == (asked == "that differ")
+
+
+def _rows(
+    pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]
+) -> list[dict[str, object]]:
+    one, other = (
+        comparison.one.cosines_of(comparison.one_reading),
+        comparison.other.cosines_of(comparison.other_reading),
+    )
+    return [
+        {
+            "first": pairs.first[place],
+            "second": pairs.second[place],
+            "people": pairs.gold[place],
+            "cosine A": round(float(one[place]), 4),
+            "cosine B": round(float(other[place]), 4),
+            "error A": round(float(errors.one[place]), 4),
+            "error B": round(float(errors.other[place]), 4),
+            **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
+        }
+        for place in places
+    ]

@@ -1,0 +1,146 @@
+"""What changed from A to B, how surely, and where?"""
+
+import streamlit as st
+
+from explorer.drawing import difference, grid
+from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
+from explorer.errors import StrataError
+from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparison_tables import cell_rows, told_difference
+from explorer.ui import cached, controls, downloads, flips, frame, notices, panels, score_ways, sides
+
+CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-compare"}}
+
+
+def ask_for_another() -> None:
+    """Without B there is nothing to compare: the runs there are, each a click away."""
+    st.info("Choose B, the encoder to compare with, in the sidebar under **Beside it**.", icon=":material/compare:")
+    for name in [one for one in controls.encoders() if one != controls.chosen().source][:6]:
+        st.button(f"Compare with {notices.plain(name)}", key=f"beside {name}", on_click=sides.choose, args=(name,))
+    st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+
+
+def choose_clicked(key: str, side: str, last: int) -> None:
+    """Make the clicked cell the reading: A's in A's grid, B's in B's, both in the grid of differences."""
+    points = st.session_state[key]["selection"]["points"]
+    if points:
+        reading = (*readings(last), OWN)[int(points[0]["customdata"])]
+        if side != "B":
+            controls.choose_reading(reading)
+        if side != "A":
+            st.session_state["beside_reading"] = reading.title
+
+
+def headline(comparison: Comparison, metric: str, aggregate: str, chosen: Interval, count: int) -> None:
+    """Both scores, the difference, and how sure it is."""
+    cards = st.container(horizontal=True)
+    for name, scores, reading in (
+        ("A", comparison.one, comparison.one_reading),
+        ("B", comparison.other, comparison.other_reading),
+    ):
+        score = score_ways.told(scores.score(reading, metric, aggregate))
+        notices.number(cards, name, score, reading.title, border=True)
+    verdict = "beyond the draw of pairs" if chosen.sure else "within the draw of pairs"
+    notices.number(cards, "B - A", told_difference(chosen), verdict, border=True)
+    st.caption(
+        f"{metric} × 100 of {count:,} pairs. In brackets the middle {LEVEL:.0%} of {RESAMPLES:,} resamples of the "
+        "pairs, the same for both (paired bootstrap): an interval that holds 0 is within what the draw of pairs can "
+        "bring about."
+    )
+
+
+def grids(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> None:
+    """A, B, and what changed, cell by cell."""
+    span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
+    columns = st.columns(3, gap="small")
+    for name, scores, reading, column in (
+        ("A", comparison.one, comparison.one_reading, columns[0]),
+        ("B", comparison.other, comparison.other_reading, columns[1]),
+    ):
+        with column:
+            st.subheader(name)
+            key = f"grid of {name}"
+            st.plotly_chart(
+                grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
+                key=key,
+                on_select=lambda key=key, name=name, last=scores.last: choose_clicked(key, name, last),
+                selection_mode="points",
+                config=CAMERA,
+                alt=f"{metric} of every reading of {name}, as a grid. The table below holds the numbers.",
+            )
+    with columns[2]:
+        st.subheader("B - A")
+        if differences is None:
+            st.info(
+                f"A has {comparison.one.last} layers and B {comparison.other.last}: no cell of one is a cell of the "
+                "other. The chosen readings are compared above.",
+                icon=":material/difference:",
+            )
+            return
+        st.plotly_chart(
+            difference.difference_grid(comparison, differences),
+            key="grid of differences",
+            on_select=lambda: choose_clicked("grid of differences", "both", comparison.one.last),
+            selection_mode="points",
+            config=CAMERA,
+            alt="What every reading gained or lost. The table below holds the numbers.",
+        )
+
+
+def by_layer(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> None:
+    """Lines by layer, and cosines by what people said."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("By layer")
+        pooling = st.segmented_control(
+            "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
+        )
+        st.plotly_chart(
+            difference.compared_by_layer(comparison, pooling, metric, aggregate, differences),
+            config=CAMERA,
+            alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
+        )
+    with right:
+        st.subheader("Cosines by what people said")
+        st.plotly_chart(
+            difference.cosines_by_gold(comparison),
+            config=CAMERA,
+            alt="Cosines of both readings by the score people gave.",
+        )
+
+
+frame.enter()
+choice, other = controls.chosen(), sides.beside()
+st.title("Compare")
+if other is None:
+    ask_for_another()
+    st.stop()
+one_shown, other_shown = panels.shown(choice), panels.shown(other)
+if one_shown is None or other_shown is None:
+    st.stop()
+try:
+    comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
+    metric, aggregate = score_ways.ways(one_shown.scores)
+    chosen, differences = cached.differences(one_shown, other_shown, comparison, metric, aggregate)
+except StrataError as error:
+    notices.trouble(error)
+    st.stop()
+st.markdown(
+    f"**A** {notices.plain(one_shown.found.name)} · **B** {notices.plain(other_shown.found.name)} · "
+    f"{notices.plain(one_shown.pairs.name)}"
+)
+headline(comparison, metric, aggregate, chosen, len(one_shown.pairs))
+grids(comparison, metric, aggregate, differences)
+st.info(
+    "A cell that is picked here is picked on the pairs it is scored on. To report a number, pick it on development "
+    "pairs (choose them in the sidebar), then change to the test pairs: the reading stays.",
+    icon=":material/balance:",
+)
+by_layer(comparison, metric, aggregate, differences)
+flips.show(one_shown.pairs, comparison)
+if differences is not None:
+    st.subheader("Take it along")
+    rows = cell_rows(comparison, differences, metric, aggregate)
+    st.dataframe(rows, hide_index=True, height=38 * 8)
+    downloads.rows(rows, f"{one_shown.found.name} {other_shown.found.name}", "Table (CSV)")
