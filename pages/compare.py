@@ -8,7 +8,7 @@ from explorer.errors import StrataError
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.comparison_tables import cell_rows, told_difference
-from explorer.ui import cached, controls, downloads, flips, frame, notices, panels, score_ways, sides
+from explorer.ui import cached, controls, downloads, flips, frame, notices, panels, reach, score_ways, sides
 
 CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-compare"}}
 
@@ -113,6 +113,8 @@ def by_layer(comparison: Comparison, metric: str, aggregate: str, differences: I
 frame.enter()
 choice, other = controls.chosen(), sides.beside()
 st.title("Compare")
+if reach.encoder(choice.source) is None:
+    st.stop()
 if other is None:
     ask_for_another()
     st.stop()

@@ -66,7 +66,7 @@ def _add_frames(figure: go.Figure, grid: Interval, heights: list[float]) -> None
 
 
 def _add_cells(figure: go.Figure, comparison: Comparison, grid: Interval, heights: list[float]) -> None:
-    """A point on every cell, with its number: on the page's own ground in its own colour, on a filled cell in another."""
+    """A point on every cell, with its number: in the page's own colour, but on a filled cell."""
     columns = len(GRID_POOLINGS)
     every = [(row, column) for row in range(len(heights)) for column in range(columns)]
     widest = _widest(grid)

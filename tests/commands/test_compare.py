@@ -1,0 +1,59 @@
+"""Does `compare` tell what changed between two encoders, and the numbers of `score`?"""
+
+import json
+
+import pytest
+
+from tests.spoiling import configure
+from tests.tiny_models import save_tiny
+from tests.trainings import new, train
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    return train(new(place, "simcse", name="tuned", settings={"steps": 2}))
+
+
+def test_a_run_is_compared_with_its_base_by_name(place, run, said):
+    code, out, err = said("compare", place.model, "run:tuned", "--sts", place.test, "--reading", "cls of layer 2")
+    assert code == 0, err
+    assert "cls of layer 2 of run:tuned" in out
+    assert "B - A" in out
+    _, told, _ = said("compare", place.model, "run:tuned", "--sts", place.test, "--json")
+    found = json.loads(told)
+    _, scores, _ = said("score", run.model, "--sts", place.test, "--json")
+    readings = {row["reading"]: row["spearman"] for row in json.loads(scores)["readings"]}
+    for cell in found["cells"]:
+        assert cell["B"] == pytest.approx(readings[cell["reading"]], abs=1e-3)
+    assert found["chosen"]["reading A"] == "mean of layer 2"
+
+
+def test_an_encoder_beside_itself_differs_by_nothing(place, said):
+    _, told, _ = said("compare", place.model, place.model, "--sts", place.test, "--json")
+    cells = [cell for cell in json.loads(told)["cells"] if cell["difference"] is not None]
+    assert cells
+    assert all((cell["difference"], cell["low"], cell["high"], cell["sure"]) == (0, 0, 0, False) for cell in cells)
+
+
+def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path, said):
+
+    other = save_tiny("bert", tmp_path / "other")
+    configure(other / "config.json", num_hidden_layers=1)
+    code, out, err = said("compare", place.model, other, "--sts", place.test)
+    assert code == 0, err
+    assert "A has 2 layers and B 1: their cells are not the same." in out
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("all-MiniLM-L6-v2", "run:nobody"), "No run 'nobody' has a model"),
+        (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 99"), "There is no reading"),
+    ],
+)
+def test_what_cannot_be_is_refused(place, said, given, message):
+    code, out, err = said("compare", *given)
+    assert (code, out) == (1, "")
+    assert message in err

@@ -1,0 +1,56 @@
+"""The grid of differences: every number in its cell, the unsure ones hollow."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.drawing.difference import compared_by_layer, cosines_by_gold, difference_grid
+from explorer.encoding.readings import GRID_POOLINGS, parse, readings
+from explorer.measuring.comparing import Comparison
+
+LAST = parse("mean of layer 6", 6)
+
+
+@pytest.fixture
+def comparison(bundled_scores):
+    noise = np.random.default_rng(0).normal(size=bundled_scores.cosines.shape).astype(np.float32) * 0.1
+    return Comparison(bundled_scores, replace(bundled_scores, cosines=bundled_scores.cosines + noise), LAST, LAST)
+
+
+def test_every_cell_holds_its_difference_and_only_sure_ones_are_filled(comparison):
+    grid = comparison.grid(resamples=100)
+    assert 0 < grid.sure.sum() < grid.sure.size
+    figure = difference_grid(comparison, grid)
+    filled = np.concatenate([np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap"])
+    assert np.array_equal(np.isfinite(filled), grid.sure)
+    cells = {}
+    for trace in figure.data:
+        if trace.type == "scatter":
+            cells |= dict(zip(trace.customdata, zip(trace.text, trace.hovertext, strict=True), strict=True))
+    assert len(cells) == grid.difference.size
+    for place, reading in enumerate(readings(6)):
+        row, column = comparison.one.place(reading)
+        value = grid.difference[row, column]
+        assert cells[place][0] == ("" if np.isnan(value) else f"{value:+.2f}")
+        assert reading.title in cells[place][1]
+    hollow = [shape for shape in figure.layout.shapes if shape.line.width == 1]
+    assert len(hollow) == (np.isfinite(grid.difference) & ~grid.sure).sum()
+
+
+def test_lines_are_the_scores_and_bars_the_intervals(comparison):
+    grid = comparison.grid(resamples=50)
+    figure = compared_by_layer(comparison, "max", "Spearman", "all", grid)
+    one, other, between = figure.data
+    column = GRID_POOLINGS.index("max")
+    assert np.allclose(one.y, comparison.one.table()[:7, column], equal_nan=True)
+    assert np.allclose(other.y, comparison.other.table()[:7, column], equal_nan=True)
+    assert np.allclose(between.y + np.array(between.error_y.array), grid.high[:7, column], equal_nan=True)
+    assert len(compared_by_layer(comparison, "max", "Spearman", "all", None).data) == 2
+
+
+def test_cosines_stand_by_what_people_said(comparison):
+    one, other = cosines_by_gold(comparison).data
+    assert np.allclose(one.y, comparison.one.cosines_of(LAST))
+    assert np.allclose(other.y, comparison.other.cosines_of(LAST))
+    assert len(set(one.x)) == 5

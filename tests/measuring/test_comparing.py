@@ -1,0 +1,86 @@
+"""What changed between two encoders: cells they both have, the readings that are chosen, and tables that say the same."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.encoding.finding import Found
+from explorer.encoding.readings import OWN, Row, parse
+from explorer.errors import BadChoice
+from explorer.measuring.bootstrap import difference
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparison_tables import as_json, as_text, cell_rows, chosen_row, told_difference
+
+LAST = parse("mean of layer 6", 6)
+
+
+@pytest.fixture
+def moved(bundled_scores):
+    """The same encoder, its cosines a little disturbed."""
+    random = np.random.default_rng(0)
+    noise = random.normal(size=bundled_scores.cosines.shape).astype(np.float32) * 0.05
+    return replace(bundled_scores, cosines=bundled_scores.cosines + noise, own=bundled_scores.own + noise[0, 0])
+
+
+@pytest.fixture
+def comparison(bundled_scores, moved):
+    return Comparison(bundled_scores, moved, LAST, parse("cls of layer 6", 6))
+
+
+def test_cells_and_chosen_readings_are_differences_of_their_own_scores(comparison):
+    grid = comparison.grid(resamples=50)
+    one, other = comparison.one.table(), comparison.other.table()
+    assert np.allclose(grid.difference, other - one, atol=1e-3, equal_nan=True)
+    chosen = comparison.chosen(resamples=50)
+    expected = comparison.other.score(comparison.other_reading) - comparison.one.score(LAST)
+    assert float(chosen.difference) == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_models_own_readings_can_be_compared(bundled_scores, moved):
+    found = Comparison(bundled_scores, moved, OWN, OWN).chosen(resamples=30)
+    slow = difference(bundled_scores.gold, bundled_scores.own, moved.own, resamples=30)
+    assert (float(found.low), float(found.high)) == (float(slow.low), float(slow.high))
+    without = replace(moved, own=None)
+    with pytest.raises(BadChoice, match="declares no reading of its own"):
+        Comparison(bundled_scores, without, LAST, OWN).chosen()
+
+
+def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, moved):
+    rows = (*moved.rows[:3], Row((0, 2)))
+    deep = replace(moved, rows=rows, cosines=moved.cosines[:4])
+    comparison = Comparison(bundled_scores, deep, LAST, parse("mean of layer 2", 2))
+    assert comparison.rows == ()
+    assert np.isfinite(comparison.chosen(resamples=20).low)
+    with pytest.raises(BadChoice, match="A has 6 layers and B 2: their cells are not the same"):
+        comparison.grid()
+
+
+def test_scores_of_different_pairs_are_not_compared(bundled_scores, moved):
+    other = replace(moved, gold=moved.gold[::-1].copy())
+    with pytest.raises(BadChoice, match="scored on different pairs"):
+        Comparison(bundled_scores, other, LAST, LAST)
+
+
+def test_tables_say_what_the_comparison_says(comparison):
+    grid, chosen = comparison.grid(resamples=40), comparison.chosen(resamples=40)
+    rows = cell_rows(comparison, grid, "Spearman", "all")
+    assert len(rows) == grid.difference.size
+    last = next(row for row in rows if row["reading"] == "mean of layer 6")
+    place = comparison.one.place(LAST)
+    assert last["difference"] == pytest.approx(grid.difference[place], abs=1e-4)
+    assert last["sure"] == bool(grid.sure[place])
+    assert rows[0]["reading"] == "cls of layer 0"
+    assert rows[0]["difference"] is None
+    assert chosen_row(comparison, chosen, "Spearman", "all")["reading B"] == "cls of layer 6"
+    found = tuple(Found(name, None, name * 4) for name in ("one", "other"))
+    told = json.loads(as_json(found, sample.pairs(), comparison, chosen, grid, "Spearman", "all", 0))
+    assert told["cells"] == rows
+    assert told["A"]["model"] == "one"
+    assert told["chosen"]["low"] == pytest.approx(float(chosen.low), abs=1e-4)
+    text = as_text(found, sample.pairs(), comparison, chosen, grid, "Spearman", "all")
+    assert told_difference(chosen) in text
+    assert f"{grid.difference[place]:+.2f}" in text
+    assert text.count("*") == grid.sure.sum() + 1

@@ -1,0 +1,91 @@
+"""The Compare page and the two sides of the sidebar, without a browser."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.ui import work
+from tests import trainings
+from tests.live import ROOT
+from tests.ui.test_pages import measured
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return trainings.furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    return trainings.train(trainings.new(place, "simcse", name="tuned", settings={"steps": 2}))
+
+
+@pytest.fixture
+def app(place, run, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    opened.switch_page("pages/compare.py")
+    opened.query_params["model"], opened.query_params["sts"] = str(place.model), "Sample pairs"
+    yield opened
+    work.stop_all()
+
+
+def cards(app):
+    return {card.label: card.value for card in app.metric}
+
+
+def test_without_b_the_runs_there_are_stand_a_click_away(app):
+    app.run()
+    assert "Beside it" in app.info[0].value
+    (button,) = (one for one in app.button if one.label.replace("\\", "") == "Compare with run:tuned")
+    button.click()
+    measured(app)
+    assert app.selectbox(key="beside").value == "run:tuned"
+    assert not app.exception
+    assert {"A", "B", "B - A"} <= set(cards(app))
+
+
+def test_an_address_says_a_and_b_and_their_readings(app):
+    app.query_params["beside"] = "run:tuned"
+    app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
+    measured(app)
+    assert not app.exception
+    assert [card.delta for card in app.metric][:2] == ["cls of layer 1", "max of layer 2"]
+    assert len(app.get("plotly_chart")) == 5
+
+
+def test_a_and_b_change_places_with_one_key(app):
+    app.query_params["beside"] = "run:tuned"
+    app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
+    measured(app)
+    before = cards(app)
+    (button,) = (one for one in app.button if one.label == "Exchange A and B")
+    button.click()
+    measured(app)
+    after = cards(app)
+    assert app.selectbox(key="model").value == "run:tuned"
+    assert (after["A"], after["B"]) == (before["B"], before["A"])
+    assert [card.delta for card in app.metric][:2] == ["max of layer 2", "cls of layer 1"]
+
+
+def test_an_encoder_beside_itself_has_changed_nothing(app, place):
+    app.query_params["beside"] = str(place.folder / "." / "tiny" / ".." / "tiny")
+    measured(app)
+    assert cards(app)["B - A"] == "+0.00 (+0.00 to +0.00)"
+
+
+def test_pairs_that_flipped_can_be_filtered_down_to_none(app):
+    app.query_params["beside"] = "run:tuned"
+    app.query_params["flips"] = "still wrong"
+    measured(app)
+    assert not app.exception
+    app.number_input(key="flips words").set_value(500)
+    app.run()
+    assert any("No pair is left" in info.value for info in app.info)
+
+
+@pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>", "/no/such", "run:../tuned"])
+def test_a_b_that_is_not_there_is_an_error_in_words(app, beside):
+    app.query_params["beside"] = beside
+    measured(app)
+    assert not app.exception
+    assert app.error
