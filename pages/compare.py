@@ -124,7 +124,8 @@ if one_shown is None or other_shown is None:
 try:
     comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
     metric, aggregate = score_ways.ways(one_shown.scores)
-    chosen, differences = cached.differences(one_shown, other_shown, comparison, metric, aggregate)
+    measured = one_shown.measured, other_shown.measured
+    chosen, differences = cached.differences(measured, comparison, metric, aggregate)
 except StrataError as error:
     notices.trouble(error)
     st.stop()

@@ -37,7 +37,6 @@ from explorer.ui.run_numbers import RunNumbers
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
     from explorer.encoding.self_attention import SelfAttention
-    from explorer.ui.panels import Shown
 
 
 # sentences by which the share of those that are cut is judged
@@ -143,34 +142,28 @@ def _self_attention(digest: str, first: str, second: str, way: str, _found: Foun
 
 
 def differences(
-    one: Shown, other: Shown, comparison: Comparison, metric: str, aggregate: str
+    measured: Hashable, comparison: Comparison, metric: str, aggregate: str
 ) -> tuple[Interval, Interval | None]:
-    """B less A of the chosen readings, and of every cell where both have the same, with intervals."""
-    sides = (one.found.digest, one.reading.title, other.found.digest, other.reading.title)
-    measured = (
-        one.pairs.digest,
-        one.scores.precision,
-        other.scores.precision,
-        one.scores.max_length,
-        other.scores.max_length,
-    )
+    """B less A of the chosen readings, and of every cell where both have the same, with intervals.
+
+    `measured` says what was scored on what, and how.
+    """
+    readings = (comparison.one_reading.title, comparison.other_reading.title)
     return (
-        _chosen_difference(sides, measured, metric, aggregate, comparison),
-        _cell_differences(sides[::2], measured, metric, aggregate, comparison),
+        _chosen_difference(measured, readings, metric, aggregate, comparison),
+        _cell_differences(measured, metric, aggregate, comparison),
     )
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _chosen_difference(
-    sides: tuple[str, ...], measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
+    measured: Hashable, readings: tuple[str, str], metric: str, aggregate: str, _comparison: Comparison
 ) -> Interval:
     return _comparison.chosen(metric, aggregate)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing pairs anew …")
-def _cell_differences(
-    sides: tuple[str, ...], measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
-) -> Interval | None:
+def _cell_differences(measured: Hashable, metric: str, aggregate: str, _comparison: Comparison) -> Interval | None:
     return _comparison.grid(metric, aggregate) if _comparison.rows else None
 
 

@@ -23,6 +23,12 @@ class Shown:
     scores: LayerScores
     reading: Reading
 
+    @property
+    def measured(self) -> tuple[object, ...]:
+        """What was scored on what, and how, as a value to remember things by."""
+        scores = self.scores
+        return self.found.digest, self.pairs.digest, scores.precision, scores.device, scores.max_length
+
 
 def shown(choice: Choice) -> Shown | None:
     """What the choice leads to; until it is there, what is in the way: an error, a question, progress."""

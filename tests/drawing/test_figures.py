@@ -9,7 +9,7 @@ from explorer.drawing.by_layer import score_by_layer
 from explorer.drawing.distribution import cosine_by_gold
 from explorer.drawing.grid import layer_by_pooling
 from explorer.drawing.style import GRID_SCALE, _luminance, hover_text, text_colours
-from explorer.encoding.readings import parse, readings
+from explorer.encoding.readings import OWN, parse, readings
 
 
 @pytest.fixture
@@ -23,7 +23,8 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
     assert own.tolist() == [[bundled_scores.own_score()]]
     drawn = np.concatenate(grid)
     assert np.array_equal(drawn, bundled_scores.table(), equal_nan=True)
-    (cells,) = (trace for trace in figure.data if trace.type == "scatter")
+    cells, of_own = (trace for trace in figure.data if trace.type == "scatter")
+    assert set(of_own.customdata) == {len(readings(6))}, "it answers clicks as the cell behind the last"
     for place, x, y, text in zip(cells.customdata, cells.x, cells.y, cells.hovertext, strict=True):
         reading = readings(6)[place]
         row, column = bundled_scores.place(reading)
@@ -34,16 +35,20 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
 def test_the_models_own_reading_is_a_row_of_its_own_on_top(bundled_scores, chosen):
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
     assert figure.layout.yaxis.ticktext[-1] == "own"
-    (number,) = figure.layout.annotations
-    assert number.text == f"{bundled_scores.own_score():.2f}"
-    assert figure.layout.yaxis.tickvals[-1] == number.y == max(figure.layout.yaxis.tickvals)
+    _, number = (trace for trace in figure.data if trace.type == "scatter")
+    assert [text for text in number.text if text] == [f"{bundled_scores.own_score():.2f}"]
+    assert {figure.layout.yaxis.tickvals[-1]} == set(number.y) == {max(figure.layout.yaxis.tickvals)}
+    (frame,) = layer_by_pooling(bundled_scores, "Spearman", "all", OWN).layout.shapes
+    assert frame.y0 < number.y[0] < frame.y1
+    assert score_by_layer(bundled_scores, "Spearman", "all", OWN).data
     without = layer_by_pooling(replace(bundled_scores, own=None), "Spearman", "all", chosen)
-    assert len(without.layout.annotations) == 0
-    assert max(without.layout.yaxis.tickvals) < number.y
+    assert len([trace for trace in without.data if trace.type == "scatter"]) == 1
+    assert max(without.layout.yaxis.tickvals) < number.y[0]
 
 
 def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen):
-    (cells,) = (t for t in layer_by_pooling(bundled_scores, "Spearman", "all", chosen).data if t.type == "scatter")
+    figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
+    cells, _ = (trace for trace in figure.data if trace.type == "scatter")
     last = cells.hovertext[readings(6).index(parse("mean of layer 6", 6))]
     for metric in ("Spearman", "Pearson"):
         for way in ("all", "mean", "wmean"):

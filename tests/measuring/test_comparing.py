@@ -1,4 +1,4 @@
-"""What changed between two encoders: cells they both have, the readings that are chosen, and tables that say the same."""
+"""What changed between two encoders: cells they both have, chosen readings, and tables that say the same."""
 
 import json
 from dataclasses import replace
