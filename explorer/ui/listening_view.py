@@ -13,18 +13,17 @@ from explorer.measuring.layer_tables import part_rows, weight_rows
 from explorer.measuring.listening import Floats, Listening
 from explorer.measuring.scores import LayerScores
 from explorer.measuring.similarity import spearman
-from explorer.ui import cached, downloads, listened_path, notices, opening, panels, poolers, two_sentences
+from explorer.ui import cached, downloads, listened_path, notices, opening, panels, sides, two_sentences
 from explorer.ui.controls import Choice
 
 CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-layer-attention"}}
-NOTHING = "nothing"
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     """All of it, for an encoder with a pooler over its layers."""
     heard = cached.listening(found, sentences, choice.settings)
     two_sentences.told_of_cuts(sentences, heard.cut, heard.max_length)
-    beside = _beside(found, sentences, choice)
+    beside = _beside(sentences)
     _heatmaps(found, heard, beside, sentences)
     st.subheader("Which layers are listened to")
     shown = panels.shown(choice)
@@ -39,33 +38,24 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     listened_path.show(found, heard)
 
 
-def _beside(found: Found, sentences: tuple[str, str], choice: Choice) -> tuple[Found, Listening] | None:
-    """Another model with a pooler, for comparison: with and without the last layer's [CLS], say."""
-    others = {run.name: run for run in poolers.of_runs() if run.model != found.folder}
-    if not others:
+def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
+    """B of the sidebar, where it has a pooler too: with and without the last layer's [CLS], say."""
+    other = sides.beside()
+    if other is None:
         st.caption(
             "To compare poolers as the paper does, with and without the last layer's \\[CLS\\] beside the attention, "
-            "train another one: the Train page has all nine of its Table 2."
+            "choose another one in the sidebar, under **Beside it**; the Train page has all nine of its Table 2."
         )
         return None
-    options = [NOTHING, *others]
-    if st.session_state.get("beside") not in options:
-        st.session_state.pop("beside", None)  # deleted since
-    name = st.selectbox(
-        "Compare with the model of the run",
-        options,
-        key="beside",
-        bind="query-params",
-        help="Runs whose model has a pooler over its layers. Figure 3 of the paper compares one with the last "
-        "layer's [CLS] beside the attention and one without.",
-    )
-    if name == NOTHING:
-        return None
     try:
-        other = cached.found(str(others[name].model))
-        if opening.encoder(other, choice.settings) is None:
+        found = cached.found(other.source)
+        reader = opening.encoder(found, other.settings)
+        if reader is None:
             return None
-        return other, cached.listening(other, sentences, choice.settings)
+        if reader.head is None or reader.head.attention is None:
+            st.caption(f"{notices.plain(found.name)}, which stands beside it, has no pooler over its layers.")
+            return None
+        return found, cached.listening(found, sentences, other.settings)
     except StrataError as error:
         notices.trouble(error)
         return None

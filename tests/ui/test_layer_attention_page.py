@@ -138,10 +138,17 @@ def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, mon
 
 
 def test_another_pooler_stands_beside_it_on_one_scale(listener):
-    listener.selectbox(key="beside").select("alone")
+    listener.selectbox(key="beside").select("run:alone")
     settled(listener)
     assert charts(listener) == 7
     assert "cls of the last layer + attention over layers" in words(listener.markdown)
+
+
+def test_a_model_without_a_pooler_beside_it_is_told(listener):
+    listener.selectbox(key="beside").select("all-MiniLM-L6-v2")
+    settled(listener)
+    assert charts(listener) == 4
+    assert "which stands beside it, has no pooler over its layers" in words(listener.caption)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
