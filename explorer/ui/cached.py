@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -165,6 +165,12 @@ def _chosen_difference(
 @st.cache_resource(max_entries=16, show_spinner="Drawing pairs anew …")
 def _cell_differences(measured: Hashable, metric: str, aggregate: str, _comparison: Comparison) -> Interval | None:
     return _comparison.grid(metric, aggregate) if _comparison.rows else None
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def held(key: str) -> list[Any]:
+    """The place of a value that is made in the background: empty, then it holds the value."""
+    return []
 
 
 def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:

@@ -1,0 +1,54 @@
+"""Which vectors does a side of the sidebar make of sentences? Made once in the background, then remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.kinds import digest_of
+from explorer.encoding.finding import Found
+from explorer.encoding.readings import Reading
+from explorer.measuring import layer_vectors
+from explorer.measuring.measure import Settings
+from explorer.progress import Progress, Work
+from explorer.ui import cached, notices, work
+from explorer.ui.work import Make
+
+Vectors = NDArray[np.float32]
+
+# where less than this is to be done, no page need tell of it
+_MOMENT = 0.3
+
+
+def made(key: str, title: str, make: Make) -> Any:
+    """What long work gives, remembered under a key of values; None until it is there, with its progress and Stop."""
+    held = cached.held(key)
+    if not held:
+        job = work.follow(key, title, make)
+        job.ends_within(_MOMENT)
+        if job.state != work.DONE:
+            notices.progress_of(job)
+            return None
+        held.append(job.result)
+        work.forget(key)  # its job holds the result a second time
+    return held[0]
+
+
+def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
+    """Vectors (sentence, width), in the order of the sentences; None while they are being made."""
+    key = f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
+    title = f"{found.name} reads {len(sentences):,} sentences"
+    vectors: Vectors | None = made(key, title, lambda: _read(found, sentences, reading, settings))
+    return vectors
+
+
+def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Work[Vectors]:
+    yield Progress(f"loading {found.name}", 0, 0)
+    vectors = yield from layer_vectors.of_reading(
+        cached.encoder(found, settings), sentences, reading, settings.max_length
+    )
+    vectors.setflags(write=False)  # every tab of every visitor holds the same
+    return vectors
