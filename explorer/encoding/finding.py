@@ -21,6 +21,9 @@ _LINK = re.compile(
 )
 # before the name of a run, for the model it made
 RUN = "run:"
+# in a run's folder, where the model of every look is kept; after the run's name and an @, one of them
+STEPS = "steps"
+_STEP = re.compile(r"(seed-\d+-)?step-\d+")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 
@@ -130,12 +133,28 @@ def _folder(name: str) -> Path | None:
     return None
 
 
+def steps_of(run: str) -> list[str]:
+    """The models of a run's steps, by name, in order; none where they were not kept."""
+    kept = [path.name for path in (runs_folder() / run / STEPS).glob("*step-*") if _STEP.fullmatch(path.name)]
+    return [f"{RUN}{run}@{name}" for name in sorted(kept, key=lambda name: [*map(int, re.findall(r"\d+", name))])]
+
+
+def step_name(seed: int, step: int, seeds: int) -> str:
+    """What the model of a step is called, after the run's name and an @: `step-60`, `seed-2-step-60`."""
+    return f"step-{step}" if seeds == 1 else f"seed-{seed}-step-{step}"
+
+
 def _of_run(name: str) -> Path:
-    folder = runs_folder() / name / "model"
-    if name in ("", ".", "..") or Path(name).name != name or not folder.is_dir():
-        there = ", ".join(of_runs()[:5]) or "none yet"
-        raise ModelNotFound(f"No run '{name}' has a model. There are: {there}. The Train page lists every run.")
-    return folder
+    run, at, step = name.partition("@")
+    named = run not in ("", ".", "..") and Path(run).name == run
+    folder = runs_folder() / run / (f"{STEPS}/{step}" if at else "model")
+    if named and (not at or _STEP.fullmatch(step)) and folder.is_dir():
+        return folder
+    if named and at and folder.parent.parent.is_dir():
+        there = ", ".join(steps_of(run)) or "none, since a run keeps them only with '--set keep_steps=on'"
+        raise ModelNotFound(f"Run '{run}' has no model of '{step}'. There are: {there}.")
+    there = ", ".join(of_runs()[:5]) or "none yet"
+    raise ModelNotFound(f"No run '{run}' has a model. There are: {there}. The Train page lists every run.")
 
 
 def _on_hub(name: str) -> tuple[str, str | None]:

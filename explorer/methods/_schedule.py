@@ -43,6 +43,9 @@ class Schedule(Knobs):
         "does. no new best: after so many looks in a row without a new best.",
     )
     endurance: int = knob(10, low=1, high=1000, help="How many such looks an early stop waits for.")
+    keep_steps: bool = knob(
+        False, help="Keep the model of every look, so that any step can be compared: each takes as much room again."
+    )
 
     def __init__(self, **values: bool | int | float | str) -> None:
         self.set(values)

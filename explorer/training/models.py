@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from explorer.encoding.exporting import export, opener
+from explorer.encoding.finding import STEPS, step_name
 from explorer.encoding.whole import whole
 from explorer.errors import RunNotFound
 from explorer.places import write_whole
@@ -30,6 +31,15 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
     new.rename(run.model)
     shutil.rmtree(old, ignore_errors=True)
     write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
+
+
+def put_step(run: Run, training: Training, learner: Learner) -> None:
+    """Write the encoder as it is at this step into the run, beside those of other steps."""
+    folder = run.folder / STEPS / step_name(learner.seed, learner.step, len(training.recipe.seeds))
+    # one is there already where the run was broken off after it, and is gone on with from before it
+    shutil.rmtree(folder, ignore_errors=True)
+    told = f"{run.name} at step {learner.step} of seed {learner.seed}, kept to be looked at.\n"
+    export(learner.method.base, learner.method.head(), folder, told, training.prepared.found.folder)
 
 
 def take(run: Run, folder: Path) -> None:

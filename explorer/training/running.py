@@ -85,12 +85,16 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
 
 def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
     """The loop, recorded; gives the wish that ended it."""
-    known = False
+    from explorer.training import models
+
+    known, keep = False, training.recipe.schedule().keep_steps
     for step in training.steps(resume=states.there(run.state)):
         if not known and (step.update or step.look):
             known = True
             _note_what_was_found(run, recorder, training)
         recorder.record(step)
+        if step.look is not None and keep and training.learner is not None:
+            models.put_step(run, training, training.learner)
         wish = run.wish()
         if training.world.size > 1:
             wish = _heard_by_all(training, step, wish)

@@ -1,7 +1,8 @@
 """What is in a run's folder? For whoever looks: pages, command line, a second tab; nobody but the trainer writes more.
 
 recipe.yaml, status.json, metrics.jsonl, train.log, probe/, model/ (loads in transformers and sentence-transformers as
-it stands), state/ (what resuming needs, until the run is finished), README.md. `wish` is what a viewer asks for.
+it stands), steps/ (the model at each look, where they are kept), state/ (what resuming needs, until the run is
+finished), README.md. `wish` is what a viewer asks for.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
     """The needs of a run; an error names the batch that would fit. Weights and random states stay as they are."""
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
-    disk = _disk(learner)
+    disk = _disk(learner, seeds)
     room = shutil.disk_usage(folder).free
     if disk * _RESERVE > room:
         raise RunTooLarge(
@@ -105,11 +105,14 @@ def _fixed(learner: Learner) -> int:
     return trained * 4 * 4
 
 
-def _disk(learner: Learner) -> int:
-    """Bytes in the run's folder: two states for a moment, while one takes the other's place, and the model."""
+def _disk(learner: Learner, seeds: int) -> int:
+    """Bytes in the run's folder: two states for a moment, while one takes the other's place, and the models."""
     trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
     model = sum(weight.numel() for weight in learner.method.base.parameters())
-    return trained * 4 * 4 * 2 + model * 4 * 2
+    schedule = learner.schedule
+    looks = learner.total // schedule.look_every(learner.total) + 1
+    kept = looks * seeds if schedule.keep_steps else 0
+    return trained * 4 * 4 * 2 + model * 4 * (2 + kept)
 
 
 def _held_by(learner: Learner, rows: int) -> int:

@@ -34,6 +34,14 @@ def free(monkeypatch):
     )
 
 
+def test_room_is_asked_for_every_step_that_is_kept(place):
+    few = estimate(learner(place, steps=4, evaluate_every=2), place.folder).disk
+    kept = learner(place, steps=4, evaluate_every=2, keep_steps=True)
+    model = sum(weight.numel() * 4 for weight in kept.method.base.parameters())
+    assert kept.schedule.look_every(kept.total) == 1
+    assert estimate(kept, place.folder, seeds=3).disk == few + 3 * 5 * model
+
+
 @pytest.mark.parametrize("method", ["simcse", "sg", "conisi-s"])
 def test_to_try_a_step_moves_no_weight_and_draws_nothing(place, method):
     tried, untried = learner(place, method), learner(place, method)
