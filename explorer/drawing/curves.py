@@ -20,8 +20,11 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
 
 
-def dev_scores(lines: Lines, base: float | None, total: int = 0) -> go.Figure:
-    """The score of every look, a line a seed; the base as a dashed line, the best step of a seed as a star."""
+def dev_scores(lines: Lines, base: float | None, total: int = 0, at: int | None = None) -> go.Figure:
+    """The score of every look, a line a seed; the base as a dashed line, the best step of a seed as a star.
+
+    A step that is looked at is a line upwards.
+    """
     figure = go.Figure()
     best: list[Mapping[str, Any]] = []
     for number, seed, own in _by_seed(lines):
@@ -47,6 +50,8 @@ def dev_scores(lines: Lines, base: float | None, total: int = 0) -> go.Figure:
         )
     if base is not None:
         _base_line(figure, base)
+    if at is not None:
+        figure.add_vline(x=at, line={"color": ACCENT, "width": 2})
     _steps(figure, lines, total)
     figure.update_yaxes(title="Spearman × 100", zeroline=False)
     return _laid_out(figure, bool(best) or _several(lines))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.training.loop import Step
 
 BEAT = 0.5  # seconds between two writings of the status, where nothing but the step has changed
-PROBE = "probe"
+PROBE, SENTENCES = "probe", "sentences.json"
 _ROOM = "Make room on that disk, then resume the run: the last good state is in its folder."
 
 
@@ -93,7 +93,7 @@ class Recorder:
         """Keep which sentences the probe is of; they stay in this folder, and no card or export has them."""
         text = json.dumps(sentences, ensure_ascii=False, indent=0)
         write_whole(
-            self.run.folder / PROBE / "sentences.json",
+            self.run.folder / PROBE / SENTENCES,
             lambda file: file.write(text.encode("utf-8", "surrogatepass")),
             _ROOM,
         )
@@ -144,6 +144,15 @@ class Recorder:
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The probe's vectors at a look; None where there is none."""
     return _array(run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy")
+
+
+def probe_sentences(run: Run) -> list[str]:
+    """Which sentences the probe is of; none where they were not kept."""
+    try:
+        found: list[str] = json.loads((run.folder / PROBE / SENTENCES).read_text("utf-8", "surrogatepass"))
+        return found
+    except (OSError, ValueError):
+        return []
 
 
 def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:

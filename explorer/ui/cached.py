@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from explorer.data import corpora, sets, text
@@ -23,13 +24,16 @@ from explorer.encoding import finding
 from explorer.encoding.finding import Found
 from explorer.measuring import listening as pooler
 from explorer.measuring import pair_layers as pair
-from explorer.measuring import shelf
+from explorer.measuring import replay, shelf
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.listening import Listening
 from explorer.measuring.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.pair_layers import PairLayers
+from explorer.measuring.replay import Travel
 from explorer.measuring.scores import LayerScores
+from explorer.training import recording
+from explorer.training.runs import Run
 from explorer.ui import method_cards
 from explorer.ui.method_cards import MethodCard
 from explorer.ui.run_numbers import RunNumbers
@@ -257,6 +261,22 @@ def _stamp(source: str) -> Hashable:
 def numbers(folder: Path) -> RunNumbers:
     """What a run has measured; it reads on in the file by itself, and anew when there is another one in its place."""
     return RunNumbers(folder)
+
+
+def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
+    """How the probe's sentences moved over some looks of a run, and the sentences; `stamp` changes with the looks."""
+    return _travel(run.folder, seed, steps, stamp)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
+    run = Run(folder)
+    probes = [recording.probe(run, seed, step) for step in steps]
+    sentences = recording.probe_sentences(run)
+    known = [probe for probe in probes if probe is not None and len(probe) == len(sentences)]
+    if len(known) < len(steps) or not sentences:
+        return None
+    return replay.travel(np.stack(known)), sentences
 
 
 class _NotKeptError(Exception):

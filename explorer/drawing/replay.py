@@ -1,0 +1,92 @@
+"""How does one step of a run look among all of them: sentences on their way, and what the vectors lie like?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
+from explorer.measuring.replay import Travel
+
+HEIGHT = 430
+Lines = Sequence[Mapping[str, Any]]
+
+
+def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
+    """Where sentences lie at a step; a thin line leads from where each began."""
+    now, first = travel.places[at], travel.places[0]
+    figure = go.Figure()
+    gaps = np.full(len(now), np.nan)
+    figure.add_scatter(
+        # one trace of many lines: a gap ends each of them
+        x=np.stack([first[:, 0], now[:, 0], gaps], axis=1).ravel().astype(np.float32),
+        y=np.stack([first[:, 1], now[:, 1], gaps], axis=1).ravel().astype(np.float32),
+        mode="lines",
+        line={"color": QUIET, "width": 0.7},
+        opacity=0.5,
+        hoverinfo="skip",
+        name="its way",
+    )
+    figure.add_scatter(
+        x=now[:, 0].astype(np.float32),
+        y=now[:, 1].astype(np.float32),
+        mode="markers",
+        name="sentence",
+        text=[hover_text(sentence) for sentence in sentences],
+        marker={
+            "size": 8,
+            "color": travel.turned[at].astype(np.float32),
+            "cmin": 0,
+            "cmax": max(1e-6, float(travel.turned.max())),
+            "colorscale": "Viridis",
+            "colorbar": {"title": {"text": "turned", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            "line": {"width": 0.5, "color": QUIET},
+        },
+        hovertemplate="%{text}<br>turned %{marker.color:.3f}<extra></extra>",
+    )
+    # the same frame at every step, or the eye sees the frame move
+    for axis, ends in (("xaxis", travel.places[..., 0]), ("yaxis", travel.places[..., 1])):
+        low, high = float(ends.min()), float(ends.max())
+        room = 0.05 * max(high - low, 1e-6)
+        figure.update_layout({axis: {"range": [low - room, high + room], "showticklabels": False, "zeroline": False}})
+    return _laid_out(figure)
+
+
+def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
+    """The way of a run: pairs that people find alike closer (down), all sentences further apart (left)."""
+    known = [line for line in looks if "alignment" in line and "uniformity" in line]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[line["uniformity"] for line in known],
+        y=[line["alignment"] for line in known],
+        mode="lines+markers",
+        customdata=[line["step"] for line in known],
+        line={"color": SIDES[0], "width": 2},
+        marker={"size": 7},
+        hovertemplate="step %{customdata}: uniformity %{x:.3f}, alignment %{y:.3f}<extra></extra>",
+        name="looks",
+    )
+    for line in known:
+        if line["step"] == looks[at]["step"]:
+            figure.add_scatter(
+                x=[line["uniformity"]],
+                y=[line["alignment"]],
+                mode="markers",
+                marker={"symbol": "star", "size": 17, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
+                hoverinfo="skip",
+                name="this step",
+            )
+    for line in known[:1]:
+        figure.add_annotation(x=line["uniformity"], y=line["alignment"], text="before", ax=24, ay=-18)
+    figure.update_xaxes(title="uniformity: all sentences apart", zeroline=False)
+    figure.update_yaxes(title="alignment: partners apart", zeroline=False)
+    return _laid_out(figure)
+
+
+def _laid_out(figure: go.Figure) -> go.Figure:
+    return figure.update_layout(
+        height=HEIGHT, showlegend=False, hovermode="closest", margin={"l": 0, "r": 8, "t": 12, "b": 40}
+    )

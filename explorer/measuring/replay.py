@@ -1,0 +1,44 @@
+"""How did the vectors of some sentences travel while a model was tuned? On one plane for all steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Travel:
+    """Where each sentence lies at each step, and how far it has turned since the first."""
+
+    places: Floats  # (step, sentence, 2)
+    turned: Floats  # (step, sentence): 1 less the cosine of the vector now and at the first step
+    shown: float  # share of the variance of all vectors of all steps that the plane holds
+
+
+def travel(probes: NDArray[Any]) -> Travel:
+    """Of vectors (step, sentence, width), brought to length 1.
+
+    The plane is that of the widest two directions of all steps together (PCA): a sentence that does not move stays
+    where it is, which no map that is made for each step anew could promise.
+    """
+    vectors = probes.astype(np.float64)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    steps, sentences, width = vectors.shape
+    centred = (vectors - vectors.mean(axis=(0, 1))).reshape(-1, width)
+    variances, directions = np.linalg.eigh(centred.T @ centred)
+    plane = directions[:, ::-1][:, :2]
+    # of a direction and its opposite, the one in which the largest number is positive: the same on every machine
+    plane = plane * np.sign(plane[np.abs(plane).argmax(axis=0), np.arange(plane.shape[1])])
+    places = np.zeros((len(centred), 2))
+    places[:, : plane.shape[1]] = centred @ plane
+    total = variances.sum()
+    return Travel(
+        places.reshape(steps, sentences, 2),
+        1 - (vectors * vectors[0]).sum(-1),
+        float(variances[::-1][:2].sum() / total) if total > 1e-12 * len(centred) else float("nan"),
+    )

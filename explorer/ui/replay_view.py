@@ -1,0 +1,175 @@
+"""How did a run go, looked at again: its sentences, its scores and its vectors at any step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from explorer.drawing import curves, grid, replay
+from explorer.encoding import finding
+from explorer.measuring.replay import Travel
+from explorer.training import runs
+from explorer.training.runs import Run
+from explorer.ui import cached, controls, notices, panels, score_ways, sides
+from explorer.ui.controls import Choice
+from explorer.ui.run_numbers import Line
+
+CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-replay"}}
+
+
+def choose_run() -> Run | None:
+    """A run that has looked at least twice; the one that is A or B leads."""
+    found = {run.name: run for run in runs.every() if len(cached.numbers(run.folder).looks()) > 1}
+    if not found:
+        st.info(
+            "No run has kept looks to be replayed. Train one; it keeps what it needs.", icon=":material/model_training:"
+        )
+        st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
+        return None
+    sides_of = [controls.chosen(), sides.beside()]
+    named = [side.source.removeprefix(finding.RUN).partition("@")[0] for side in sides_of if side]
+    first = [name for name in reversed(named) if name in found]
+    names = list(dict.fromkeys([*first, *found]))
+    name: str = st.selectbox("Run", controls.with_current(names, "replayed"), key="replayed", bind="query-params")
+    if name not in found:
+        notices.trouble(f"There is no run '{name}' that can be replayed. There are: {', '.join(names[:5])}.")
+        return None
+    return found[name]
+
+
+def choose_seed(run: Run) -> int:
+    """Which of the run's seeds, counted from 1."""
+    seeds = run.recipe().seeds
+    looked = [number for number in range(1, len(seeds) + 1) if len(cached.numbers(run.folder).looks(number)) > 1]
+    if len(looked) < 2:
+        return looked[0]
+    number: int = st.segmented_control(
+        "Seed",
+        looked,
+        format_func=lambda number: str(seeds[number - 1]),
+        default=looked[0],
+        required=True,
+        key=f"seed of {run.name}",
+    )
+    return number
+
+
+def choose_step(looks: list[Line], run: Run) -> int:
+    """Which look, by its place among them."""
+    steps = [look["step"] for look in looks]
+    best = next((look["step"] for look in reversed(looks) if look.get("best")), steps[-1])
+    if st.session_state.get("replayed_step") not in steps:
+        st.session_state["replayed_step"] = best  # of another run, or none yet
+    step: int = st.select_slider("Step", steps, key="replayed_step", bind="query-params", help="Arrow keys move it.")
+    return steps.index(step)
+
+
+def numbers(looks: list[Line], at: int) -> None:
+    """What was measured at the step, and how it compares with the beginning."""
+    cards = st.container(horizontal=True)
+    for label, name, digits in (
+        ("Development pairs", "dev", 2),
+        ("Alignment", "alignment", 3),
+        ("Uniformity", "uniformity", 3),
+        ("Mean cosine of strangers", "strangers", 3),
+    ):
+        now, before = looks[at].get(name), looks[0].get(name)
+        told = "none" if now is None else f"{now:.{digits}f}"
+        note = "" if before is None else f"{before:.{digits}f} at step {looks[0]['step']}"
+        notices.number(cards, label, told, note, border=True)
+
+
+def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
+    """The sentences at the step, and the step on the run's way."""
+    seed = run.recipe().seeds[number - 1]
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        st.subheader("Where the sentences lie")
+        steps = tuple(look["step"] for look in looks)
+        found = cached.travel(run, seed, steps, looks[-1]["time"])
+        if found is None:
+            st.caption("This run kept no vectors at its looks.")
+        else:
+            _map(run, found, at)
+    with right:
+        st.subheader("How they lie")
+        st.plotly_chart(
+            replay.alignment_and_uniformity(looks, at),
+            key="alignment and uniformity",
+            config=CAMERA,
+            alt="Alignment and uniformity at each look of the run, this step marked.",
+        )
+        st.caption(
+            "Of the development pairs, vectors at length 1. Alignment: mean squared distance of pairs graded in the "
+            "top fifth of the scale. Uniformity: log of the mean of exp(−2 d²) over two sentences of the probe. "
+            "Lower is better for both (Wang and Isola 2020)."
+        )
+    st.plotly_chart(
+        curves.dev_scores(looks, run.status().base, 0, looks[at]["step"]),
+        key="replayed scores",
+        config=CAMERA,
+        alt="The development score at each look, this step marked.",
+    )
+
+
+def _map(run: Run, found: tuple[Travel, list[str]], at: int) -> None:
+    travel, sentences = found
+    st.plotly_chart(
+        replay.places(travel, sentences, at),
+        key="replayed map",
+        config=CAMERA,
+        alt="Sentences of the development pairs on a plane, each with a line from where it was before training.",
+    )
+    st.caption(
+        f"{len(sentences)} of the development sentences in the reading that is trained, on the plane of the widest two "
+        f"directions of all steps together (PCA), which holds {travel.shown:.0%} of the variance. The colour is how "
+        "far a vector has turned: 1 less its cosine with that of the first step. Here "
+        f"{float(np.mean(travel.turned[at])):.3f} on average."
+    )
+
+
+def whole_model(run: Run, looks: list[Line], number: int, at: int) -> None:
+    """Every reading at the step, where the run kept its models."""
+    seeds = run.recipe().seeds
+    source = f"{finding.RUN}{run.name}@{finding.step_name(seeds[number - 1], looks[at]['step'], len(seeds))}"
+    st.subheader("Every layer at this step")
+    if source not in finding.steps_of(run.name):
+        st.caption(
+            "This run did not keep the models of its steps. Set keep_steps when you train, under the settings of the "
+            "schedule, or give the command line `--set keep_steps=on`."
+        )
+        return
+    st.button(
+        "Compare with this step",
+        icon=":material/compare_arrows:",
+        on_click=sides.choose,
+        args=(source,),
+        help="Makes it B on every page.",
+    )
+    choice = controls.chosen()
+    shown = panels.shown(Choice(source, choice.sts, choice.reading, choice.settings))
+    if shown is None:
+        return
+    metric, aggregate = score_ways.ways(shown.scores)
+    st.plotly_chart(
+        grid.layer_by_pooling(shown.scores, metric, aggregate, shown.reading, short=True),
+        key="replayed grid",
+        config=CAMERA,
+        alt=f"{metric} of every reading of the model at this step.",
+    )
+    st.caption(f"{metric} × 100 on {notices.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs.")
+
+
+def show() -> None:
+    """The page, once there is a run."""
+    run: Any = choose_run()
+    if run is None:
+        return
+    number = choose_seed(run)
+    looks = cached.numbers(run.folder).looks(number)
+    at = choose_step(looks, run)
+    numbers(looks, at)
+    figures(run, looks, number, at)
+    whole_model(run, looks, number, at)

@@ -1,0 +1,64 @@
+"""Sentences that travel over the steps of a run."""
+
+import math
+
+import numpy as np
+import pytest
+
+from explorer.measuring.replay import travel
+
+
+def cosine(one, other):
+    products = sum(float(a) * float(b) for a, b in zip(one, other, strict=True))
+    return products / math.sqrt(sum(float(a) ** 2 for a in one)) / math.sqrt(sum(float(b) ** 2 for b in other))
+
+
+@pytest.fixture
+def probes():
+    drawn = np.random.default_rng(7)
+    first = drawn.normal(size=(12, 5))
+    moved = first + drawn.normal(size=first.shape) * 0.5
+    moved[3] = first[3] * 4  # longer, and no other way
+    return np.stack([first, (first + moved) / 2, moved]).astype(np.float16)
+
+
+def test_what_has_turned_is_one_less_the_cosine_with_the_first_step(probes):
+    found = travel(probes).turned
+    for step in range(3):
+        for sentence in range(12):
+            slow = 1 - cosine(probes[step, sentence], probes[0, sentence])
+            assert found[step, sentence] == pytest.approx(slow, abs=1e-9)
+    assert np.abs(found[:, 3]).max() < 1e-6 < found[2].max()
+
+
+def test_a_sentence_that_does_not_turn_stays_where_it_is(probes):
+    places = travel(probes).places
+    assert np.abs(places[:, 3] - places[0, 3]).max() < 2e-3  # half floats
+    assert np.abs(places[2] - places[0]).max() > 0.05
+
+
+def test_the_plane_is_the_widest_of_all_steps_together(probes):
+    from sklearn.decomposition import PCA
+
+    unit = probes.astype(np.float64)
+    unit /= np.linalg.norm(unit, axis=-1, keepdims=True)
+    slow = PCA(2).fit(unit.reshape(-1, 5))
+    found = travel(probes)
+    assert found.shown == pytest.approx(slow.explained_variance_ratio_.sum())
+    places = slow.transform(unit.reshape(-1, 5))
+    for axis in range(2):
+        one = found.places.reshape(-1, 2)[:, axis]
+        assert min(np.abs(one - places[:, axis]).max(), np.abs(one + places[:, axis]).max()) < 1e-9
+
+
+def test_where_nothing_differs_there_is_no_share_and_no_place():
+    found = travel(np.ones((3, 4, 2), dtype=np.float16))
+    assert np.isnan(found.shown)
+    assert np.abs(found.places).max() < 1e-9
+    assert np.abs(found.turned).max() < 1e-9
+
+
+def test_vectors_of_one_number_lie_on_a_line():
+    found = travel(np.array([[[1.0], [-2.0]], [[1.0], [3.0]]]))
+    assert np.abs(found.places[..., 1]).max() == 0
+    assert found.turned[1].tolist() == pytest.approx([0, 2])
