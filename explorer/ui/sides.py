@@ -23,8 +23,9 @@ def control(choice: Choice) -> None:
         controls.with_current([NOTHING, *(name for name in controls.encoders() if name != choice.source)], "beside"),
         key="beside",
         bind="query-params",
+        accept_new_options=True,
         help="Another encoder, B, that is compared with the one above, A: on the Compare page and wherever two are "
-        "shown. A run's model is called `run:` and the run's name.",
+        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name.",
     )
     if source == NOTHING:
         return
