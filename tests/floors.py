@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import graphlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -81,6 +82,7 @@ def breaches(root: Path) -> list[Breach]:
     modules = {source.module for source in sources}
     found = [breach for source in sources for rule in RULES for breach in rule(source)]
     found += detours(sources)
+    found += nameless(sources)
     found += circles(sources, part_of)
     found += circles(sources, lambda module: module if module in modules else None)
     return sorted(set(found), key=lambda breach: (breach.path, breach.line, breach.what))
@@ -149,6 +151,18 @@ def detours(sources: tuple[Source, ...]) -> Iterator[Breach]:
                 way = " → ".join(ways[library])
                 what = f"loads {library} by way of {way}; allowed inside the function that uses it"
                 yield Breach(source.path, one.line, "quick start", what)
+
+
+def nameless(sources: tuple[Source, ...]) -> Iterator[Breach]:
+    """Above the methods no method is known by name: a new file in their folder is all that a new one takes."""
+    files = [source.module.rpartition(".") for source in sources]
+    names = {own.replace("_", "-") for folder, _, own in files if folder == "explorer.methods" and own[0] != "_"}
+    for source in sources if names else ():
+        if (floor_of(source.module) or 0) > 3:
+            for node in ast.walk(ast.parse(source.text)):
+                if isinstance(node, ast.Constant) and node.value in names:
+                    what = f"names the method {node.value}; ask the methods which one it is"
+                    yield Breach(source.path, node.lineno, "nameless", what)
 
 
 def shape(source: Source) -> Iterator[Breach]:

@@ -54,6 +54,8 @@ PLANTED = [
     ("quick start", "pages/train.py", "from explorer.encoding import pooling", "loads torch by way of"),
     ("quick start", "explorer/ui/look.py", "import explorer.studies.tables", "studies.tables → explorer.losses"),
     ("quick start", "explorer/methods/vae.py", "class V:\n    import sklearn", "sklearn"),
+    ("nameless", "explorer/training/step.py", "if method == 'simcse':\n    pass", "names the method simcse"),
+    ("nameless", "pages/train.py", "LINK = {'method': 'simcse'}", "ask the methods"),
     ("shape", "explorer/drawing/long.py", "\n" * LONGEST, f"{LONGEST} are allowed"),
     ("shape", "explorer/data/helpers.py", "", "is named helpers"),
     ("shape", "explorer/data/core/text.py", "", "is named core"),
@@ -103,7 +105,9 @@ def test_a_file_without_a_docstring_is_found(house: Path) -> None:
 
 
 def test_every_rule_has_a_planted_breach() -> None:
-    assert {rule.__name__.replace("_", " ") for rule in RULES} | {"circle"} == {rule for rule, *_ in PLANTED}
+    assert {rule.__name__.replace("_", " ") for rule in RULES} | {"circle", "nameless"} == {
+        rule for rule, *_ in PLANTED
+    }
 
 
 def test_contributing_names_the_same_floors() -> None:

@@ -65,7 +65,10 @@ def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None
 
     head = encoder.head
     if head is None or head.attention is None:
-        raise UnsupportedModel(f"'{encoder.name}' has no pooler over its layers. Train one with layer-attention.")
+        raise UnsupportedModel(
+            f"'{encoder.name}' has no pooler over its layers. Train one with a method that has the knob 'pooler': see "
+            "`python -m explorer methods`."
+        )
     limit = encoder.limit(max_length)
     with torch.inference_mode():
         states = encoder.states(sentences, max_length)

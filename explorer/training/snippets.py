@@ -60,6 +60,7 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
 
 def _steps(head: Head) -> list[str] | None:
     """From states to vectors."""
+    from explorer.encoding.flow_map import FlowMap
     from explorer.encoding.pooling import layers_of
 
     if "LayerReading" in head.own_modules:
@@ -74,7 +75,7 @@ def _steps(head: Head) -> list[str] | None:
     lines = [*_own(head), *lines]
     blended = not head.of_last_layer and "LayerReading" not in head.own_modules  # one module more, before the pooling
     for number, step in enumerate(head.dense, start=3 if blended else 2):
-        if "FlowMap" in head.own_modules and hasattr(step, "flow"):
+        if isinstance(step, FlowMap):
             lines.append(f'vectors = FlowMap.load(f"{{folder}}/{number}_FlowMap")(vectors)')
             continue
         activation = getattr(step, "activation", None)

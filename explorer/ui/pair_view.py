@@ -59,5 +59,5 @@ def _no_pooler(found: Found) -> None:
             "pages/train.py",
             label="Train a pooler over layers",
             icon=":material/model_training:",
-            query_params={"method": "layer-attention"},
+            query_params={"method": next(name for name, card in cached.methods().items() if "pooler" in card.knobs)},
         )
