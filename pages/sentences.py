@@ -33,6 +33,7 @@ def your_sentences(reading: tuple[readers.Reader, ...]) -> None:
         return  # what is under way is shown
     one, other = similarity_view.matrices(vectors)
     pair = similarity_view.show(reading, sentences, one, other)
+    st.subheader("Pair microscope")
     if pair is not None:
         microscope.of_sides(reading, sentences[pair[0]], sentences[pair[1]])
     st.subheader("Take it along")

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text
+from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text, text_colours
 from explorer.measuring.similarities import Matrix, apart
 
 Span = tuple[float, float]
@@ -90,15 +90,19 @@ def _square(
         },
         xgap=1 if clicked else 0,
         ygap=1 if clicked else 0,
-        texttemplate=f"%{{z:{spelled}}}" if count <= WRITTEN else None,
         hoverinfo="skip" if clicked else None,
         hovertemplate=None if clicked else f"%{{y}}<br>%{{x}}<br><b>%{{z:{spelled}}}</b><extra></extra>",
         hoverongaps=False,
     )
     if clicked:
-        _add_points(figure, shown, names, order, spelled)
+        colours = (
+            text_colours(np.clip(shown.astype(np.float64), *span), *span)
+            if scale == GRID_SCALE
+            else _on_change(shown, span[1])
+        )
+        _add_points(figure, shown, names, order, spelled, colours)
     _add_frame(figure, order, chosen)
-    small, every = {"size": 11 if count <= WRITTEN else 9}, count <= _LABELLED
+    small, every = {"size": 11 if count <= 20 else 9}, count <= _LABELLED
     some = slice(None, None, -(-count // 20))
     still = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "", "tickfont": small}
     figure.update_xaxes(
@@ -106,6 +110,7 @@ def _square(
         ticktext=[str(order[place] + 1) for place in places[some]],
         side="top",
         tickangle=0,
+        range=[-0.5, count - 0.5],
         **still,
     )
     labels = (
@@ -114,22 +119,30 @@ def _square(
         else [str(number + 1) for number in order]
     )
     seen = slice(None) if every else some
-    figure.update_yaxes(tickvals=places[seen], ticktext=labels[seen], autorange="reversed", **still)
+    figure.update_yaxes(tickvals=places[seen], ticktext=labels[seen], range=[count - 0.5, -0.5], **still)
     return figure.update_layout(
-        height=400, hovermode="closest", hoverdistance=-1, showlegend=False, margin={"l": 0, "r": 4, "t": 24, "b": 44}
+        height=430, hovermode="closest", hoverdistance=-1, showlegend=False, margin={"l": 0, "r": 4, "t": 24, "b": 44}
     )
 
 
 def _add_points(
-    figure: go.Figure, shown: NDArray[np.float32], names: list[str], order: NDArray[np.intp], spelled: str
+    figure: go.Figure,
+    shown: NDArray[np.float32],
+    names: list[str],
+    order: NDArray[np.intp],
+    spelled: str,
+    colours: list[str],
 ) -> None:
     """A heatmap answers no clicks, so an invisible point stands on every cell; it tells both sentences by number."""
     count = len(order)
+    written = count <= WRITTEN
     cells = [(row, column) for row in range(count) for column in range(count) if row != column]
     figure.add_scatter(
         x=[column for _, column in cells],
         y=[row for row, _ in cells],
-        mode="markers",
+        mode="markers+text" if written else "markers",
+        text=[format(shown[cell], spelled) if np.isfinite(shown[cell]) else "" for cell in cells] if written else None,
+        textfont={"size": 10, "color": [colours[row * count + column] for row, column in cells]},
         marker={"symbol": "square", "size": max(4, 200 // count), "opacity": 0},
         customdata=[int(order[row]) * count + int(order[column]) for row, column in cells],
         hovertext=[
@@ -153,6 +166,11 @@ def _add_frame(figure: go.Figure, order: NDArray[np.intp], chosen: tuple[int, in
             y1=row + 0.5,
             line={"color": ACCENT, "width": 3},
         )
+
+
+def _on_change(values: NDArray[np.float32], reach: float) -> list[str]:
+    """Black or white for each value: the ends of the scale of differences are dark."""
+    return ["#ffffff" if abs(value) > 0.5 * reach else "#000000" for value in values.flat]
 
 
 def _number(value: float, spelled: str) -> str:

@@ -94,6 +94,6 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
         height=110 + (16 + 8 * len(sides)) * max(4, rows),
         barmode="group",
         bargap=0.25,
-        margin={"l": 0, "r": 8, "t": 60, "b": 30},
-        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0, "yref": "container"},
+        margin={"l": 0, "r": 8, "t": 70, "b": 30},
+        legend={"orientation": "h", "y": 1, "yanchor": "top", "x": 0, "yref": "container"},
     )

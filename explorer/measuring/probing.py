@@ -63,7 +63,7 @@ def probed(packs: tuple[Pack, ...], vectors: Vectors) -> Probed:
 
 
 def pack_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
-    """A row for every pack: what its pairs are, mean cosines, and how often a paraphrase is more alike than they."""
+    """A row for every pack: what its pairs are, mean cosines, and how often, in %, a paraphrase is more alike."""
     rows: list[dict[str, object]] = []
     for pack in one.packs:
         row: dict[str, object] = {"pack": pack.name, "meaning": _meaning(pack), "pairs": len(pack)}
@@ -72,7 +72,7 @@ def pack_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
                 row[f"mean cosine {name}"] = round(side.mean(pack.name), 4)
         for name, side in (("A", one), ("B", other)):
             if side is not None:
-                row[f"told apart {name}"] = None if pack.same else round(side.told_apart(pack.name), 4)
+                row[f"told apart {name}"] = None if pack.same else round(100 * side.told_apart(pack.name), 1)
         rows.append(row)
     return rows
 

@@ -32,7 +32,8 @@ def clustered(cosines: Matrix) -> NDArray[np.intp]:
     distances = 1 - np.nan_to_num(cosines, nan=0.0)
     above = distances[np.triu_indices(count, k=1)]
     tree = linkage(np.maximum(above, 0.0), "average", optimal_ordering=True)
-    return np.asarray(leaves_list(tree), dtype=np.intp)
+    order = np.asarray(leaves_list(tree), dtype=np.intp)
+    return order if order[0] < order[-1] else order[::-1]  # a row of leaves has no beginning: the earlier leads
 
 
 def apart(cosines: Matrix) -> Matrix:
@@ -40,31 +41,35 @@ def apart(cosines: Matrix) -> Matrix:
     return np.asarray(cosines[np.triu_indices(len(cosines), k=1)])
 
 
-def widest_pair(one: Matrix, other: Matrix | None = None) -> tuple[int, int]:
-    """The places of the two sentences whose cosine changed most, either way; with one side, of the most alike."""
-    values = np.abs(other - one) if other is not None else one.copy()
-    values[np.tril_indices(len(values))] = -np.inf
-    first, second = np.unravel_index(int(np.argmax(np.nan_to_num(values, nan=-np.inf))), values.shape)
-    return int(first), int(second)
+def foremost(one: Matrix, other: Matrix | None, most: int) -> list[tuple[int, int]]:
+    """The places of the pairs of sentences whose cosine changed most, either way; with one side, of the most alike."""
+    values = apart(one if other is None else np.abs(other - one))
+    firsts, seconds = np.triu_indices(len(one), k=1)
+    # stable: of pairs that are level, the one that was typed first
+    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:most]
+    return [(int(firsts[place]), int(seconds[place])) for place in order]
 
 
 def similarity_rows(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> list[dict[str, object]]:
     """Every two sentences once, with their cosines."""
-    rows: list[dict[str, object]] = []
-    for first in range(len(sentences)):
-        for second in range(first + 1, len(sentences)):
-            row: dict[str, object] = {
-                "number": first + 1,
-                "other number": second + 1,
-                "sentence": sentences[first],
-                "other sentence": sentences[second],
-                "cosine A": _rounded(one[first, second]),
-            }
-            if other is not None:
-                row["cosine B"] = _rounded(other[first, second])
-                row["B - A"] = _rounded(other[first, second] - one[first, second])
-            rows.append(row)
-    return rows
+    pairs = zip(*np.triu_indices(len(sentences), k=1), strict=True)
+    return [pair_row(sentences, one, other, (int(first), int(second))) for first, second in pairs]
+
+
+def pair_row(sentences: tuple[str, ...], one: Matrix, other: Matrix | None, pair: tuple[int, int]) -> dict[str, object]:
+    """Two sentences, by number and in full, with their cosines."""
+    first, second = pair
+    row: dict[str, object] = {
+        "number": first + 1,
+        "other number": second + 1,
+        "sentence": sentences[first],
+        "other sentence": sentences[second],
+        "cosine A": _rounded(one[pair]),
+    }
+    if other is not None:
+        row["cosine B"] = _rounded(other[pair])
+        row["B - A"] = _rounded(other[pair] - one[pair])
+    return row
 
 
 def _rounded(number: float) -> float | None:

@@ -177,7 +177,8 @@ def _tokens(pairs: Pairs) -> None:
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
     told = "Rows: tokens of the first sentence; columns: of the second. "
-    told += f"Cosines of their states, A and B on one scale, {span[0]:.2f} to {span[1]:.2f}."
+    scale = "one scale" if len(there) > 1 else "a scale"
+    told += f"Cosines of their states on {scale} from {span[0]:.2f} to {span[1]:.2f}."
     left_out = [
         f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
     ]

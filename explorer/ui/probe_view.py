@@ -50,7 +50,7 @@ def _headline(known: dict[str, Probed]) -> None:
 
 
 def _packs(one: Probed, other: Probed | None) -> None:
-    share = st.column_config.NumberColumn(format="percent")
+    share = st.column_config.NumberColumn(format="%.0f%%")
     number = st.column_config.NumberColumn(format="%.3f")
     about = {pack.name: pack.about for pack in one.packs}
     rows = [{"pack": row["pack"], "about": about[str(row["pack"])], **row} for row in pack_rows(one, other)]
@@ -75,7 +75,7 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
     event = st.dataframe(
         [{key: value for key, value in row.items() if key not in ("pack", "meaning")} for row in rows],
         hide_index=True,
-        height=38 * (len(rows) + 1),
+        height="content",
         key=f"pairs of {name}",
         on_select="rerun",
         selection_mode="single-row",

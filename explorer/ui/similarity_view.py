@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
 from explorer.drawing import similarity_grid as drawn
-from explorer.measuring.similarities import Matrix, clustered, similarities, widest_pair
+from explorer.measuring.similarities import Matrix, clustered, foremost, pair_row, similarities
 from explorer.ui.readers import Reader
 from explorer.ui.two_sentences import shortened
 from explorer.ui.vectors import Vectors
 
 CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-sentences"}}
 TYPED = "as typed"
+FOREMOST = 5  # pairs that stand beside the squares
 
 
 def matrices(vectors: tuple[Vectors, ...]) -> tuple[Matrix, Matrix | None]:
@@ -28,8 +30,32 @@ def matrices(vectors: tuple[Vectors, ...]) -> tuple[Matrix, Matrix | None]:
 def show(
     sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
 ) -> tuple[int, int] | None:
-    """The squares, and the pair that is chosen in them; None where two are the same sentence of the list."""
-    names = _pair_boxes(sentences)
+    """The squares, and the pair that is chosen in them; None where it is one sentence twice."""
+    order = _order(sides, sentences, one, other)
+    first_row = st.columns(2, gap="medium")
+    second_row = first_row if other is None else st.columns(2, gap="medium")
+    with second_row[1]:  # before the squares, which frame what is chosen there
+        chosen = _chosen_pair(sentences, one, other)
+    span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
+    with first_row[0]:
+        _square(sides[0].title, drawn.alike(one, sentences, order, span, chosen), sentences)
+    if other is not None:
+        with first_row[1]:
+            _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
+        with second_row[0]:
+            figure = drawn.changed(other - one, sentences, order, chosen)
+            _square("**B - A**, blue where B finds them more alike", figure, sentences)
+    scale = "one scale" if other is not None else "a scale"
+    st.caption(
+        f"Cosines on {scale} from {span[0]:.2f} to {span[1]:.2f}; a sentence with itself is left out."
+        + (" Click a cell to choose its pair." if len(sentences) <= drawn.CLICKED else "")
+    )
+    return None if chosen[0] == chosen[1] else chosen
+
+
+def _order(
+    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
+) -> NDArray[np.intp]:
     ways = (TYPED, *(f"clustered by {side.name}" for side in sides))
     if st.session_state.get("order") not in ways:
         st.session_state.pop("order", None)  # there is no B any more
@@ -42,55 +68,21 @@ def show(
         bind="query-params",
         help="Clustered: sentences that are alike stand together, by average linkage. Every square has the same order.",
     )
-    order = (
-        np.arange(len(sentences))
-        if way == TYPED
-        else clustered(other if way.endswith("B") and other is not None else one)
-    )
-    squares = st.container()
-    chosen = _chosen_pair(sentences, names, widest_pair(one, other), changed=other is not None)
-    with squares:
-        _squares(sides, sentences, one, other, order, chosen, names)
-    return None if chosen[0] == chosen[1] else chosen
+    if way == TYPED:
+        return np.arange(len(sentences))
+    return clustered(one if other is None or way == ways[1] else other)
 
 
-def _squares(
-    sides: tuple[Reader, ...],
-    sentences: tuple[str, ...],
-    one: Matrix,
-    other: Matrix | None,
-    order: NDArray[np.intp],
-    chosen: tuple[int, int],
-    names: tuple[str, str],
-) -> None:
-    span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
-    figures = [(sides[0].title, drawn.alike(one, sentences, order, span, chosen))]
-    if other is not None:
-        figures.append((sides[1].title, drawn.alike(other, sentences, order, span, chosen)))
-        figures.append(("**B - A** blue: more alike in B", drawn.changed(other - one, sentences, order, chosen)))
-    # one square alone would be as wide as the page
-    columns = st.columns(3 if len(figures) > 1 else [3, 2], gap="small")
-    for number, (title, figure) in enumerate(figures):
-        key = f"square {number}"
-        with columns[number]:
-            st.markdown(title)
-            st.plotly_chart(
-                figure,
-                key=key,
-                on_select=partial(_choose_clicked, key, len(sentences), names),
-                selection_mode="points",
-                config=CAMERA,
-                alt="Cosines of every two sentences. The file under Take it along holds the numbers.",
-            )
-    told = (
-        f"A and B on one scale, {span[0]:.2f} to {span[1]:.2f}"
-        if other is not None
-        else (f"From {span[0]:.2f} to {span[1]:.2f}")
+def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
+    st.markdown(title)
+    st.plotly_chart(
+        figure,
+        key=title,
+        on_select=partial(_choose_clicked, title, sentences),
+        selection_mode="points",
+        config=CAMERA,
+        alt="Cosines of every two sentences. The file under Take it along holds the numbers.",
     )
-    told += "; a sentence with itself is left out."
-    if len(sentences) <= drawn.CLICKED:
-        told += " Click a cell to look at the pair below."
-    st.caption(told)
 
 
 def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
@@ -99,17 +91,11 @@ def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
     return f"one of {digest}", f"another of {digest}"
 
 
-def _chosen_pair(
-    sentences: tuple[str, ...], names: tuple[str, str], first_seen: tuple[int, int], *, changed: bool
-) -> tuple[int, int]:
-    st.subheader("Pair microscope")
-    st.caption(
-        "Two sentences token by token. "
-        + ("It opens on the pair whose cosine changed most." if changed else "It opens on the two most alike.")
-    )
-    left, right = st.columns(2, gap="medium")
-    one, other = (
-        column.selectbox(
+def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> tuple[int, int]:
+    pairs = foremost(one, other, FOREMOST)
+    st.markdown("**The pair under the microscope**")
+    first, second = (
+        st.selectbox(
             label,
             range(len(sentences)),
             index=place,
@@ -117,17 +103,31 @@ def _chosen_pair(
             key=name,
             persist_state="session",
         )
-        for column, label, place, name in zip(
-            (left, right), ("First sentence", "Second sentence"), first_seen, names, strict=True
+        for label, place, name in zip(
+            ("First sentence", "Second sentence"), pairs[0], _pair_boxes(sentences), strict=True
         )
     )
-    if one == other:
-        st.info(f"Choose two different numbers: both are sentence {one + 1}.", icon=":material/swap_horiz:")
-    return one, other
+    if first == second:
+        st.info(f"Choose two different numbers: both are sentence {first + 1}.", icon=":material/swap_horiz:")
+    st.caption("Pairs that changed most" if other is not None else "Pairs that are most alike")
+    number = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        [pair_row(sentences, one, other, pair) for pair in pairs],
+        hide_index=True,
+        column_order=["number", "other number", "cosine A", "cosine B", "B - A"],
+        column_config={
+            "number": "First",
+            "other number": "Second",
+            **dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+        },
+    )
+    return first, second
 
 
-def _choose_clicked(key: str, count: int, names: tuple[str, str]) -> None:
+def _choose_clicked(key: str, sentences: tuple[str, ...]) -> None:
     """Make the clicked cell the pair under the microscope; runs before the page is drawn anew."""
     points = st.session_state[key]["selection"]["points"]
     if points:
-        st.session_state[names[0]], st.session_state[names[1]] = divmod(int(points[0]["customdata"]), count)
+        pair = divmod(int(points[0]["customdata"]), len(sentences))
+        for name, place in zip(_pair_boxes(sentences), pair, strict=True):
+            st.session_state[name] = place
