@@ -53,12 +53,14 @@ def _packs(one: Probed, other: Probed | None) -> None:
     share = st.column_config.NumberColumn(format="%.0f%%")
     number = st.column_config.NumberColumn(format="%.3f")
     about = {pack.name: pack.about for pack in one.packs}
-    rows = [{"pack": row["pack"], "about": about[str(row["pack"])], **row} for row in pack_rows(one, other)]
+    rows = [{**row, "about": about[str(row["pack"])]} for row in pack_rows(one, other)]
     names = ("A", "B") if other is not None else ("A",)
     st.dataframe(
         rows,
         hide_index=True,
+        column_order=["pack", "about", *(key for key in rows[0] if key not in ("pack", "about", "pairs"))],
         column_config={
+            "about": st.column_config.TextColumn(width="medium"),
             **{f"mean cosine {name}": number for name in names},
             **{f"told apart {name}": share for name in names},
         },

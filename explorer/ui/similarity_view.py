@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
 from explorer.drawing import similarity_grid as drawn
-from explorer.measuring.similarities import Matrix, clustered, foremost, pair_row, similarities
+from explorer.measuring.similarities import Matrix, apart, clustered, foremost, pair_row, similarities
 from explorer.ui.readers import Reader
 from explorer.ui.two_sentences import shortened
 from explorer.ui.vectors import Vectors
@@ -49,8 +49,20 @@ def show(
     st.caption(
         f"Cosines on {scale} from {span[0]:.2f} to {span[1]:.2f}; a sentence with itself is left out."
         + (" Click a cell to choose its pair." if len(sentences) <= drawn.CLICKED else "")
+        + _told_of_all(one, other)
     )
     return None if chosen[0] == chosen[1] else chosen
+
+
+def _told_of_all(one: Matrix, other: Matrix | None) -> str:
+    """What all pairs did together, so that what one did is not taken for its own."""
+    if other is None or np.isnan(apart(other - one)).all():
+        return ""
+    together = float(np.nanmean(apart(other - one)))
+    return (
+        f" Over all pairs B - A is {together:+.3f} on average: what a pair did beyond that is its own, the rest is a "
+        "move of the whole space."
+    )
 
 
 def _order(
