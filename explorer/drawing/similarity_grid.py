@@ -68,7 +68,7 @@ def _square(
     # places, not texts, are the axes: two sentences that are the same would be one row. Where no cell tells its
     # sentences itself, the numbered texts are, which no two share
     places = list(range(count))
-    names = [f"{number + 1} · {hover_text(sentences[number], most=_HOVERED)}" for number in order]
+    names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
     axis = places if clicked else names
     figure = go.Figure()
     figure.add_heatmap(

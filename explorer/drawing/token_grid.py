@@ -85,10 +85,9 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
                 row=1,
                 col=column,
             )
-            figure.update_yaxes(
-                tickvals=list(range(len(labels))), ticktext=labels, autorange="reversed", row=1, col=column
-            )
-    figure.update_yaxes(showgrid=False, zeroline=False, fixedrange=True)
+            figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, row=1, col=column)
+    # one range for both sentences, so that the bars of a short one are not thicker
+    figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
     figure.update_xaxes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")
     return figure.update_layout(
         height=110 + (16 + 8 * len(sides)) * max(4, rows),

@@ -157,13 +157,14 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
 def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, place):
     app.switch_page("pages/compare.py")
     app.query_params["model"], app.query_params["sts"] = str(place.model), "Sample pairs"
-    app.query_params["beside"], app.query_params["flips"] = str(place.folder / "gpt2"), "still wrong"
+    app.query_params["beside"] = str(place.folder / "gpt2")
     measured(app)
     assert not app.exception
     assert any("Choose a row" in caption.value for caption in app.caption)
-    key = next(name for name in app.session_state.filtered_state if name.startswith("flipped"))
-    first = app.dataframe[0].value["first"][2]
-    app.session_state[key] = {"selection": {"rows": [2], "columns": [], "cells": []}}
+    key = app.dataframe[0].proto.id.split("-", 2)[2]
+    assert key.startswith("flipped ")
+    first = app.dataframe[0].value["first"][0]
+    app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     measured(app)
     assert not app.exception
     assert {"Cosine A", "Cosine B"} <= set(cards(app))
