@@ -169,3 +169,42 @@ def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, pla
     assert not app.exception
     assert {"Cosine A", "Cosine B"} <= set(cards(app))
     assert any(first.split()[0] in one.value for one in app.markdown if one.value.startswith(">"))
+
+
+def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
+    app.query_params["model"], app.query_params["beside"] = "all-MiniLM-L6-v2", str(place.model)
+    app.query_params["token_layer"] = "5"
+    typed(app, "a man plays\nthe dog runs")
+    assert not app.exception
+    assert any("B has no layer 5: its last is 2" in info.value for info in app.info)
+    assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
+
+
+def test_what_was_typed_is_there_again_after_another_page(app):
+    typed(app, TYPED)
+    app.switch_page("pages/start.py").run()
+    app.switch_page("pages/sentences.py")
+    measured(app)
+    assert app.text_area(key=typed_sentences.BOX).value == TYPED
+    (button,) = (one for one in app.button if one.label == "The first sentences again")
+    button.click()
+    measured(app)
+    assert app.text_area(key=typed_sentences.BOX).value == typed_sentences.FIRST_SEEN
+
+
+def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
+    measured(app)
+    (uploader,) = app.get("file_uploader")
+    rows = "id,text\n1,a man plays a guitar\n2,\n3,<b>no</b>\n4,a man plays a guitar\n"
+    uploader.set_value(("own.csv", rows.encode(), "text/csv"))
+    app.run()
+    assert not app.exception
+    (button,) = (one for one in app.button if one.label == "Look at 3 sentences")
+    button.click()
+    measured(app)
+    assert app.text_area(key=typed_sentences.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
+    uploader = app.get("file_uploader")[0]
+    uploader.set_value(("own.csv", b"\x89PNG", "text/csv"))
+    app.run()
+    assert not app.exception
+    assert any("is a PNG picture" in error.value.replace("\\", "") for error in app.error)
