@@ -14,7 +14,7 @@ ABOUT = {
     PARAPHRASE: (True, "the same in other words"),
     "typo": (True, "the same, misspelt"),
     "negation": (False, "one says yes, the other no"),
-    "role swap": (False, "who does what to whom is exchanged"),
+    "role swap": (False, "the roles are exchanged"),
     "antonym": (False, "one word is its opposite"),
     "number": (False, "another number"),
 }

@@ -78,7 +78,7 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
                 orientation="h",
                 name=name,
                 legendgroup=name,
-                showlegend=column == 1 and len(sides) > 1,
+                showlegend=column == 1,
                 marker={"color": SIDES["AB".index(name)]},
                 hovertext=labels,
                 hovertemplate=f"%{{hovertext}}: %{{x:+.3f}} ({name})<extra></extra>",
@@ -93,6 +93,7 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
         height=110 + (16 + 8 * len(sides)) * max(4, rows),
         barmode="group",
         bargap=0.25,
+        showlegend=True,  # where one side has shares, which one
         margin={"l": 0, "r": 8, "t": 70, "b": 30},
         legend={"orientation": "h", "y": 1, "yanchor": "top", "x": 0, "yref": "container"},
     )

@@ -76,8 +76,8 @@ def _by_layer(pairs: Pairs) -> None:
     st.plotly_chart(
         pair_curves.side_by_side(
             {
-                name: (pair.by_layer, _pooling(pair) if chosen == AS_READ else chosen, side.reading.row.layers)
-                for name, (side, pair) in pairs.items()
+                name: (pair.by_layer, _pooling(pair) if chosen == AS_READ else chosen, _layers(pair))
+                for name, (_, pair) in pairs.items()
             }
         ),
         key="pair by layer",
@@ -90,6 +90,11 @@ def _pooling(pair: TokenPair) -> str:
     """The pooling of the reading; the mean, where the reading has none that is drawn for every layer."""
     pooled = pair.pooled
     return pooled.pooling if pooled and pooled.pooling in GRID_POOLINGS else "mean"
+
+
+def _layers(pair: TokenPair) -> tuple[int, ...]:
+    """The layers of the reading, where it is a pooling of layers."""
+    return pair.pooled.row.layers if pair.pooled else ()
 
 
 def _shares(pairs: Pairs) -> None:
@@ -158,8 +163,8 @@ def _tokens(pairs: Pairs) -> None:
         st.session_state.pop("token_layer")  # another encoder has fewer layers
     chosen: str = st.selectbox("Layer", options, key="token_layer", bind="query-params", width=190)
     layers = {
-        name: (side.reading.row.layers or (len(pair.cosines) - 1,))[-1] if chosen == AS_READ else int(chosen)
-        for name, (side, pair) in pairs.items()
+        name: (_layers(pair) or (len(pair.cosines) - 1,))[-1] if chosen == AS_READ else int(chosen)
+        for name, (_, pair) in pairs.items()
     }
     there = {name: layer for name, layer in layers.items() if layer < len(pairs[name][1].cosines)}
     span = token_grid.span_of(*((pairs[name][1], layer) for name, layer in there.items()))
