@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.drawing.style import POOLING_COLOURS, POOLING_SYMBOLS
+from explorer.drawing.style import POOLING_COLOURS, POOLING_SYMBOLS, SIDES
 from explorer.measuring.pair_layers import PairLayers
 
 
@@ -51,4 +51,33 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
         hovermode="closest",
         margin={"l": 0, "r": 8, "t": 70, "b": 40},
         legend={"orientation": "h", "y": 1.08, "yanchor": "bottom", "x": 0},
+    )
+
+
+def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:
+    """The cosine of two sentences by layer, a line for each side under its pooling; the layers of its reading stand
+    out."""
+    figure = go.Figure()
+    most = 0
+    for name, (pair, pooling, read) in sides.items():
+        cosines = pair.cosines[:, pair.poolings.index(pooling)]
+        layers = list(range(len(cosines)))
+        most = max(most, len(layers))
+        figure.add_scatter(
+            x=layers,
+            y=cosines,
+            mode="lines+markers",
+            name=f"{name} ({pooling})",
+            line={"color": SIDES["AB".index(name)], "width": 2.5},
+            marker={"size": [14 if layer in read else 7 for layer in layers]},
+            hovertemplate=f"{name}, {pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
+        )
+    figure.update_xaxes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
+    figure.update_yaxes(title="cosine", zeroline=False)
+    return figure.update_layout(
+        height=340,
+        hovermode="closest",
+        showlegend=True,
+        margin={"l": 0, "r": 8, "t": 40, "b": 40},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     )

@@ -6,11 +6,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import GradedPairs, digest_of
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.pair_traits import PairTraits, traits
 from explorer.measuring.rank_errors import FAR, FIXED, KINDS, RankErrors
-from explorer.ui import downloads
+from explorer.ui import controls, downloads, microscope, sides
 
 MOST = 500  # rows of a table; the file has all
 ANY = "any"
@@ -42,9 +42,13 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
     rows = _rows(pairs, comparison, errors, places)
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     share = st.column_config.NumberColumn(format="percent", width="small")
-    st.dataframe(
+    event = st.dataframe(
         rows[:MOST],
         hide_index=True,
+        # other rows are another table: a row that was chosen in the last one is none of these
+        key=f"flipped {kind} {digest_of(map(str, places))[:12]}",
+        on_select="rerun",
+        selection_mode="single-row",
         column_config={
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
             "cosine A": number,
@@ -55,6 +59,13 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
         },
     )
     downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
+    chosen = event["selection"]["rows"]
+    if not chosen:
+        st.caption("Choose a row to see its pair token by token.")
+        return
+    st.subheader("Pair microscope")
+    place = places[chosen[0]]
+    microscope.show(controls.chosen(), sides.beside(), pairs.first[place], pairs.second[place])
 
 
 def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -1,0 +1,51 @@
+"""Which small differences is an encoder asked about? Packs of pairs that mean the same, and of pairs that do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from explorer.data.files import read_file
+from explorer.data.sample import FOLDER
+
+PARAPHRASE = "paraphrase"
+# in the order they are shown: what means the same first; each with what its pairs have in common
+ABOUT = {
+    PARAPHRASE: (True, "the same in other words"),
+    "typo": (True, "the same, misspelt"),
+    "negation": (False, "one says yes, the other no"),
+    "role swap": (False, "the roles are exchanged"),
+    "antonym": (False, "one word is its opposite"),
+    "number": (False, "another number"),
+}
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Pairs with one kind of difference, and whether it leaves the meaning as it is."""
+
+    name: str
+    same: bool
+    about: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+@cache
+def packs() -> tuple[Pack, ...]:
+    """All of them."""
+    table = read_file(FOLDER / "probes.tsv")
+    rows = tuple(zip(*(table.column(name) for name in ("pack", "first", "second")), strict=True))
+    return tuple(
+        Pack(
+            name,
+            same,
+            about,
+            tuple(first for pack, first, _ in rows if pack == name),
+            tuple(second for pack, _, second in rows if pack == name),
+        )
+        for name, (same, about) in ABOUT.items()
+    )

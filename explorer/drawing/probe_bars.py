@@ -1,0 +1,64 @@
+"""How alike does an encoder find the pairs of each pack: those that mean the same, and those that do not?"""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from explorer.drawing.style import QUIET, SIDES, hover_text
+from explorer.measuring.probing import Probed
+
+_BESIDE = 0.2  # how far a side stands from the middle of its pack
+
+
+def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
+    """A bar of the mean cosine for every pack and side, and a point for every pair."""
+    figure = go.Figure()
+    packs = next(iter(sides.values())).packs
+    for name, side in sides.items():
+        number = "AB".index(name)
+        shift = 0.0 if len(sides) == 1 else (-_BESIDE, _BESIDE)[number]
+        middles = [place + shift for place in range(len(packs))]
+        figure.add_bar(
+            x=middles,
+            y=[side.mean(pack.name) for pack in packs],
+            width=1.8 * _BESIDE,
+            name=name,
+            legendgroup=name,
+            marker={"color": SIDES[number], "opacity": 0.45},
+            customdata=[pack.name for pack in packs],
+            hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
+        )
+        points = [
+            # spread over the bar in the order of the pairs, so that a pair stands at one place in A and in B
+            (middle + spread, cosine, f"{hover_text(one)}<br>{hover_text(other)}")
+            for pack, cosines, middle in zip(packs, side.cosines, middles, strict=True)
+            for one, other, cosine, spread in zip(
+                pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _BESIDE, strict=True
+            )
+        ]
+        figure.add_scatter(
+            x=[x for x, _, _ in points],
+            y=[y for _, y, _ in points],
+            mode="markers",
+            legendgroup=name,
+            showlegend=False,
+            marker={"color": SIDES[number], "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},
+            hovertext=[told for _, _, told in points],
+            hovertemplate=f"%{{hovertext}}<br>{name}: %{{y:.3f}}<extra></extra>",
+        )
+    alike = sum(pack.same for pack in packs)
+    figure.add_vline(x=alike - 0.5, line={"color": QUIET, "width": 1.5, "dash": "dot"})
+    for x, anchor, told in ((alike - 0.55, "right", "mean the same"), (alike - 0.45, "left", "mean something else")):
+        figure.add_annotation(x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor, text=told, showarrow=False)
+    figure.update_xaxes(
+        tickvals=list(range(len(packs))), ticktext=[pack.name for pack in packs], zeroline=False, fixedrange=True
+    )
+    figure.update_yaxes(title="cosine", zeroline=True)
+    return figure.update_layout(
+        height=430,
+        hovermode="closest",
+        barmode="overlay",
+        margin={"l": 0, "r": 8, "t": 60, "b": 30},
+        legend={"orientation": "h", "y": 1.08, "yanchor": "bottom", "x": 0},
+    )

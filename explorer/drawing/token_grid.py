@@ -1,0 +1,99 @@
+"""What do the tokens of two sentences have in common, and what does each add to the cosine of the two?"""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from explorer.drawing.attention import FEW, token_label
+from explorer.drawing.style import GRID_SCALE, QUIET, SIDES
+from explorer.measuring.token_pairs import MOST, Shares, TokenPair
+
+Span = tuple[float, float]
+
+
+def span_of(*grids: tuple[TokenPair, int]) -> Span:
+    """The lowest and the highest cosine of two tokens, each side in its layer."""
+    known = np.concatenate([pair.cosines[layer].ravel() for pair, layer in grids])
+    if np.isnan(known).all():
+        return -1.0, 1.0
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
+
+
+def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
+    """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
+    down, across = ([token_label(token) for token in side[:MOST]] for side in pair.tokens)
+    figure = go.Figure()
+    figure.add_heatmap(
+        # places, not words, are the axes: two tokens with one name would be one row
+        x=list(range(len(across))),
+        y=list(range(len(down))),
+        z=pair.cosines[layer],
+        zmin=span[0],
+        zmax=span[1],
+        colorscale=GRID_SCALE,
+        colorbar={"thickness": 10},
+        xgap=1,
+        ygap=1,
+        text=[[f"{one} · {other}" for other in across] for one in down],
+        hovertemplate="%{text}: %{z:.3f}<extra></extra>",
+    )
+    still = {"showgrid": False, "zeroline": False, "fixedrange": True}
+    some = slice(None, None, -(-len(across) // FEW))
+    figure.update_xaxes(
+        side="top",
+        tickangle=-90,
+        tickvals=list(range(len(across)))[some],
+        ticktext=across[some],
+        tickfont={"size": 12 if len(across) <= FEW else 9},
+        **still,
+    )
+    figure.update_yaxes(
+        autorange="reversed",
+        tickvals=list(range(len(down))),
+        ticktext=down,
+        tickfont={"size": 12 if len(down) <= FEW else 9},
+        **still,
+    )
+    row = 24 if len(down) <= FEW else 12
+    return figure.update_layout(height=120 + row * max(4, len(down)), margin={"l": 0, "r": 8, "t": 20, "b": 10})
+
+
+def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
+    """Bars for the tokens of either sentence, of every side that reads the same tokens."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(cols=2, horizontal_spacing=0.2, subplot_titles=("first sentence", "second sentence"))
+    rows = 1
+    for name, (pair, shares) in sides.items():
+        for column, (tokens, values) in enumerate(
+            zip(pair.tokens, (shares.first, shares.second), strict=True), start=1
+        ):
+            labels = [token_label(token) for token in tokens[:MOST]]
+            rows = max(rows, len(labels))
+            figure.add_bar(
+                x=values[:MOST],
+                y=list(range(len(labels))),
+                orientation="h",
+                name=name,
+                legendgroup=name,
+                showlegend=column == 1,
+                marker={"color": SIDES["AB".index(name)]},
+                hovertext=labels,
+                hovertemplate=f"%{{hovertext}}: %{{x:+.3f}} ({name})<extra></extra>",
+                row=1,
+                col=column,
+            )
+            figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, row=1, col=column)
+    # one range for both sentences, so that the bars of a short one are not thicker
+    figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
+    figure.update_xaxes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")
+    return figure.update_layout(
+        height=110 + (16 + 8 * len(sides)) * max(4, rows),
+        barmode="group",
+        bargap=0.25,
+        showlegend=True,  # where one side has shares, which one
+        margin={"l": 0, "r": 8, "t": 70, "b": 30},
+        legend={"orientation": "h", "y": 1, "yanchor": "top", "x": 0, "yref": "container"},
+    )

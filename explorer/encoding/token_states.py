@@ -1,0 +1,46 @@
+"""Which tokens is a sentence read as, and what is the state of each in every layer?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.pooling import layers_of
+from explorer.encoding.readings import OWN, Reading, Row
+
+
+@dataclass(frozen=True, eq=False)
+class TokenStates:
+    """The tokens as they are spelled, and `hidden` (layer, token, width)."""
+
+    tokens: tuple[str, ...]
+    hidden: NDArray[np.float32]
+
+
+def token_states(encoder: Encoder, sentence: str, max_length: int | None = None) -> TokenStates:
+    """One sentence, read by itself."""
+    (ids,) = encoder.tokens([sentence], max_length).ids
+    tokenizer = encoder.tokenizer()
+    hidden = encoder.states([sentence], max_length).hidden
+    return TokenStates(
+        tokens=tuple(tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids),
+        hidden=np.stack([layer[0].float().cpu().numpy() for layer in hidden]),
+    )
+
+
+def pooled_layers(encoder: Encoder, reading: Reading) -> Reading | None:
+    """The layers and the pooling that a reading comes to, up to its length; None where there are maps after a pooling.
+
+    What the model's makers meant may be a plain pooling of tokens as well.
+    """
+    if reading != OWN:
+        return reading
+    head = encoder.head
+    if head is None or head.dense or head.layers is not None or len(head.poolings) != 1:
+        return None
+    pooling, layers = layers_of(head.poolings[0])
+    last = encoder.rows[-1].layers[-1]
+    return Reading(Row(tuple(last if layer == -1 else layer for layer in layers)), pooling)

@@ -1,0 +1,58 @@
+"""Who reads: A, and B where one is chosen, each an encoder that is there, with its reading?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.encoding import layout
+from explorer.encoding.finding import Found
+from explorer.encoding.readings import Reading
+from explorer.errors import StrataError
+from explorer.measuring.measure import Settings
+from explorer.ui import notices, reach, vectors
+from explorer.ui.controls import Choice
+from explorer.ui.vectors import Vectors
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A side: `name` is A or B."""
+
+    name: str
+    found: Found
+    reading: Reading
+    settings: Settings
+
+    @property
+    def title(self) -> str:
+        """As it stands over a picture, safe inside markdown."""
+        return f"**{self.name}** {notices.plain(self.found.name)}, {notices.plain(self.reading.title)}"
+
+    def vectors(self, sentences: Sequence[str]) -> Vectors | None:
+        """Vectors (sentence, width); None while they are being made."""
+        return vectors.of_reading(self.found, sentences, self.reading, self.settings)
+
+
+def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
+    """A, and B where it is there; none without A. What is in the way of either is shown."""
+    one = _reader("A", choice)
+    if one is None:
+        return ()
+    second = _reader("B", other) if other else None
+    if other is None:
+        st.caption("Choose B in the sidebar under **Beside it** to see what another encoder makes of the same.")
+    return (one,) if second is None else (one, second)
+
+
+def _reader(name: str, choice: Choice) -> Reader | None:
+    found = reach.encoder(choice.source)
+    if found is None:
+        return None
+    try:
+        return Reader(name, found, choice.reading_of(layout.last_layer(found.folder)), choice.settings)
+    except StrataError as error:
+        notices.trouble(error)
+        return None

@@ -1,0 +1,66 @@
+"""What do A and B make of your sentences?"""
+
+import streamlit as st
+
+from explorer.errors import StrataError
+from explorer.measuring.similarities import similarity_rows
+from explorer.ui import (
+    controls,
+    downloads,
+    frame,
+    microscope,
+    notices,
+    probe_view,
+    readers,
+    sides,
+    similarity_view,
+    take_vectors,
+    typed_sentences,
+)
+
+YOURS, PACKS = "Your sentences", "Probe packs"
+
+
+def your_sentences(reading: tuple[readers.Reader, ...]) -> None:
+    """Squares of cosines, the microscope for a pair, and files."""
+    sentences = typed_sentences.asked_for()
+    if len(sentences) < 2:
+        st.info("Type two sentences or more: to be alike takes two.", icon=":material/edit:")
+        return
+    made = [side.vectors(sentences) for side in reading]
+    vectors = tuple(one for one in made if one is not None)
+    if len(vectors) < len(reading):
+        return  # what is under way is shown
+    one, other = similarity_view.matrices(vectors)
+    pair = similarity_view.show(reading, sentences, one, other)
+    st.subheader("Pair microscope")
+    if pair is not None:
+        microscope.of_sides(reading, sentences[pair[0]], sentences[pair[1]])
+    st.subheader("Take it along")
+    names = " ".join(side.found.name for side in reading)
+    downloads.rows(similarity_rows(sentences, one, other), f"similarities {names}", "Similarities (CSV)")
+    for side, of_side in zip(reading, vectors, strict=True):
+        take_vectors.offer(side.name, side.found.name, sentences, of_side)
+
+
+frame.enter()
+st.title("Sentences")
+reading = readers.readers(controls.chosen(), sides.beside())
+if not reading:
+    st.stop()
+looked_at = st.segmented_control(
+    "Look at",
+    [YOURS, PACKS],
+    default=YOURS,
+    required=True,
+    key="look",
+    bind="query-params",
+    label_visibility="collapsed",
+)
+try:
+    if looked_at == YOURS:
+        your_sentences(reading)
+    else:
+        probe_view.show(reading)
+except StrataError as error:
+    notices.trouble(error)

@@ -1,0 +1,35 @@
+"""The probe packs are what they say: minimal pairs, none of them twice."""
+
+import pytest
+
+from explorer.data import probes
+from explorer.data.files import read_file
+from explorer.data.sample import FOLDER
+
+PACKS = probes.packs()
+
+
+def words(sentence):
+    return sorted(sentence.lower().replace("'", " ").strip(".").split())
+
+
+def test_every_row_of_the_file_is_in_a_pack_and_no_pair_twice():
+    pairs = [pair for pack in PACKS for pair in zip(pack.first, pack.second, strict=True)]
+    assert len(pairs) == len(read_file(FOLDER / "probes.tsv").rows) == 72
+    assert len(set(pairs)) == 72
+    assert all(one != other for one, other in pairs)
+    assert {len(pack) for pack in PACKS} == {12}
+
+
+def test_paraphrases_and_typos_mean_the_same_and_the_others_do_not():
+    assert [pack.name for pack in PACKS if pack.same] == ["paraphrase", "typo"]
+    assert [pack.name for pack in PACKS if not pack.same] == ["negation", "role swap", "antonym", "number"]
+
+
+@pytest.mark.parametrize("name", ["antonym", "number"])
+def test_a_minimal_pair_differs_in_one_word(name):
+    (pack,) = (one for one in PACKS if one.name == name)
+    for one, other in zip(pack.first, pack.second, strict=True):
+        first, second = one.split(), other.split()
+        assert len(first) == len(second)
+        assert sum(a != b for a, b in zip(first, second, strict=True)) <= 2, "a number may change its noun"

@@ -1,0 +1,20 @@
+"""A bar is a mean, a point a pair."""
+
+import numpy as np
+import pytest
+
+from explorer.data import probes
+from explorer.drawing.probe_bars import packs_side_by_side
+from explorer.measuring.probing import probed, sentences_of
+
+
+def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
+    packs = probes.packs()
+    chance = np.random.default_rng(0)
+    sides = {name: probed(packs, chance.normal(size=(len(sentences_of(packs)), 4))) for name in "AB"}
+    figure = packs_side_by_side(sides)
+    for name, (bars, points) in zip("AB", (figure.data[:2], figure.data[2:]), strict=True):
+        assert bars.name == name
+        assert list(bars.y) == pytest.approx([sides[name].mean(pack.name) for pack in packs])
+        assert list(points.y) == pytest.approx(np.concatenate(sides[name].cosines).tolist())
+        assert not any("<b>" in told for told in points.hovertext)

@@ -1,0 +1,112 @@
+"""What tokens add to a cosine, beside slow loops: exact sums, whatever the pooling."""
+
+import math
+
+import numpy as np
+import pytest
+
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.readings import OWN, Reading, Row
+from explorer.measuring.layer_vectors import of_reading
+from explorer.measuring.token_pairs import MOST, token_pair, token_shares
+from explorer.progress import finish
+from tests.tiny_models import LAYERS, SENTENCES
+
+
+def dot(one, other):
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def slow_mean(tokens):
+    return [sum(column) / len(tokens) for column in zip(*tokens, strict=True)]
+
+
+def slow_max(tokens):
+    return [max(column) for column in zip(*tokens, strict=True)]
+
+
+@pytest.fixture
+def states():
+    chance = np.random.default_rng(0)
+    return chance.normal(size=(4, 6)), chance.normal(size=(7, 6))
+
+
+def test_under_the_mean_a_token_adds_its_inner_products_with_every_token_of_the_other(states):
+    one, other = (side.tolist() for side in states)
+    v, u = slow_mean(one), slow_mean(other)
+    lengths = math.sqrt(dot(v, v) * dot(u, u))
+    shares = token_shares(*states, "mean")
+    for place, token in enumerate(one):
+        slow = sum(dot(token, beside) for beside in other) / len(one) / len(other) / lengths
+        assert shares.first[place] == pytest.approx(slow)
+    assert shares.first.sum() == pytest.approx(dot(v, u) / lengths)
+    assert shares.second.sum() == pytest.approx(dot(v, u) / lengths)
+
+
+def test_under_max_a_dimension_is_that_of_its_largest_token(states):
+    one, other = (side.tolist() for side in states)
+    v, u = slow_max(one), slow_max(other)
+    lengths = math.sqrt(dot(v, v) * dot(u, u))
+    shares = token_shares(*states, "max")
+    slow = [0.0] * len(one)
+    for dimension, value in enumerate(v):
+        (place,) = [number for number, token in enumerate(one) if token[dimension] == value]
+        slow[place] += value * u[dimension] / lengths
+    assert shares.first == pytest.approx(slow)
+    assert shares.second.sum() == pytest.approx(dot(v, u) / lengths)
+
+
+def test_tokens_that_are_equally_large_share_a_dimension():
+    one = np.array([[1.0, 2.0], [1.0, 0.0]])
+    shares = token_shares(one, np.array([[1.0, 0.0]]), "max")
+    assert shares.first == pytest.approx([0.5 / math.sqrt(5)] * 2)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "last"])
+def test_one_token_that_is_all_has_no_shares(states, pooling):
+    assert token_shares(*states, pooling) is None
+
+
+def test_vectors_without_a_length_have_no_shares():
+    assert token_shares(np.zeros((2, 3)), np.ones((2, 3)), "mean") is None
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [Reading(Row(layers), pooling) for layers in ((LAYERS,), (0, LAYERS)) for pooling in ("mean", "max")],
+    ids=lambda reading: reading.title,
+)
+def test_shares_sum_to_the_cosine_of_the_reading(tiny_encoder, reading):
+    pair = finish(token_pair(tiny_encoder, *SENTENCES[:2], reading))
+    one, other = finish(of_reading(tiny_encoder, SENTENCES[:2], reading)).tolist()
+    cosine = dot(one, other) / math.sqrt(dot(one, one) * dot(other, other))
+    assert pair.cosine == pytest.approx(cosine, abs=1e-6)
+    assert pair.shares.first.sum() == pytest.approx(cosine, abs=1e-5)
+    assert pair.shares.second.sum() == pytest.approx(cosine, abs=1e-5)
+
+
+def test_what_the_makers_meant_has_shares_where_it_is_a_pooling(bundled_encoder):
+    pair = finish(token_pair(bundled_encoder, *SENTENCES[:2], OWN))
+    assert pair.pooled == Reading(Row((6,)), "mean")
+    assert pair.shares.first.sum() == pytest.approx(pair.cosine, abs=1e-5)
+
+
+def test_token_cosines_are_those_of_the_slow_loop(tiny_encoder):
+    pair = finish(token_pair(tiny_encoder, *SENTENCES[:2], Reading(Row((1,)), "cls")))
+    one, other = (tiny_encoder.states([sentence]).hidden[1, 0].double().numpy().tolist() for sentence in SENTENCES[:2])
+    assert pair.cosines.shape == (LAYERS + 1, len(one), len(other)) == (LAYERS + 1, *map(len, pair.tokens))
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            slow = dot(a, b) / math.sqrt(dot(a, a) * dot(b, b))
+            assert pair.cosines[1, i, j] == pytest.approx(slow, abs=1e-5)
+    assert pair.shares is None
+    assert pair.by_layer.cosines[1, 0] == pytest.approx(pair.cosine, abs=1e-5)
+
+
+def test_many_tokens_are_cut_in_the_picture_and_all_of_them_counted(bundled_encoder: Encoder):
+    long = "word " * 100
+    pair = finish(token_pair(bundled_encoder, long, "word", Reading(Row((6,)), "mean")))
+    assert pair.cosines.shape[1:] == (MOST, 3)
+    assert pair.left_out == (102 - MOST, 0)
+    assert len(pair.shares.first) == 102
+    assert pair.shares.first.sum() == pytest.approx(pair.cosine, abs=1e-5)

@@ -1,0 +1,59 @@
+"""The Sentences page in a real browser: a cell is clicked, markup stays text. Skipped where there is none."""
+
+import pytest
+
+from tests import live
+from tests.live import settle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+    with live.server(HF_HUB_OFFLINE="1", **folders) as address, live.browser() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 2600})
+        page.set_default_timeout(60_000)
+        page.goto(f"{address}/sentences")
+        drawn(page)
+        yield page
+
+
+def drawn(page):
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4")
+    settle(page)
+
+
+def test_a_clicked_cell_is_the_pair_under_the_microscope(page):
+    x, y = (
+        page.locator(".js-plotly-plot")
+        .nth(0)
+        .evaluate(
+            """plot => {
+            const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
+            return [box.x + layout._size.l + layout.xaxis.d2p(9), box.y + layout._size.t + layout.yaxis.d2p(4)];
+        }"""
+        )
+    )
+    page.mouse.move(x, y)
+    page.wait_for_timeout(200)  # a click counts for what is hovered
+    page.mouse.click(x, y)
+    page.locator("blockquote", has_text="The bank raised its interest rates again.").wait_for()
+    page.locator("blockquote", has_text="The concert starts at nine.").wait_for()
+    drawn(page)
+
+
+def test_what_is_typed_is_never_run_and_never_in_the_address(page):
+    typed = "<img src=x onerror=alert(1)> **bold**"
+    box = page.get_by_role("textbox", name="Sentences, one a line")
+    box.fill(f"{typed}\n{typed} twice\n\n")
+    box.press("Control+Enter")
+    page.locator("blockquote", has_text=typed).first.wait_for()
+    drawn(page)
+    assert page.locator(".js-plotly-plot").nth(0).locator("text", has_text="<img").count() > 0
+    assert page.locator("img[src=x]").count() == 0
+    assert page.locator("blockquote strong").count() == 0
+    assert "img" not in page.url

@@ -1,0 +1,210 @@
+"""The Sentences page, and the microscope from the Compare page, without a browser."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.ui import microscope, typed_sentences, work
+from tests import trainings
+from tests.live import ROOT
+from tests.tiny_models import save_tiny
+from tests.ui.test_pages import measured
+
+TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    found = trainings.furnish(tmp_path_factory.mktemp("place"))
+    save_tiny("gpt2", found.folder / "gpt2")
+    return found
+
+
+@pytest.fixture
+def app(place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    opened.switch_page("pages/sentences.py")
+    opened.query_params["model"] = str(place.model)
+    yield opened
+    work.stop_all()
+
+
+def typed(app, text):
+    """Run the page with this in its box."""
+    measured(app)
+    app.text_area(key=typed_sentences.BOX).set_value(text)
+    # the vectors first, then the tokens of a pair
+    measured(app)
+    return measured(app)
+
+
+def figures(app):
+    return [json.loads(one.proto.spec) for one in app.get("plotly_chart")]
+
+
+def cosines(figure):
+    values = figure["data"][0]["z"]
+    flat = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return flat.reshape([int(side) for side in values["shape"].split(",")])
+
+
+def cards(app):
+    return {card.label: card.value for card in app.metric}
+
+
+def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
+    typed(app, TYPED)
+    assert not app.exception
+    assert any("Beside it" in caption.value for caption in app.caption)
+    assert set(cards(app)) == {"Cosine A"}
+    assert len(figures(app)) == 4  # a square, by layer, shares, tokens
+    assert cosines(figures(app)[0]).shape == (4, 4)
+    assert any("1 empty line passed over" in caption.value for caption in app.caption)
+
+
+def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, place):
+    app.query_params["beside"] = str(place.folder / "gpt2")
+    typed(app, TYPED)
+    assert not app.exception
+    one, other, difference = map(cosines, figures(app)[:3])
+    assert difference == pytest.approx(other - one, abs=1e-6, nan_ok=True)
+    shown = cards(app)
+    most = np.nanmax(np.abs(difference))
+    assert abs(float(shown["B - A"])) == pytest.approx(most, abs=6e-4)
+    assert float(shown["B - A"]) == pytest.approx(float(shown["Cosine B"]) - float(shown["Cosine A"]), abs=2e-3)
+
+
+def test_two_tokenizers_have_axes_of_their_own(app, place):
+    app.query_params["beside"] = str(place.folder / "gpt2")
+    typed(app, "a man plays\nthe dog runs")
+    one, other = figures(app)[-2:]
+    assert "[CLS]" in one["layout"]["yaxis"]["ticktext"]
+    assert "[CLS]" not in other["layout"]["yaxis"]["ticktext"]
+    assert len(figures(app)) == 3 + 1 + 2 + 2, "shares are one figure for each tokenizer"
+
+
+def test_a_clustered_order_is_that_of_every_square(app, place):
+    app.query_params["beside"] = str(place.folder / "gpt2")
+    app.query_params["order"] = "clustered by B"
+    typed(app, "no\na man plays a guitar\nno\na man plays a guitar\nno")
+    orders = [figure["layout"]["xaxis"]["ticktext"] for figure in figures(app)[:3]]
+    assert orders[0] == orders[1] == orders[2]
+    assert orders[0] in (["1", "3", "5", "2", "4"], ["2", "4", "1", "3", "5"]), "those that are the same stand together"
+
+
+def test_a_pair_of_one_sentence_twice_is_no_pair(app):
+    typed(app, TYPED)
+    boxes = [box for box in app.selectbox if box.label in ("First sentence", "Second sentence")]
+    boxes[0].set_value(1)
+    boxes[1].set_value(1)
+    app.run()
+    assert not app.exception
+    assert any("both are sentence 2" in info.value for info in app.info)
+    assert len(figures(app)) == 1
+
+
+@pytest.mark.parametrize("text", ["", "   \n\n", "one alone"])
+def test_fewer_than_two_sentences_are_asked_for_in_words(app, text):
+    typed(app, text)
+    assert not app.exception
+    assert any("two sentences or more" in info.value for info in app.info)
+
+
+def test_the_same_sentence_two_hundred_times_is_drawn_and_more_are_left_out(app):
+    typed(app, "\n".join(["no"] * 203))
+    assert not app.exception
+    assert any("3 are left out" in warning.value for warning in app.warning)
+    assert np.nanmin(cosines(figures(app)[0])) == pytest.approx(1)
+
+
+def test_long_sentences_are_cut_in_the_open(app):
+    typed(app, "a man plays\n" + "dog " * 80)
+    assert not app.exception
+    assert any("Only the first 64 tokens were read" in warning.value for warning in app.warning)
+
+
+def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
+    app.query_params["reading"] = "cls of layer 1"
+    typed(app, TYPED)
+    assert not app.exception
+    assert any("one token's state" in info.value for info in app.info)
+    assert len(figures(app)) == 3
+
+
+def test_layers_that_a_side_lacks_are_told(app):
+    app.query_params["token_layer"] = "99"
+    typed(app, TYPED)
+    assert not app.exception
+    assert app.selectbox(key="token_layer").value == microscope.AS_READ
+
+
+def test_packs_show_bars_numbers_and_pairs(app, place):
+    app.query_params["look"], app.query_params["beside"] = "Probe packs", str(place.folder / "gpt2")
+    measured(app)
+    assert not app.exception
+    assert set(cards(app)) == {"Told apart by A", "Told apart by B"}
+    assert len(app.dataframe[0].value) == 6
+    assert len(app.dataframe[1].value) == 12
+    app.segmented_control(key="pack").set_value("number")
+    app.run()
+    assert app.dataframe[1].value["first"][0] == "The meeting starts at seven."
+
+
+def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, place):
+    app.switch_page("pages/compare.py")
+    app.query_params["model"], app.query_params["sts"] = str(place.model), "Sample pairs"
+    app.query_params["beside"] = str(place.folder / "gpt2")
+    measured(app)
+    assert not app.exception
+    assert any("Choose a row" in caption.value for caption in app.caption)
+    key = app.dataframe[0].proto.id.split("-", 2)[2]
+    assert key.startswith("flipped ")
+    first = app.dataframe[0].value["first"][0]
+    app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    measured(app)
+    assert not app.exception
+    assert {"Cosine A", "Cosine B"} <= set(cards(app))
+    assert any(first.split()[0] in one.value for one in app.markdown if one.value.startswith(">"))
+
+
+def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
+    app.query_params["model"], app.query_params["beside"] = "all-MiniLM-L6-v2", str(place.model)
+    app.query_params["token_layer"] = "5"
+    typed(app, "a man plays\nthe dog runs")
+    assert not app.exception
+    assert any("B has no layer 5: its last is 2" in info.value for info in app.info)
+    assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
+
+
+def test_what_was_typed_is_there_again_after_another_page(app):
+    typed(app, TYPED)
+    app.switch_page("pages/start.py").run()
+    app.switch_page("pages/sentences.py")
+    measured(app)
+    assert app.text_area(key=typed_sentences.BOX).value == TYPED
+    (button,) = (one for one in app.button if one.label == "The first sentences again")
+    button.click()
+    measured(app)
+    assert app.text_area(key=typed_sentences.BOX).value == typed_sentences.FIRST_SEEN
+
+
+def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
+    measured(app)
+    (uploader,) = app.get("file_uploader")
+    rows = "id,text\n1,a man plays a guitar\n2,\n3,<b>no</b>\n4,a man plays a guitar\n"
+    uploader.set_value(("own.csv", rows.encode(), "text/csv"))
+    app.run()
+    assert not app.exception
+    (button,) = (one for one in app.button if one.label == "Look at 3 sentences")
+    button.click()
+    measured(app)
+    assert app.text_area(key=typed_sentences.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
+    uploader = app.get("file_uploader")[0]
+    uploader.set_value(("own.csv", b"\x89PNG", "text/csv"))
+    app.run()
+    assert not app.exception
+    assert any("is a PNG picture" in error.value.replace("\\", "") for error in app.error)
