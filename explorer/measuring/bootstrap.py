@@ -130,7 +130,7 @@ class _Spearman:
     def _centred_ranks(self, drawn: NDArray[np.float32]) -> NDArray[np.float32]:
         """Ranks (group, resample) less their mean, which is the same for every resample."""
         # up to a group, less half of it, is the middle of the places it takes
-        half = drawn / 2
+        half = np.divide(drawn, 2, dtype=np.float32)
         ranks = half.copy()
         ranks[0] -= self._count / 2
         # row by row: np.cumsum down the columns takes twenty times as long

@@ -15,6 +15,15 @@ from explorer.measuring.scores import LayerScores
 
 
 @dataclass(frozen=True, eq=False)
+class Differences:
+    """B less A: of the chosen readings, of every cell that both have, and of the readings that both declare."""
+
+    chosen: Interval
+    grid: Interval | None
+    own: Interval | None
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Scores of A and of B on the same pairs, each with the reading that stands for a sentence."""
 
@@ -47,6 +56,24 @@ class Comparison:
         """B's reading less A's."""
         sides = self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
         return self._difference(*sides, metric, aggregate, resamples, seed)
+
+    def own(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Interval | None:
+        """B's own reading less A's; None where one of them declares none."""
+        if self.one.own is None or self.other.own is None:
+            return None
+        return self._difference(self.one.own, self.other.own, metric, aggregate, resamples, seed)
+
+    def differences(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Differences:
+        """All there are."""
+        return Differences(
+            self.chosen(metric, aggregate, resamples=resamples, seed=seed),
+            self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None,
+            self.own(metric, aggregate, resamples=resamples, seed=seed),
+        )
 
     def rank_errors(self) -> RankErrors:
         """How far from its place each pair is, in either reading."""

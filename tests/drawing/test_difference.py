@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.difference import compared_by_layer, cosines_by_gold, difference_grid
+from explorer.drawing.beside import compared_by_layer, cosines_by_gold
+from explorer.drawing.difference import difference_grid
 from explorer.encoding.readings import GRID_POOLINGS, parse, readings
 from explorer.measuring.comparing import Comparison
 
