@@ -92,17 +92,16 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
     """How alike each layer has stayed, how far it has moved, and what that did to its score, one above another."""
     from plotly.subplots import make_subplots
 
-    panels = [("CKA", found.alike, SIDES[1])]
-    panels += [("shift", found.shift, SIDES[0])] * found.same_width
+    panels = [("CKA", found.alike)] + [("shift", found.shift)] * found.same_width
     rows = len(panels) + (differences is not None)
     layers = list(range(len(found.alike)))
     figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.07)
-    for row, (name, values, colour) in enumerate(panels, start=1):
+    for row, (name, values) in enumerate(panels, start=1):
         figure.add_scatter(
             x=layers,
             y=values,
             mode="lines+markers",
-            line={"color": colour, "width": 2.5},
+            line={"color": ACCENT, "width": 2.5},
             marker={"size": 8},
             hovertemplate=f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>",
             row=row,

@@ -57,8 +57,8 @@ def _headline(findings: Findings) -> Iterator[str]:
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
         f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the middle {LEVEL:.0%} of "
-        f"{RESAMPLES:,} resamples of the pairs, the same for both (paired bootstrap, seed {findings.seed}): an interval "
-        "that holds 0 is within what the draw of pairs can bring about."
+        f"{RESAMPLES:,} resamples of the pairs, the same for both (paired bootstrap, seed {findings.seed}): an "
+        "interval that holds 0 is within what the draw of pairs can bring about."
     )
 
 

@@ -25,11 +25,12 @@ p.note, figcaption { color: var(--quiet); font-size: .875rem; max-width: 60rem; 
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem }
 .card b { display: block; font-size: 1.75rem; font-weight: 600; line-height: 1.25 } .card span { color: var(--quiet) }
 figure { margin: 0; min-width: 0 }
-.scroll { overflow: auto; max-height: 40rem; border: 1px solid var(--line); border-radius: .5rem }
+.scroll { margin: .75rem 0; overflow: auto; max-height: 40rem; border: 1px solid var(--line); border-radius: .5rem }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 thead th { position: sticky; top: 0; background: var(--soft) } th.number, td.number { text-align: right }
-td.text { white-space: pre-wrap; min-width: 12rem } th, td.number { white-space: nowrap; overflow-wrap: normal }
+td.text { white-space: pre-wrap; min-width: 12rem } td.number { white-space: nowrap }
+th { vertical-align: bottom; overflow-wrap: normal; min-width: 4.5rem }
 @page { size: A4 landscape; margin: 12mm }
 @media print { body { padding: 0; max-width: none; font-size: 12px } .modebar-container { display: none }
   .scroll { max-height: none; overflow: visible; border: 0 } figure, .card, tr { break-inside: avoid }
@@ -85,9 +86,10 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) ->
     """A figure, one of so many that stand side by side; its title is read out in its place."""
     figure = go.Figure(figure)
     clear = "rgba(0,0,0,0)"
-    figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 44})
-    figure.update_xaxes(automargin=True, gridcolor="rgba(128,128,128,0.25)")
-    figure.update_yaxes(automargin=True, gridcolor="rgba(128,128,128,0.25)")
+    figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 10, "l": 8})
+    quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.25)"}
+    figure.update_xaxes(automargin=True, title_standoff=8, **quiet)
+    figure.update_yaxes(automargin=True, title_standoff=8, **quiet)
     drawn: str = figure.to_html(include_plotlyjs=False, full_html=False, config=CONFIG)
     drawn = drawn.replace('class="plotly-graph-div"', f'class="plotly-graph-div" data-beside="{among}"', 1)
     told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""

@@ -54,11 +54,16 @@ class Findings:
 
     def layer_differences(self) -> Interval | None:
         """The differences (layer) under the pooling whose geometry was looked at."""
-        grid = self.differences.grid
-        if grid is None or self.geometry is None:
-            return None
-        inside = slice(self.comparison.one.last + 1), GRID_POOLINGS.index(self.geometry.pooling)
-        return Interval(grid.difference[inside], grid.low[inside], grid.high[inside])
+        return None if self.geometry is None else by_layer(self.comparison, self.differences, self.geometry.pooling)
+
+
+def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> Interval | None:
+    """The differences (layer) under a pooling; None where the layers are not the same."""
+    grid = differences.grid
+    if grid is None:
+        return None
+    inside = slice(comparison.one.last + 1), GRID_POOLINGS.index(pooling)
+    return Interval(grid.difference[inside], grid.low[inside], grid.high[inside])
 
 
 def versions() -> dict[str, str]:

@@ -49,10 +49,9 @@ MEASURES = (
 )
 
 HOW_TO_READ = (
-    "CKA is 1 where a layer of B is that of A turned, moved and scaled, so that nothing is nearer to anything than it "
-    "was. The shift is 1 less the mean cosine of a sentence's vectors in A and in B: it means something where B was "
-    "tuned from A, and they have the same axes. A layer with CKA near 1 and a shift has moved without learning; one "
-    "whose CKA falls has put sentences in another order, and the difference below says whether people agree with it."
+    "CKA is 1 where a layer of B is that of A, only turned, moved or scaled, and falls as sentences change neighbours. "
+    "The shift is 1 less the mean cosine of a sentence's vector in A with that in B; it says something where B was "
+    "tuned from A, since only then have they the same axes. Whether a change is for the better is for B - A to say."
 )
 
 

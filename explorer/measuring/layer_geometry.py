@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +62,14 @@ class LayerGeometry:
     close_from: float
     seed: int
 
+    def standing_for(self, readings: tuple[Reading, Reading]) -> LayerGeometry:
+        """The same, of encoders that stand for sentences by other layers under this pooling."""
+        sides = []
+        for side, reading in zip((self.one, self.other), readings, strict=True):
+            layer = layer_of(reading, self.pooling)
+            sides.append(side if layer is None else replace(side, reading=reading, chosen=side.layers[layer]))
+        return replace(self, one=sides[0], other=sides[1])
+
     @property
     def same_width(self) -> bool:
         """Whether a vector of A has a cosine with one of B."""
@@ -86,10 +94,11 @@ def layer_geometry(
         encoder = load(one, settings)
         layers, chosen = yield from _read(encoder, drawn.sentences, pooling, reading, settings.max_length)
         clouds: list[Cloud] = []
-        for place, vectors in enumerate((*layers, chosen)):
-            yield Progress(f"looking at the layers of {name}", place, len(layers) + 1)
+        for place, vectors in enumerate(layers):
+            yield Progress(f"looking at the layers of {name}", place, len(layers))
             clouds.append(drawn.cloud(vectors))
-        sides.append(Side(tuple(clouds[:-1]), reading, clouds[-1]))
+        layer = layer_of(reading, pooling)
+        sides.append(Side(tuple(clouds), reading, drawn.cloud(chosen) if layer is None else clouds[layer]))
         kept.append(layers)
     moved: list[tuple[float, float]] = []
     for place, (first, second) in enumerate(zip(*kept, strict=True) if len(kept[0]) == len(kept[1]) else ()):
@@ -108,6 +117,12 @@ def layer_geometry(
         close_from=close_from(pairs.gold),
         seed=seed,
     )
+
+
+def layer_of(reading: Reading, pooling: str) -> int | None:
+    """Which layer a reading is, where it is one under the pooling."""
+    layers = reading.row.layers
+    return layers[0] if len(layers) == 1 and reading.pooling == pooling else None
 
 
 def check_pooling(pooling: str) -> None:

@@ -16,7 +16,7 @@ def offer(shown: Shown, metric: str, aggregate: str) -> None:
     """The table, to look at and to keep, and the figure as a page of its own."""
     table = score_rows(shown.scores)
     st.dataframe(table, hide_index=True, height=38 * 8)
-    stem = _file_name(f"{shown.found.name}-{shown.pairs.name}")
+    stem = file_name(f"{shown.found.name}-{shown.pairs.name}")
     with st.container(horizontal=True):
         st.download_button(
             "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
@@ -38,7 +38,7 @@ def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:
     st.download_button(
         label,
         lambda: as_csv(numbers),
-        f"{_file_name(stem)}.csv",
+        f"{file_name(stem)}.csv",
         "text/csv",
         icon=":material/table:",
         on_click="ignore",
@@ -55,5 +55,6 @@ def _page(shown: Shown, metric: str, aggregate: str) -> bytes:
     return page.encode()
 
 
-def _file_name(text: str) -> str:
+def file_name(text: str) -> str:
+    """A name that every file system takes."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "strata"

@@ -14,5 +14,5 @@ def test_the_figure_stands_alone(bundled_scores):
 
 
 def test_a_file_name_is_safe_whatever_the_set_is_called():
-    assert downloads._file_name("org/model-../../x <b>.csv") == "org-model-..-..-x-b-.csv"
-    assert downloads._file_name("///") == "strata"
+    assert downloads.file_name("org/model-../../x <b>.csv") == "org-model-..-..-x-b-.csv"
+    assert downloads.file_name("///") == "strata"
