@@ -46,7 +46,7 @@ def difference_grid(comparison: Comparison, grid: Interval, own: Interval | None
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*(row.label for row in comparison.rows), "own"],
+        ticktext=[*(row.label for row in comparison.rows), *([] if own is None else ["own"])],
         range=[-0.5, top + 0.5],
         **_STILL,
     )

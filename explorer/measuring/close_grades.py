@@ -19,4 +19,4 @@ def scale(gold: Sequence[float]) -> tuple[float, float]:
 def close_from(gold: Sequence[float]) -> float:
     """The lowest grade of a close pair: 4 where the scale ends at 5 (Wang and Isola 2020; Gao, Yao and Chen 2021)."""
     low, high = scale(gold)
-    return low + SHARE * (high - low)
+    return round(low + SHARE * (high - low), 9)  # 0.6 of -1 to 1, and not the next number above it

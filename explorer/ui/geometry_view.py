@@ -92,13 +92,12 @@ def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
 
 def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
     rows, moved = geometry_rows(geometry), drift_rows(geometry, differences)
-    st.dataframe(rows, hide_index=True)
-    with st.container(horizontal=True):
-        downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
-        if moved:
-            downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    st.dataframe(rows, hide_index=True, column_config={measure.name: number for measure in MEASURES})
+    downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
     if moved:
         st.dataframe(moved, hide_index=True)
+        downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
 
 
 def _key(sides: Sides, pooling: str, settings: Settings) -> str:

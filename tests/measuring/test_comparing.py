@@ -12,7 +12,8 @@ from explorer.encoding.readings import OWN, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import difference
 from explorer.measuring.comparing import Comparison
-from explorer.measuring.comparison_tables import as_json, as_text, cell_rows, chosen_row, told_difference
+from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
+from explorer.measuring.findings import Findings, as_json, as_text
 
 LAST = parse("mean of layer 6", 6)
 
@@ -65,9 +66,10 @@ def test_scores_of_different_pairs_are_not_compared(bundled_scores, moved):
 
 
 def test_tables_say_what_the_comparison_says(comparison):
-    grid, chosen = comparison.grid(resamples=40), comparison.chosen(resamples=40)
-    rows = cell_rows(comparison, grid, "Spearman", "all")
-    assert len(rows) == grid.difference.size
+    differences = comparison.differences(resamples=40)
+    grid, chosen = differences.grid, differences.chosen
+    rows = cell_rows(comparison, differences, "Spearman", "all")
+    assert len(rows) == grid.difference.size + 1
     last = next(row for row in rows if row["reading"] == "mean of layer 6")
     place = comparison.one.place(LAST)
     assert last["difference"] == pytest.approx(grid.difference[place], abs=1e-4)
@@ -76,11 +78,28 @@ def test_tables_say_what_the_comparison_says(comparison):
     assert rows[0]["difference"] is None
     assert chosen_row(comparison, chosen, "Spearman", "all")["reading B"] == "cls of layer 6"
     found = tuple(Found(name, None, name * 4) for name in ("one", "other"))
-    told = json.loads(as_json(found, sample.pairs(), comparison, chosen, grid, "Spearman", "all", 0))
+    findings = Findings(found, sample.pairs(), comparison, differences, "Spearman", "all", 0)
+    told = json.loads(as_json(findings))
     assert told["cells"] == rows
     assert told["A"]["model"] == "one"
+    assert told["B"]["max_length"] == comparison.other.max_length
     assert told["chosen"]["low"] == pytest.approx(float(chosen.low), abs=1e-4)
-    text = as_text(found, sample.pairs(), comparison, chosen, grid, "Spearman", "all")
+    assert set(told["versions"]) >= {"python", "torch", "transformers"}
+    assert "geometry" not in told
+    text = as_text(findings)
     assert told_difference(chosen) in text
     assert f"{grid.difference[place]:+.2f}" in text
-    assert text.count("*") == grid.sure.sum() + 1
+    assert text.count("*") == grid.sure.sum() + bool(differences.own.sure) + 1
+
+
+def test_the_row_of_their_own_readings_is_there_where_both_declare_one(comparison, moved):
+    differences = comparison.differences(resamples=40)
+    row = cell_rows(comparison, differences, "Spearman", "all")[-1]
+    slow = difference(comparison.one.gold, comparison.one.own, moved.own, resamples=40)
+    assert row["reading"] == "own reading"
+    assert (row["low"], row["high"]) == (round(float(slow.low), 4), round(float(slow.high), 4))
+    assert row["A"] == pytest.approx(comparison.one.own_score(), abs=1e-4)
+    without = replace(comparison, other=replace(moved, own=None))
+    assert without.own() is None
+    rows = cell_rows(without, without.differences(resamples=5), "Spearman", "all")
+    assert "own reading" not in [row["reading"] for row in rows]
