@@ -4,7 +4,6 @@ import io
 import json
 from contextlib import redirect_stdout
 
-import pandas
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -81,6 +80,7 @@ def test_an_encoder_beside_itself_has_changed_nothing(app, place):
 
 
 def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
+    app.query_params["sts"] = str(place.test)
     app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "max"
     measured(app)
     assert len(app.get("plotly_chart")) == 5, "until then the page does not wait for it"
@@ -89,16 +89,16 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     assert not app.exception
     assert len(app.get("plotly_chart")) == 5 + len(MEASURES) + 2
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
-    shown = [table.value.to_dict("records") for table in app.dataframe]
-    assert without_missing(numbers["geometry"]["layers"]) in shown
-    assert without_missing(numbers["geometry"]["drift"]) in shown
+    assert numbers["geometry"]["layers"] in shown(app)
+    assert numbers["geometry"]["drift"] in shown(app)
 
 
 def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
+    app.query_params["sts"] = str(place.test)
     app.query_params["beside"] = "run:tuned"
     measured(app)
     numbers = told_by_the_command(place, "--geometry")
-    assert without_missing(numbers["cells"]) == app.dataframe[-1].value.to_dict("records")
+    assert shown(app)[-1] == numbers["cells"]
     assert cards(app)["A"] == f"{numbers['chosen']['A']:.2f}"
     assert not [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
     (button,) = (one for one in app.button if one.label == "Make the report (HTML)")
@@ -112,13 +112,14 @@ def told_by_the_command(place, *flags):
     """The JSON of the same comparison on the command line."""
     told = io.StringIO()
     with redirect_stdout(told):
-        assert main(["compare", str(place.model), "run:tuned", "--sts", "Sample pairs", "--json", *flags]) == 0
+        assert main(["compare", str(place.model), "run:tuned", "--sts", str(place.test), "--json", *flags]) == 0
     return json.loads(told.getvalue())
 
 
-def without_missing(rows):
-    """Rows as a table holds them."""
-    return pandas.DataFrame(rows).to_dict("records")
+def shown(app):
+    """The tables of the page, as rows; a missing number is None."""
+    frames = [table.value for table in app.dataframe]
+    return [frame.astype(object).where(frame.notna(), None).to_dict("records") for frame in frames]
 
 
 @pytest.mark.parametrize(("pictures", "kept"), [("PNG", "png"), ("SVG", "svg"), ("<b>", "svg")])
