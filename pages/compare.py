@@ -157,17 +157,18 @@ st.info(
 )
 pooling = lines(comparison, *ways, differences.grid)
 both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
-if geometry_view.asked():
-    geometry = geometry_view.found(both, pooling, choice.settings)
-    if geometry is not None:
-        geometry_view.show(geometry, by_layer(comparison, differences, pooling), stem)
+asked = geometry_view.asked()
+geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
+if geometry is not None:
+    geometry_view.show(geometry, by_layer(comparison, differences, pooling), stem)
 flips.show(one_shown.pairs, comparison)
 st.subheader("Take it along")
 findings = Findings((one_shown.found, other_shown.found), one_shown.pairs, comparison, differences, *ways, seed=0)
 rows = findings.cells()
 if rows:
     st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
-with st.container(horizontal=True):
-    if rows:
-        downloads.rows(rows, stem, "Table (CSV)")
+    downloads.rows(rows, stem, "Table (CSV)")
+if asked and geometry is None:
+    st.caption("The report can be saved here when the geometry above is there.")
+else:
     report_button.offer(findings, both, pooling, choice.settings)

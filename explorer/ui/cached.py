@@ -144,8 +144,9 @@ def _self_attention(digest: str, first: str, second: str, way: str, _found: Foun
 def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:
     """B less A, with intervals; `measured` says what was scored on what, and how."""
     readings = (comparison.one_reading.title, comparison.other_reading.title)
-    chosen = _chosen_difference(measured, readings, metric, aggregate, comparison)
-    return Differences(chosen, *_cell_differences(measured, metric, aggregate, comparison))
+    grid, own = _cell_differences(measured, metric, aggregate, comparison)
+    chosen = comparison.among(grid, own)
+    return Differences(chosen or _chosen_difference(measured, readings, metric, aggregate, comparison), grid, own)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -159,8 +160,7 @@ def _chosen_difference(
 def _cell_differences(
     measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
 ) -> tuple[Interval | None, Interval | None]:
-    grid = _comparison.grid(metric, aggregate) if _comparison.rows else None
-    return grid, _comparison.own(metric, aggregate)
+    return _comparison.cells(metric, aggregate)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

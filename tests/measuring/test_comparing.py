@@ -49,6 +49,20 @@ def test_the_models_own_readings_can_be_compared(bundled_scores, moved):
         Comparison(bundled_scores, without, LAST, OWN).chosen()
 
 
+@pytest.mark.parametrize("reading", ["mean of layer 6", "max of layers 0 + 6", "own reading"])
+def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, moved, reading):
+    comparison = Comparison(bundled_scores, moved, parse(reading, 6), parse(reading, 6))
+    found = comparison.differences(resamples=20)
+    for together, alone in (
+        (found.grid, comparison.grid(resamples=20)),
+        (found.own, comparison.own(resamples=20)),
+        (found.chosen, comparison.chosen(resamples=20)),
+    ):
+        assert np.shape(together.low) == np.shape(alone.low)
+        for side in ("difference", "low", "high"):
+            assert np.array_equal(getattr(together, side), getattr(alone, side), equal_nan=True)
+
+
 def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, moved):
     rows = (*moved.rows[:3], Row((0, 2)))
     deep = replace(moved, rows=rows, cosines=moved.cosines[:4])

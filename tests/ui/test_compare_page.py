@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import redirect_stdout
+from unittest import mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -85,6 +86,12 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app)
     assert len(app.get("plotly_chart")) == 5, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
+    with mock.patch("explorer.ui.vectors._MOMENT", 0):
+        app.run()
+    assert not app.exception
+    assert not [one for one in app.button if one.label == "Make the report (HTML)"], (
+        "it is under way, and once is enough"
+    )
     measured(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 5 + len(MEASURES) + 2
