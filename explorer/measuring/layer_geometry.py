@@ -100,10 +100,7 @@ def layer_geometry(
         layer = layer_of(reading, pooling)
         sides.append(Side(tuple(clouds), reading, drawn.cloud(chosen) if layer is None else clouds[layer]))
         kept.append(layers)
-    moved: list[tuple[float, float]] = []
-    for place, (first, second) in enumerate(zip(*kept, strict=True) if len(kept[0]) == len(kept[1]) else ()):
-        yield Progress("comparing the layers", place, len(kept[0]))
-        moved.append((alike(first, second), shift(first, second)))
+    moved = yield from _moved(*kept)
     return LayerGeometry(
         pooling=pooling,
         one=sides[0],
@@ -117,6 +114,16 @@ def layer_geometry(
         close_from=close_from(pairs.gold),
         seed=seed,
     )
+
+
+def _moved(one: Vectors, other: Vectors) -> Work[list[tuple[float, float]]]:
+    """CKA and shift of every layer, of vectors (layer, sentence, width); nothing where the depths differ."""
+    moved: list[tuple[float, float]] = []
+    if len(one) == len(other):
+        for place, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield Progress("comparing the layers", place, len(one))
+            moved.append((alike(first, second), shift(first, second)))
+    return moved
 
 
 def layer_of(reading: Reading, pooling: str) -> int | None:
