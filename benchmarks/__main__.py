@@ -7,7 +7,7 @@ import importlib
 import os
 import tempfile
 
-QUICK = ("grid", "step", "start")
+QUICK = ("grid", "step", "start", "compare")
 SLOW = ("memory", "alongside", "methods")
 
 

@@ -2,15 +2,28 @@
 
 import streamlit as st
 
-from explorer.drawing import difference, grid
+from explorer.drawing import beside, difference, grid
 from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
 from explorer.errors import StrataError
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.comparison_tables import cell_rows, told_difference
-from explorer.ui import cached, controls, downloads, flips, frame, notices, panels, reach, score_ways, sides
-
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-compare"}}
+from explorer.measuring.comparing import Comparison, Differences
+from explorer.measuring.comparison_tables import told_difference
+from explorer.measuring.findings import Findings, by_layer
+from explorer.ui import (
+    cached,
+    camera,
+    controls,
+    downloads,
+    flips,
+    frame,
+    geometry_view,
+    notices,
+    panels,
+    reach,
+    report_button,
+    score_ways,
+    sides,
+)
 
 
 def ask_for_another() -> None:
@@ -50,7 +63,7 @@ def headline(comparison: Comparison, metric: str, aggregate: str, chosen: Interv
     )
 
 
-def grids(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> None:
+def grids(comparison: Comparison, metric: str, aggregate: str, differences: Differences) -> None:
     """A, B, and what changed, cell by cell."""
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
     columns = st.columns(3, gap="small")
@@ -66,12 +79,12 @@ def grids(comparison: Comparison, metric: str, aggregate: str, differences: Inte
                 key=key,
                 on_select=lambda key=key, name=name, last=scores.last: choose_clicked(key, name, last),
                 selection_mode="points",
-                config=CAMERA,
+                config=camera.config(f"grid-{name}"),
                 alt=f"{metric} of every reading of {name}, as a grid. The table below holds the numbers.",
             )
     with columns[2]:
         st.subheader("B - A")
-        if differences is None:
+        if differences.grid is None:
             st.info(
                 f"A has {comparison.one.last} layers and B {comparison.other.last}: no cell of one is a cell of the "
                 "other. The chosen readings are compared above.",
@@ -79,35 +92,36 @@ def grids(comparison: Comparison, metric: str, aggregate: str, differences: Inte
             )
             return
         st.plotly_chart(
-            difference.difference_grid(comparison, differences),
+            difference.difference_grid(comparison, differences.grid, differences.own),
             key="grid of differences",
             on_select=lambda: choose_clicked("grid of differences", "both", comparison.one.last),
             selection_mode="points",
-            config=CAMERA,
+            config=camera.config("grid-difference"),
             alt="What every reading gained or lost. The table below holds the numbers.",
         )
 
 
-def by_layer(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> None:
-    """Lines by layer, and cosines by what people said."""
+def lines(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> str:
+    """Lines by layer under a pooling, which is told, and cosines by what people said."""
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("By layer")
-        pooling = st.segmented_control(
+        pooling: str = st.segmented_control(
             "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
         )
         st.plotly_chart(
-            difference.compared_by_layer(comparison, pooling, metric, aggregate, differences),
-            config=CAMERA,
+            beside.compared_by_layer(comparison, pooling, metric, aggregate, differences),
+            config=camera.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )
     with right:
         st.subheader("Cosines by what people said")
         st.plotly_chart(
-            difference.cosines_by_gold(comparison),
-            config=CAMERA,
+            beside.cosines_by_gold(comparison),
+            config=camera.config("cosines"),
             alt="Cosines of both readings by the score people gave.",
         )
+    return pooling
 
 
 frame.enter()
@@ -123,9 +137,10 @@ if one_shown is None or other_shown is None:
     st.stop()
 try:
     comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
-    metric, aggregate = score_ways.ways(one_shown.scores)
-    measured = one_shown.measured, other_shown.measured
-    chosen, differences = cached.differences(measured, comparison, metric, aggregate)
+    with st.container(horizontal=True):
+        ways = score_ways.ways(one_shown.scores)
+        camera.control()
+    differences = cached.differences((one_shown.measured, other_shown.measured), comparison, *ways)
 except StrataError as error:
     notices.trouble(error)
     st.stop()
@@ -133,17 +148,27 @@ st.markdown(
     f"**A** {notices.plain(one_shown.found.name)} · **B** {notices.plain(other_shown.found.name)} · "
     f"{notices.plain(one_shown.pairs.name)}"
 )
-headline(comparison, metric, aggregate, chosen, len(one_shown.pairs))
-grids(comparison, metric, aggregate, differences)
+headline(comparison, *ways, differences.chosen, len(one_shown.pairs))
+grids(comparison, *ways, differences)
 st.info(
     "A cell that is picked here is picked on the pairs it is scored on. To report a number, pick it on development "
     "pairs (choose them in the sidebar), then change to the test pairs: the reading stays.",
     icon=":material/balance:",
 )
-by_layer(comparison, metric, aggregate, differences)
+pooling = lines(comparison, *ways, differences.grid)
+both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
+asked = geometry_view.asked()
+geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
+if geometry is not None:
+    geometry_view.show(geometry, by_layer(comparison, differences, pooling), stem)
 flips.show(one_shown.pairs, comparison)
-if differences is not None:
-    st.subheader("Take it along")
-    rows = cell_rows(comparison, differences, metric, aggregate)
-    st.dataframe(rows, hide_index=True, height=38 * 8)
-    downloads.rows(rows, f"{one_shown.found.name} {other_shown.found.name}", "Table (CSV)")
+st.subheader("Take it along")
+findings = Findings((one_shown.found, other_shown.found), one_shown.pairs, comparison, differences, *ways, seed=0)
+rows = findings.cells()
+if rows:
+    st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
+    downloads.rows(rows, stem, "Table (CSV)")
+if asked and geometry is None:
+    st.caption("The report can be saved here when the geometry above is there.")
+else:
+    report_button.offer(findings, both, pooling, choice.settings)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from explorer.commands.line import Line
+
+if TYPE_CHECKING:
+    from explorer.measuring.findings import Findings
 
 
 def add(verbs: Any) -> None:
@@ -29,34 +34,59 @@ def add(verbs: Any) -> None:
     verb.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    verb.add_argument("--geometry", action="store_true", help="how the layers lie in space and how far each moved, too")
+    verb.add_argument("--pooling", default="mean", help="of the layers in the geometry and the lines: cls, mean or max")
+    verb.add_argument("--report", metavar="FILE", help="all of it as one HTML file that stands alone")
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
 
 def _compare(options: argparse.Namespace) -> None:
+    from explorer.measuring.findings import as_json, as_text
+
+    findings = _found(options)
+    print(as_json(findings) if options.json else as_text(findings))
+    if options.report:
+        _write(findings, options.pooling, Path(options.report).expanduser())
+
+
+def _found(options: argparse.Namespace) -> Findings:
     from explorer.encoding.finding import find
     from explorer.encoding.readings import Reading, Row, parse
     from explorer.measuring.comparing import Comparison
-    from explorer.measuring.comparison_tables import as_json, as_text
+    from explorer.measuring.findings import Findings
+    from explorer.measuring.layer_geometry import check_pooling, layer_geometry
     from explorer.measuring.measure import Settings, measure
     from explorer.measuring.scores import check_agreement
     from explorer.progress import finish
     from explorer.training.preparing import graded
 
-    check_agreement(options.metric, options.aggregate)  # before minutes of work, not after
+    ways = options.metric, options.aggregate
+    check_agreement(*ways)  # before minutes of work, not after
+    check_pooling(options.pooling)
     pairs = graded(options.sts, options.online)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     settings = Settings(options.precision, options.device, options.max_length)
+    geometry = None
     with Line() as line:
         one, other = (finish(measure(side, pairs, settings), line.tell) for side in found)
-    titles = options.reading, options.other_reading or options.reading
-    chosen = [
-        parse(title, scores.last) if title else Reading(Row((scores.last,)), "mean")
-        for title, scores in zip(titles, (one, other), strict=True)
-    ]
-    comparison, ways = Comparison(one, other, *chosen), (options.metric, options.aggregate)
-    interval = comparison.chosen(*ways, seed=options.seed)
-    grid = comparison.grid(*ways, seed=options.seed) if comparison.rows else None
-    if options.json:
-        print(as_json(found, pairs, comparison, interval, grid, *ways, options.seed))
-    else:
-        print(as_text(found, pairs, comparison, interval, grid, *ways))
+        first, second = (
+            parse(title, scores.last) if title else Reading(Row((scores.last,)), "mean")
+            for title, scores in zip(
+                (options.reading, options.other_reading or options.reading), (one, other), strict=True
+            )
+        )
+        comparison = Comparison(one, other, first, second)
+        differences = comparison.differences(*ways, seed=options.seed)
+        if options.geometry or options.report:
+            work = layer_geometry(found, pairs, options.pooling, (first, second), settings)
+            geometry = finish(work, line.tell)
+    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry)
+
+
+def _write(findings: Findings, pooling: str, path: Path) -> None:
+    from explorer.drawing.report import report
+    from explorer.places import write_whole
+
+    page = report(findings, pooling)
+    write_whole(path, lambda file: file.write(page), "Choose another place for the report.")
+    print(f"The report is {path}.", file=sys.stderr)

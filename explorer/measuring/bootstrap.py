@@ -102,41 +102,60 @@ class _Spearman:
     """ρ of gold with a column of cosines, on every resample at once.
 
     The rank of a value on a resample is the number of drawn values below it, and half of those that are equal: to
-    sort once is enough for all resamples.
+    sort once is enough for all resamples. Ranks of n values spread by (n³ - Σ t³) / 12, where t are the sizes of
+    the groups of equal ones (Kendall 1945).
     """
 
     def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
         self._times, self._count = times, times.shape[0]
-        centred = self._centred_ranks(gold)
-        self._drawn_gold = centred * times
-        self._spread = np.einsum("pr,pr->r", self._drawn_gold, centred)
+        self._untied = _cubes(times)
+        order, starts = _ascending(gold)
+        drawn = _grouped(times[order], starts)
+        group = np.empty(len(gold), dtype=np.intp)
+        group[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(gold))))
+        self._drawn_gold = self._centred_ranks(drawn)[group] * times
+        self._spread = self._count**3 - _cubes(drawn)
 
-    def __call__(self, cosines: NDArray[Any]) -> NDArray[np.float32]:
+    def __call__(self, cosines: NDArray[Any]) -> Floats:
         if np.ptp(cosines) <= SAME:
-            return np.full(self._times.shape[1], np.nan, dtype=np.float32)
-        centred = self._centred_ranks(cosines)
-        together = np.einsum("pr,pr->r", self._drawn_gold, centred)
-        centred *= centred
-        spread = np.einsum("pr,pr->r", self._times, centred)
+            return np.full(self._times.shape[1], np.nan)
+        order, starts = _ascending(cosines)
+        drawn = _grouped(self._times[order], starts)
+        gold = _grouped(self._drawn_gold[order], starts)
+        spread = self._count**3 - (self._untied if len(starts) == len(cosines) else _cubes(drawn))
+        together = np.einsum("gr,gr->r", self._centred_ranks(drawn), gold).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(together / np.sqrt(spread * self._spread))
+            return np.asarray(12 * together / np.sqrt(spread * self._spread))
 
-    def _centred_ranks(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Ranks (pair, resample) less their mean, which is the same for every resample."""
-        order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
-        drawn = self._times[order]
-        if len(starts) < len(values):
-            drawn = np.add.reduceat(drawn, starts, axis=0)
-        # up to a value, less half of those equal to it, is the middle of the places they take
-        middle = np.cumsum(drawn, axis=0)
-        middle -= drawn / 2
-        middle -= self._count / 2
-        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(values))))
-        back = np.empty(len(values), dtype=np.intp)
-        back[order] = group
-        return np.asarray(middle[back], dtype=np.float32)
+    def _centred_ranks(self, drawn: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Ranks (group, resample) less their mean, which is the same for every resample."""
+        # up to a group, less half of it, is the middle of the places it takes
+        half = np.divide(drawn, 2, dtype=np.float32)
+        ranks = half.copy()
+        ranks[0] -= self._count / 2
+        # row by row: np.cumsum down the columns takes twenty times as long
+        for place in range(1, len(ranks)):
+            ranks[place] += ranks[place - 1]
+            ranks[place] += half[place - 1]
+        return ranks
+
+
+def _ascending(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The order of values, and where in it each group of equal ones starts."""
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    return order, np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+
+
+def _grouped(rows: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Sums of the rows of each group."""
+    return rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, axis=0)
+
+
+def _cubes(drawn: NDArray[np.float32]) -> Floats:
+    """Σ t³ (resample) of groups drawn so many times (group, resample)."""
+    wide = drawn.astype(np.float64)
+    return np.asarray(np.einsum("gr,gr->r", wide, wide * wide))
 
 
 class _Pearson:

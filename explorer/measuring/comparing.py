@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.encoding.readings import Reading, Row
+from explorer.encoding.readings import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.cosines import Cosines
 from explorer.measuring.rank_errors import RankErrors, rank_errors
 from explorer.measuring.scores import LayerScores
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """B less A: of the chosen readings, of every cell that both have, and of the readings that both declare."""
+
+    chosen: Interval
+    grid: Interval | None
+    own: Interval | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +56,50 @@ class Comparison:
         """B's reading less A's."""
         sides = self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
         return self._difference(*sides, metric, aggregate, resamples, seed)
+
+    def own(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Interval | None:
+        """B's own reading less A's; None where one of them declares none."""
+        if self.one.own is None or self.other.own is None:
+            return None
+        return self._difference(self.one.own, self.other.own, metric, aggregate, resamples, seed)
+
+    def cells(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> tuple[Interval | None, Interval | None]:
+        """The grid and their own readings, from one draw of pairs; None for what they do not both have."""
+        if not self.rows or self.one.own is None or self.other.own is None:
+            grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
+            return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
+        shape = self.one.cosines.shape
+        one, other = (
+            np.concatenate([cosines.reshape(-1, shape[-1]), own[None]])
+            for cosines, own in ((self.one.cosines, self.one.own), (self.other.cosines, self.other.own))
+        )
+        every = self._difference(one, other, metric, aggregate, resamples, seed)
+        numbers = every.difference, every.low, every.high
+        grid = Interval(*(side[:-1].reshape(shape[:-1]) for side in numbers))
+        return grid, Interval(*(np.asarray(side[-1]) for side in numbers))
+
+    def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
+        """The chosen difference, where both stand for sentences by the same reading: it is among these already."""
+        if self.one_reading != self.other_reading:
+            return None
+        if self.one_reading == OWN:
+            return own
+        if grid is None:
+            return None
+        at = self.one.place(self.one_reading)
+        return Interval(*(np.asarray(side[at]) for side in (grid.difference, grid.low, grid.high)))
+
+    def differences(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Differences:
+        """All there are."""
+        grid, own = self.cells(metric, aggregate, resamples=resamples, seed=seed)
+        chosen = self.among(grid, own) or self.chosen(metric, aggregate, resamples=resamples, seed=seed)
+        return Differences(chosen, grid, own)
 
     def rank_errors(self) -> RankErrors:
         """How far from its place each pair is, in either reading."""

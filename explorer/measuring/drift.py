@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.measuring.similarity import SAME
+
 
 def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
     """Linear CKA (Kornblith and others 2019) of vectors (sentence, width), whose widths may differ.
@@ -14,9 +16,11 @@ def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
     1 where one is a rotation, a shift and a scale of the other; NaN where one side never varies.
     """
     first, second = (_centred(side) for side in (one, other))
+    if any(_never_varies(*sides) for sides in ((one, first), (other, second))):
+        return float("nan")
     together = np.square(first.T @ second).sum()
     alone = [float(np.sqrt(np.square(side.T @ side).sum())) for side in (first, second)]
-    return float(together / (alone[0] * alone[1])) if min(alone) > 0 else float("nan")
+    return float(together / (alone[0] * alone[1]))
 
 
 def shift(one: NDArray[Any], other: NDArray[Any]) -> float:
@@ -26,6 +30,11 @@ def shift(one: NDArray[Any], other: NDArray[Any]) -> float:
     products = (one.astype(np.float64) * other).sum(1)
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     return float(1 - (products / np.maximum(lengths, 1e-12)).mean())
+
+
+def _never_varies(vectors: NDArray[Any], centred: NDArray[np.float64]) -> bool:
+    """Whether vectors are all the same, but for rounding: then they are like nothing."""
+    return bool(np.square(centred).sum() <= SAME**2 * np.square(vectors.astype(np.float64)).sum())
 
 
 def _centred(vectors: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.measuring.similarity import SAME
+
 NEIGHBOURS = 10
 _ROWS = 1024  # of a matrix of cosines that are held at once
 
@@ -16,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Geometry:
-    """Of vectors brought to length 1; NaN where there are too few of them."""
+    """Of vectors brought to length 1; NaN where there are too few of them, or all are the same."""
 
     strangers: float  # mean cosine of two different sentences, all pairs of them
     first_direction: float  # share of the variance in the widest direction
@@ -38,7 +40,8 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
     strangers = (float(total @ total) - count) / (count * (count - 1))
     variances = np.linalg.eigvalsh(np.cov(unit.T, dtype=np.float64)) if unit.shape[1] > 1 else np.ones(1)
     spread = variances.sum()
-    first, three = (float(variances[-few:].sum() / spread) if spread > 0 else float("nan") for few in (1, 3))
+    one_point = spread <= SAME**2  # all sentences have the same vector, but for rounding
+    first, three = (float("nan") if one_point else float(variances[-few:].sum() / spread) for few in (1, 3))
     potential, chosen = 0.0, np.zeros(count)
     nearest = min(NEIGHBOURS, count - 1)
     for start in range(0, count, _ROWS):
@@ -50,7 +53,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
         cosines[np.arange(len(cosines)), own] = 1.0
         potential += float(np.exp(4 * cosines.astype(np.float64) - 4).sum()) - len(cosines)  # d² = 2 - 2 cos
     uniformity = float(np.log(potential / (count * (count - 1))))
-    return Geometry(strangers, first, three, uniformity, _skewness(chosen), count)
+    return Geometry(strangers, first, three, uniformity, float("nan") if one_point else _skewness(chosen), count)
 
 
 def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:

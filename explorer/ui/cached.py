@@ -26,7 +26,7 @@ from explorer.measuring import listening as pooler
 from explorer.measuring import pair_layers as pair
 from explorer.measuring import replay, shelf
 from explorer.measuring.bootstrap import Interval
-from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.listening import Listening
 from explorer.measuring.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.pair_layers import PairLayers
@@ -145,18 +145,12 @@ def _self_attention(digest: str, first: str, second: str, way: str, _found: Foun
     return self_attention.self_attention(attending(_found), first, second, way)
 
 
-def differences(
-    measured: Hashable, comparison: Comparison, metric: str, aggregate: str
-) -> tuple[Interval, Interval | None]:
-    """B less A of the chosen readings, and of every cell where both have the same, with intervals.
-
-    `measured` says what was scored on what, and how.
-    """
+def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:
+    """B less A, with intervals; `measured` says what was scored on what, and how."""
     readings = (comparison.one_reading.title, comparison.other_reading.title)
-    return (
-        _chosen_difference(measured, readings, metric, aggregate, comparison),
-        _cell_differences(measured, metric, aggregate, comparison),
-    )
+    grid, own = _cell_differences(measured, metric, aggregate, comparison)
+    chosen = comparison.among(grid, own)
+    return Differences(chosen or _chosen_difference(measured, readings, metric, aggregate, comparison), grid, own)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -167,8 +161,10 @@ def _chosen_difference(
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing pairs anew …")
-def _cell_differences(measured: Hashable, metric: str, aggregate: str, _comparison: Comparison) -> Interval | None:
-    return _comparison.grid(metric, aggregate) if _comparison.rows else None
+def _cell_differences(
+    measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
+) -> tuple[Interval | None, Interval | None]:
+    return _comparison.cells(metric, aggregate)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

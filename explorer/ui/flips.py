@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.measuring.comparing import Comparison
+from explorer.measuring.pair_tables import pair_rows
 from explorer.measuring.pair_traits import PairTraits, traits
-from explorer.measuring.rank_errors import FAR, FIXED, KINDS, RankErrors
+from explorer.measuring.rank_errors import FAR, FIXED, KINDS
 from explorer.ui import controls, downloads, microscope, sides
 
 MOST = 500  # rows of a table; the file has all
@@ -39,7 +40,7 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
     if not len(places):
         st.info("No pair is left. Loosen the filters, or look at another kind.", icon=":material/filter_alt_off:")
         return
-    rows = _rows(pairs, comparison, errors, places)
+    rows = pair_rows(pairs, comparison, errors, places)
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     share = st.column_config.NumberColumn(format="percent", width="small")
     event = st.dataframe(
@@ -100,25 +101,3 @@ def _negates(told: PairTraits, asked: str) -> bool:
 
 def _counts(told: PairTraits, asked: str) -> bool:
     return asked == ANY or told.numbers == (asked == "that differ")
-
-
-def _rows(
-    pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]
-) -> list[dict[str, object]]:
-    one, other = (
-        comparison.one.cosines_of(comparison.one_reading),
-        comparison.other.cosines_of(comparison.other_reading),
-    )
-    return [
-        {
-            "first": pairs.first[place],
-            "second": pairs.second[place],
-            "people": pairs.gold[place],
-            "cosine A": round(float(one[place]), 4),
-            "cosine B": round(float(other[place]), 4),
-            "error A": round(float(errors.one[place]), 4),
-            "error B": round(float(errors.other[place]), 4),
-            **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
-        }
-        for place in places
-    ]

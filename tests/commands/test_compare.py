@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.html_tables import tables
+from tests.html_tables import told as shown
 from tests.spoiling import configure
 from tests.tiny_models import save_tiny
 from tests.trainings import new, train
@@ -44,6 +46,41 @@ def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path,
     assert "A has 2 layers and B 1: their cells are not the same." in out
 
 
+def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
+    file = tmp_path / "new folder" / "out.html"
+    words = (
+        "compare",
+        place.model,
+        "run:tuned",
+        "--sts",
+        place.test,
+        "--reading",
+        "cls of layer 2",
+        "--pooling",
+        "max",
+    )
+    code, out, err = said(*words, "--json", "--report", file)
+    assert code == 0, err
+    numbers = json.loads(out)
+    found = tables(file.read_text(encoding="utf-8"))
+    assert found[0] == numbers["geometry"]["layers"]
+    assert numbers["geometry"]["layers"][0]["reading"] == "max of layer 0"
+    assert numbers["geometry"]["layers"][-1]["reading"] == "chosen: cls of layer 2"
+    assert found[1] == numbers["geometry"]["drift"]
+    assert found[-3] == shown(numbers["cells"])
+    assert [path.name for path in file.parent.iterdir()] == ["out.html"]
+    assert str(file) in err
+    _, again, _ = said(*words, "--json", "--geometry")
+    assert json.loads(again) == numbers
+
+
+def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, said, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = said("compare", place.model, "run:tuned", "--sts", place.test, "--report", tmp_path / "file" / "out")
+    assert code == 1
+    assert "Choose another place for the report" in err
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -51,6 +88,7 @@ def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path,
         (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 99"), "There is no reading"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--pooling", "sum"), "There is no pooling 'sum'"),
     ],
 )
 def test_what_cannot_be_is_refused(place, said, given, message):

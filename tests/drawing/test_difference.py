@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.difference import compared_by_layer, cosines_by_gold, difference_grid
-from explorer.encoding.readings import GRID_POOLINGS, parse, readings
+from explorer.drawing.beside import compared_by_layer, cosines_by_gold
+from explorer.drawing.difference import difference_grid
+from explorer.encoding.readings import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing import Comparison
 
 LAST = parse("mean of layer 6", 6)
@@ -36,6 +37,25 @@ def test_every_cell_holds_its_difference_and_only_sure_ones_are_filled(compariso
         assert reading.title in cells[place][1]
     hollow = [shape for shape in figure.layout.shapes if shape.line.width == 1]
     assert len(hollow) == (np.isfinite(grid.difference) & ~grid.sure).sum()
+
+
+@pytest.mark.parametrize("far", [0.0, 0.6])
+def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, far):
+    noise = np.random.default_rng(1).normal(size=len(comparison.one.gold)).astype(np.float32) * far
+    moved = replace(comparison, other=replace(comparison.other, own=comparison.one.own + noise))
+    differences = moved.differences(resamples=100)
+    assert bool(differences.own.sure) == (far > 0), "the premise"
+    plain, figure = (difference_grid(moved, differences.grid, own) for own in (None, differences.own))
+    assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "own")
+    own = figure.data[-1]
+    assert set(own.customdata) == {differences.grid.difference.size}
+    assert f"{float(differences.own.difference):+.2f}" in own.text
+    assert "own reading" in own.hovertext[0]
+    heat = [sum(trace.type == "heatmap" for trace in one.data) for one in (plain, figure)]
+    assert heat[1] - heat[0] == (far > 0), "filled only where it is sure"
+    chosen = replace(moved, one_reading=OWN, other_reading=OWN)
+    framed = difference_grid(chosen, differences.grid, differences.own).layout.shapes
+    assert [shape.y1 for shape in framed if shape.line.width == 4] == [own.y[0] + 0.48]
 
 
 def test_lines_are_the_scores_and_bars_the_intervals(comparison):

@@ -12,7 +12,8 @@ from explorer.encoding.readings import OWN, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import difference
 from explorer.measuring.comparing import Comparison
-from explorer.measuring.comparison_tables import as_json, as_text, cell_rows, chosen_row, told_difference
+from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
+from explorer.measuring.findings import Findings, as_json, as_text
 
 LAST = parse("mean of layer 6", 6)
 
@@ -48,6 +49,20 @@ def test_the_models_own_readings_can_be_compared(bundled_scores, moved):
         Comparison(bundled_scores, without, LAST, OWN).chosen()
 
 
+@pytest.mark.parametrize("reading", ["mean of layer 6", "max of layers 0 + 6", "own reading"])
+def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, moved, reading):
+    comparison = Comparison(bundled_scores, moved, parse(reading, 6), parse(reading, 6))
+    found = comparison.differences(resamples=20)
+    for together, alone in (
+        (found.grid, comparison.grid(resamples=20)),
+        (found.own, comparison.own(resamples=20)),
+        (found.chosen, comparison.chosen(resamples=20)),
+    ):
+        assert np.shape(together.low) == np.shape(alone.low)
+        for side in ("difference", "low", "high"):
+            assert np.array_equal(getattr(together, side), getattr(alone, side), equal_nan=True)
+
+
 def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, moved):
     rows = (*moved.rows[:3], Row((0, 2)))
     deep = replace(moved, rows=rows, cosines=moved.cosines[:4])
@@ -65,9 +80,10 @@ def test_scores_of_different_pairs_are_not_compared(bundled_scores, moved):
 
 
 def test_tables_say_what_the_comparison_says(comparison):
-    grid, chosen = comparison.grid(resamples=40), comparison.chosen(resamples=40)
-    rows = cell_rows(comparison, grid, "Spearman", "all")
-    assert len(rows) == grid.difference.size
+    differences = comparison.differences(resamples=40)
+    grid, chosen = differences.grid, differences.chosen
+    rows = cell_rows(comparison, differences, "Spearman", "all")
+    assert len(rows) == grid.difference.size + 1
     last = next(row for row in rows if row["reading"] == "mean of layer 6")
     place = comparison.one.place(LAST)
     assert last["difference"] == pytest.approx(grid.difference[place], abs=1e-4)
@@ -76,11 +92,28 @@ def test_tables_say_what_the_comparison_says(comparison):
     assert rows[0]["difference"] is None
     assert chosen_row(comparison, chosen, "Spearman", "all")["reading B"] == "cls of layer 6"
     found = tuple(Found(name, None, name * 4) for name in ("one", "other"))
-    told = json.loads(as_json(found, sample.pairs(), comparison, chosen, grid, "Spearman", "all", 0))
+    findings = Findings(found, sample.pairs(), comparison, differences, "Spearman", "all", 0)
+    told = json.loads(as_json(findings))
     assert told["cells"] == rows
     assert told["A"]["model"] == "one"
+    assert told["B"]["max_length"] == comparison.other.max_length
     assert told["chosen"]["low"] == pytest.approx(float(chosen.low), abs=1e-4)
-    text = as_text(found, sample.pairs(), comparison, chosen, grid, "Spearman", "all")
+    assert set(told["versions"]) >= {"python", "torch", "transformers"}
+    assert "geometry" not in told
+    text = as_text(findings)
     assert told_difference(chosen) in text
     assert f"{grid.difference[place]:+.2f}" in text
-    assert text.count("*") == grid.sure.sum() + 1
+    assert text.count("*") == grid.sure.sum() + bool(differences.own.sure) + 1
+
+
+def test_the_row_of_their_own_readings_is_there_where_both_declare_one(comparison, moved):
+    differences = comparison.differences(resamples=40)
+    row = cell_rows(comparison, differences, "Spearman", "all")[-1]
+    slow = difference(comparison.one.gold, comparison.one.own, moved.own, resamples=40)
+    assert row["reading"] == "own reading"
+    assert (row["low"], row["high"]) == (round(float(slow.low), 4), round(float(slow.high), 4))
+    assert row["A"] == pytest.approx(comparison.one.own_score(), abs=1e-4)
+    without = replace(comparison, other=replace(moved, own=None))
+    assert without.own() is None
+    rows = cell_rows(without, without.differences(resamples=5), "Spearman", "all")
+    assert "own reading" not in [row["reading"] for row in rows]

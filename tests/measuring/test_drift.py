@@ -36,6 +36,8 @@ def test_a_model_is_like_itself_however_it_is_turned_moved_and_scaled(sides):
 
 def test_what_never_varies_is_like_nothing(sides):
     assert math.isnan(alike(sides[0], np.ones((80, 3))))
+    rounding = np.random.default_rng(3).uniform(-1e-8, 1e-8, (80, 3))
+    assert math.isnan(alike(sides[0], 1 + rounding)), "what is the same but for rounding does not vary"
 
 
 def test_a_shift_is_what_a_cosine_lacks_of_one(sides):

@@ -65,11 +65,14 @@ def test_few_sentences_have_what_can_be_said_of_them(count):
     assert count < 2 or found.strangers == pytest.approx(0)
 
 
-def test_identical_sentences_are_one_point():
-    found = geometry(np.ones((200, 8), dtype=np.float32))
+@pytest.mark.parametrize("rounding", [0, 1e-8])
+def test_identical_sentences_are_one_point(rounding):
+    noise = np.random.default_rng(0).uniform(-rounding, rounding, (200, 8))
+    found = geometry(1 + noise)
     assert found.strangers == pytest.approx(1)
     assert found.uniformity == pytest.approx(0, abs=1e-6)
     assert math.isnan(found.first_direction)
+    assert math.isnan(found.hubness)
 
 
 def test_alignment_is_the_mean_squared_distance_of_partners(vectors):

@@ -1,0 +1,118 @@
+"""How long does a comparison take: its intervals, the first look at the Compare page, a click on any page?"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import told
+from explorer.data import sets, sts
+from explorer.encoding import finding
+from explorer.measuring.bootstrap import RESAMPLES, difference
+from explorer.measuring.measure import Settings, measure
+from explorer.progress import finish
+
+ROOT = Path(__file__).parent.parent
+ROUNDS = 5
+LAYERS, READINGS, PAIRS = 7, 5, 1379
+
+
+def main() -> None:
+    print("\nComparing")
+    seconds = [_intervals(seed) for seed in range(ROUNDS)]
+    print(f"  {LAYERS} layers × {READINGS} readings × {PAIRS:,} pairs × {RESAMPLES:,} resamples  {_told(seconds)}")
+    pairs = "STS-B test" if ("STS-B", "test") in sts.available() else sets.SAMPLE
+    with tempfile.TemporaryDirectory() as folder:
+        other = _another(Path(folder) / "another")
+        for source in ("all-MiniLM-L6-v2", other):
+            finish(measure(finding.find(source), sets.by_name(pairs), Settings()))
+        print(f"  Compare page, {pairs}, from kept scores         {_told(_first_looks(other, pairs))}")
+        for file, seconds in _reruns(other, pairs).items():
+            print(f"  re-run of {file:40} {_told(seconds)}")
+
+
+Seconds = tuple[float, float]  # by the clock, and of the processor: these say the same on a machine with others on it
+
+
+def _timed(thing: Callable[[], object]) -> Seconds:
+    clock, processor = time.perf_counter(), time.process_time()
+    thing()
+    return time.perf_counter() - clock, time.process_time() - processor
+
+
+def _told(seconds: list[Seconds]) -> str:
+    clock, processor = zip(*seconds, strict=True)
+    return f"{told(list(clock))}, processor {statistics.median(processor):.3f} s"
+
+
+def _intervals(seed: int) -> Seconds:
+    random = np.random.default_rng(seed)
+    gold = random.uniform(0, 5, PAIRS).round(1)
+    one, other = (
+        (random.normal(size=(LAYERS, READINGS, PAIRS)) + gold * slope).astype(np.float32) for slope in (0.5, 0.6)
+    )
+    return _timed(lambda: difference(gold, one, other))
+
+
+def _another(folder: Path) -> str:
+    """The bundled encoder with its weights a little disturbed."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(finding.find("all-MiniLM-L6-v2").folder, folder)
+    torch.manual_seed(0)
+    weights = load_file(folder / "model.safetensors")
+    moved = {
+        name: weight + 0.01 * torch.randn_like(weight) if weight.is_floating_point() else weight
+        for name, weight in weights.items()
+    }
+    save_file(moved, folder / "model.safetensors", metadata={"format": "pt"})
+    return str(folder)
+
+
+def _opened(other: str, pairs: str):
+    from streamlit.testing.v1 import AppTest
+
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.query_params["beside"], app.query_params["sts"] = other, pairs
+    return app
+
+
+def _first_looks(other: str, pairs: str) -> list[Seconds]:
+    """Seconds of the script on a page that nobody has opened since the server was started; libraries are loaded."""
+    import streamlit as st
+
+    times = []
+    for _ in range(ROUNDS + 1):
+        st.cache_resource.clear()
+        st.cache_data.clear()
+        app = _opened(other, pairs)
+        app.switch_page("pages/compare.py")
+        times.append(_timed(app.run))
+        if len(app.metric) != 3:
+            raise RuntimeError("the Compare page shows no difference, so it is not the one to time")
+    return times[1:]
+
+
+def _reruns(other: str, pairs: str) -> dict[str, list[Seconds]]:
+    """Seconds of each page's script, run again with nothing new."""
+    from explorer.ui import frame, work
+
+    times: dict[str, list[Seconds]] = {}
+    for file, *_ in frame.PAGES:
+        app = _opened(other, pairs)
+        app.switch_page(file)
+        app.run()
+        while any(job.live for job in work._jobs.values()):
+            time.sleep(0.1)
+        app.run()
+        times[file] = []
+        for _ in range(2 * ROUNDS):
+            times[file].append(_timed(app.run))
+    return times

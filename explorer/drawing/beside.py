@@ -1,0 +1,92 @@
+"""How do A and B look beside each other: their scores by layer, and their cosines by what people said?"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.drawing.grid import laid_out
+from explorer.drawing.style import ACCENT, QUIET, SIDES
+from explorer.encoding.readings import GRID_POOLINGS
+from explorer.measuring.bootstrap import Interval
+from explorer.measuring.comparing import Comparison
+
+
+def compared_by_layer(
+    comparison: Comparison, pooling: str, metric: str, aggregate: str, grid: Interval | None
+) -> go.Figure:
+    """The score of both by layer under one pooling, and the interval of the difference below."""
+    from plotly.subplots import make_subplots
+
+    column = GRID_POOLINGS.index(pooling)
+    figure = make_subplots(rows=1 if grid is None else 2, shared_xaxes=True, vertical_spacing=0.12)
+    for name, scores, colour in (("A", comparison.one, SIDES[0]), ("B", comparison.other, SIDES[1])):
+        figure.add_scatter(
+            x=list(range(scores.last + 1)),
+            y=scores.table(metric, aggregate)[: scores.last + 1, column],
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2.5},
+            marker={"size": 8},
+            hovertemplate=f"{name}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
+            row=1,
+            col=1,
+        )
+    if grid is not None:
+        _add_intervals(figure, grid, column, comparison.one.last + 1)
+    return laid_out(
+        figure, 460, hovermode="closest", legend={"orientation": "h", "y": 1.04, "yanchor": "bottom", "x": 0}
+    )
+
+
+def _add_intervals(figure: go.Figure, grid: Interval, column: int, layers: int) -> None:
+    middle, low, high = (side[:layers, column] for side in (grid.difference, grid.low, grid.high))
+    figure.add_scatter(
+        x=list(range(layers)),
+        y=middle,
+        mode="markers",
+        marker={"size": 8, "color": ACCENT},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": high - middle,
+            "arrayminus": middle - low,
+            "color": ACCENT,
+        },
+        customdata=np.stack([low, high], axis=1),
+        hovertemplate="layer %{x}: %{y:+.2f}<extra></extra>",
+        showlegend=False,
+        row=2,
+        col=1,
+    )
+    figure.add_hline(y=0, line={"color": QUIET, "width": 1.5}, row=2, col=1)
+    figure.update_yaxes(title="B - A", zeroline=False, row=2, col=1)
+    figure.update_xaxes(title="layer", zeroline=False, row=2, col=1)
+
+
+def cosines_by_gold(comparison: Comparison, bins: int = 5) -> go.Figure:
+    """A box of cosines for every fifth of the scale, of A beside B."""
+    gold = comparison.one.gold
+    edges = np.linspace(gold.min(), gold.max(), bins + 1)
+    inside = np.clip(np.digitize(gold, edges) - 1, 0, bins - 1)
+    labels = [f"{low:.1f} to {high:.1f}" for low, high in pairwise(edges)]
+    figure = go.Figure()
+    sides: tuple[tuple[str, NDArray[np.float32]], ...] = (
+        ("A", comparison.one.cosines_of(comparison.one_reading)),
+        ("B", comparison.other.cosines_of(comparison.other_reading)),
+    )
+    for (name, cosines), colour in zip(sides, SIDES, strict=True):
+        figure.add_box(
+            x=[labels[place] for place in inside],
+            y=cosines,
+            name=name,
+            boxpoints=False,
+            line={"color": colour, "width": 2},
+            fillcolor="rgba(0,0,0,0)",
+        )
+    figure.update_xaxes(title="score given by people", categoryorder="array", categoryarray=labels)
+    figure.update_yaxes(title="cosine", zeroline=False)
+    return laid_out(figure, 420, boxmode="group", legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})

@@ -1,0 +1,153 @@
+"""What stands in the report of a comparison? Everything the Compare page shows, with how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from explorer.drawing import beside, difference, grid, layer_geometry, standalone
+from explorer.drawing.standalone import heading, note, picture, table
+from explorer.encoding.readings import Reading
+from explorer.measuring.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.comparison_tables import told_difference
+from explorer.measuring.findings import Findings, about_measuring, about_models, versions
+from explorer.measuring.geometry_tables import (
+    HOW_TO_READ,
+    MEASURES,
+    definition,
+    drift_rows,
+    geometry_rows,
+    not_comparable,
+)
+from explorer.measuring.layer_geometry import LayerGeometry
+from explorer.measuring.pair_tables import pair_rows
+from explorer.measuring.rank_errors import BROKEN, FAR, FIXED
+from explorer.measuring.scores import LayerScores
+
+MOST = 20  # pairs of a kind
+
+
+def report(findings: Findings, pooling: str = "mean") -> bytes:
+    """The file; `pooling` is that of the scores by layer."""
+    one, other = findings.found
+    body = [
+        *_headline(findings),
+        *_grids(findings),
+        *_by_layer(findings, pooling),
+        *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
+        *_pairs(findings),
+        heading("Every reading"),
+        table(findings.cells()),
+        *_measured(findings),
+    ]
+    return standalone.page(f"{one.name} and {other.name} on {findings.pairs.name}", body)
+
+
+def _headline(findings: Findings) -> Iterator[str]:
+    row, interval = findings.chosen(), findings.differences.chosen
+    cards = [
+        standalone.card(
+            f"{side}: {found.name}",
+            "none" if row[side] is None else f"{row[side]:.2f}",
+            str(row[f"reading {side}"]),
+        )
+        for side, found in zip("AB", findings.found, strict=True)
+    ]
+    verdict = "beyond the draw of pairs" if interval.sure else "within the draw of pairs"
+    yield standalone.beside(*cards, standalone.card("B - A", told_difference(interval), verdict), kind="cards")
+    joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
+    yield note(
+        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the middle {LEVEL:.0%} of "
+        f"{RESAMPLES:,} resamples of the pairs, the same for both (paired bootstrap, seed {findings.seed}): an "
+        "interval that holds 0 is within what the draw of pairs can bring about."
+    )
+
+
+def _grids(findings: Findings) -> Iterator[str]:
+    comparison, ways = findings.comparison, (findings.metric, findings.aggregate)
+    span = grid.span_of(comparison.one, comparison.other, metric=ways[0], aggregate=ways[1])
+    pieces = [
+        picture(grid.layer_by_pooling(scores, *ways, reading, span, short=True), f"{side}: every reading", among=3)
+        for side, scores, reading in zip("AB", findings.scores, _readings(findings), strict=True)
+    ]
+    if findings.differences.grid is not None:
+        drawn = difference.difference_grid(comparison, findings.differences.grid, findings.differences.own)
+        pieces.append(picture(drawn, "B - A", "Hollow: within what the draw of pairs can bring about.", among=3))
+    yield heading("Every layer under every pooling")
+    if findings.differences.grid is None:
+        yield note(f"A has {comparison.one.last} layers and B {comparison.other.last}: their cells are not the same.")
+    yield standalone.beside(*pieces)
+
+
+def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
+    ways = findings.metric, findings.aggregate
+    lines = beside.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
+    boxes = beside.cosines_by_gold(findings.comparison)
+    yield heading("By layer, and by what people said")
+    yield standalone.beside(
+        picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
+        picture(boxes, "Cosines by what people said", "Of the chosen readings.", among=2),
+    )
+
+
+def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
+    yield heading(f"Geometry of the layers, {found.pooling}")
+    yield note(definition(found))
+    small = [
+        picture(layer_geometry.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
+        for measure in MEASURES
+    ]
+    yield standalone.beside(*small)
+    yield picture(layer_geometry.alignment_by_uniformity(found), "Alignment and uniformity")
+    yield table(geometry_rows(found), other=3)
+    yield heading(f"Drift by layer, {found.pooling}")
+    if found.alike:
+        differences = findings.layer_differences()
+        yield note(HOW_TO_READ)
+        yield picture(layer_geometry.drift_by_layer(found, differences), "CKA, shift and difference of the scores")
+        yield table(drift_rows(found, differences), {"CKA": 3, "shift": 3})
+    if not_comparable(found):
+        yield note(not_comparable(found))
+
+
+def _pairs(findings: Findings) -> Iterator[str]:
+    errors = findings.comparison.rank_errors()
+    yield heading("Pairs that flipped")
+    yield note(
+        f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
+        f"{FAR:.0%} of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other "
+        "way round. Those that changed most stand first."
+    )
+    for kind in (FIXED, BROKEN):
+        places = errors.places(kind)
+        yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
+        if len(places):
+            yield table(pair_rows(findings.pairs, findings.comparison, errors, places[:MOST]), {"people": 2}, other=3)
+
+
+def _measured(findings: Findings) -> Iterator[str]:
+    yield heading("How it was measured")
+    models = about_models(findings)
+    names = {"model_revision": "revision", "model_digest": "digest", "max_length": "most tokens", "truncated": "cut"}
+    yield table(
+        [
+            {"": names.get(name, name), **{side: _said(models[side][name]) for side in "AB"}}
+            for name in models["A"]
+            if any(models[side][name] is not None for side in "AB")
+        ]
+        + [{"": "own reading", **dict(zip("AB", map(_own, findings.scores), strict=True))}]
+    )
+    made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
+    told = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
+    yield table([{"": name.replace("_", " "), "value": _said(value)} for name, value in told.items()])
+
+
+def _own(scores: LayerScores) -> str:
+    return scores.own_title or "none declared"
+
+
+def _readings(findings: Findings) -> tuple[Reading, Reading]:
+    return findings.comparison.one_reading, findings.comparison.other_reading
+
+
+def _said(value: object) -> str:
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,134 @@
+"""How does a page look that stands alone: one file, no network, light or dark as its reader is, fit to be printed?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import plotly.graph_objects as go
+
+Row = Mapping[str, object]
+
+CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": "strata"}}
+# nothing may be fetched from anywhere, whatever a later version of a library would like
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_STYLE = """
+:root { color-scheme: light dark; --ink: #31333f; --quiet: #6b6f7a; --paper: #fff; --line: #d9dbe1; --soft: #f5f6f8 }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #fafafa; --quiet: #a3a8b4; --paper: #0e1117; --line: #3a3f4b; --soft: #1a1d24 } }
+* { box-sizing: border-box }
+body { margin: 0 auto; padding: 1.5rem; max-width: 78rem; font: 16px/1.5 system-ui, sans-serif;
+  color: var(--ink); background: var(--paper); overflow-wrap: anywhere }
+h1 { line-height: 1.2; margin: 0 0 1rem } h2 { margin: 2.5rem 0 .5rem } h3 { margin: 1rem 0 .25rem; font-size: 1rem }
+p.note, figcaption { color: var(--quiet); font-size: .875rem; max-width: 60rem; margin: .25rem 0 .75rem }
+.cards, .beside { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)) }
+.card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem }
+.card b { display: block; font-size: 1.75rem; font-weight: 600; line-height: 1.25 } .card span { color: var(--quiet) }
+figure { margin: 0; min-width: 0 }
+.scroll { margin: .75rem 0; overflow: auto; max-height: 40rem; border: 1px solid var(--line); border-radius: .5rem }
+table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums }
+th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
+thead th { position: sticky; top: 0; background: var(--soft) } th.number, td.number { text-align: right }
+td.text { white-space: pre-wrap; min-width: 12rem } td.number { white-space: nowrap }
+th { vertical-align: bottom; overflow-wrap: normal; min-width: 4.5rem }
+@page { size: A4 landscape; margin: 12mm }
+@media print { body { padding: 0; max-width: none; font-size: 12px } .modebar-container { display: none }
+  .scroll { max-height: none; overflow: visible; border: 0 } figure, .card, tr { break-inside: avoid }
+  h2, h3 { break-after: avoid } thead th { position: static } }
+"""
+# pictures take the colour of the page; on paper the page is white, and its columns narrower
+_SCRIPT = """
+const night = matchMedia("(prefers-color-scheme: dark)");
+const pictures = () => document.querySelectorAll(".js-plotly-plot");
+const ink = dark => pictures().forEach(one => Plotly.relayout(one, {"font.color": dark ? "#fafafa" : "#31333f"}));
+addEventListener("load", () => ink(night.matches));
+night.addEventListener("change", () => ink(night.matches));
+addEventListener("beforeprint", () => {
+  ink(false);
+  pictures().forEach(one => Plotly.relayout(one, {width: Math.min(one.clientWidth, 1000 / one.dataset.beside)}));
+});
+addEventListener("afterprint", () => {
+  ink(night.matches);
+  pictures().forEach(one => Plotly.relayout(one, {width: null, autosize: true}));
+});
+"""
+
+
+def page(title: str, body: Sequence[str]) -> bytes:
+    """The file; `body` is HTML, the title is text."""
+    from plotly.offline import get_plotlyjs
+
+    told = escape(title)
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{told}</title><style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
+            f'<h1 dir="auto">{told}</h1>',
+            *body,
+            f"<script>{_SCRIPT}</script></body></html>",
+        ]
+    ).encode("utf-8", "replace")  # half a surrogate pair, which a file may hold, is no text to be written
+
+
+def card(label: str, number: str, note: str) -> str:
+    """A number in large type."""
+    return f'<div class="card">{escape(label)}<b>{escape(number)}</b><span>{escape(note)}</span></div>'
+
+
+def beside(*pieces: str, kind: str = "beside") -> str:
+    """Pieces that stand side by side where there is room."""
+    return f'<div class="{kind}">{"".join(pieces)}</div>'
+
+
+def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) -> str:
+    """A figure, one of so many that stand side by side; its title is read out in its place."""
+    figure = go.Figure(figure)
+    clear = "rgba(0,0,0,0)"
+    figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 10, "l": 8})
+    quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.25)"}
+    figure.update_xaxes(automargin=True, title_standoff=8, **quiet)
+    figure.update_yaxes(automargin=True, title_standoff=8, **quiet)
+    drawn: str = figure.to_html(include_plotlyjs=False, full_html=False, config=CONFIG)
+    drawn = drawn.replace('class="plotly-graph-div"', f'class="plotly-graph-div" data-beside="{among}"', 1)
+    told = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure aria-label="{escape(title)}"><h3>{escape(title)}</h3>{drawn}{told}</figure>'
+
+
+def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2) -> str:
+    """Rows as a table; a number is shown with so many digits, and its element holds it whole."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    numbers = {name for name in names if any(_is_number(row.get(name)) for row in rows)}
+    head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(_cell(row.get(name), (digits or {}).get(name, other)) for name in names) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def note(text: str) -> str:
+    """A paragraph in small type."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def heading(text: str) -> str:
+    """Of a section."""
+    return f"<h2>{escape(text)}</h2>"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(value: object, digits: int) -> str:
+    if value is None:  # missing is missing
+        return '<td class="number"></td>'
+    if isinstance(value, bool):
+        return f"<td>{'yes' if value else 'no'}</td>"
+    if isinstance(value, float):
+        return f'<td class="number"><data value="{value!r}">{value:.{digits}f}</data></td>'
+    if isinstance(value, int):
+        return f'<td class="number"><data value="{value}">{value:,}</data></td>'
+    return f'<td class="text" dir="auto">{escape(str(value))}</td>'

@@ -1,0 +1,162 @@
+"""What was found of two encoders: all the numbers, with what was compared, on what, and how; as JSON and as text."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import math
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.readings import GRID_POOLINGS
+from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
+from explorer.measuring.comparing import Comparison, Differences
+from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
+from explorer.measuring.geometry_tables import drift_rows, geometry_rows
+from explorer.measuring.layer_geometry import LayerGeometry
+from explorer.measuring.scores import LayerScores
+
+if TYPE_CHECKING:
+    from explorer.encoding.finding import Found
+
+Rows = list[dict[str, object]]
+
+LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """A comparison, whole."""
+
+    found: tuple[Found, Found]
+    pairs: GradedPairs
+    comparison: Comparison
+    differences: Differences
+    metric: str
+    aggregate: str
+    seed: int
+    geometry: LayerGeometry | None = None
+
+    @property
+    def scores(self) -> tuple[LayerScores, LayerScores]:
+        """Of A and of B."""
+        return self.comparison.one, self.comparison.other
+
+    def chosen(self) -> dict[str, object]:
+        """Both scores of the chosen readings, the difference and its interval."""
+        return chosen_row(self.comparison, self.differences.chosen, self.metric, self.aggregate)
+
+    def cells(self) -> Rows:
+        """The same of every reading that both have."""
+        return cell_rows(self.comparison, self.differences, self.metric, self.aggregate)
+
+    def layer_differences(self) -> Interval | None:
+        """The differences (layer) under the pooling whose geometry was looked at."""
+        return None if self.geometry is None else by_layer(self.comparison, self.differences, self.geometry.pooling)
+
+
+def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> Interval | None:
+    """The differences (layer) under a pooling; None where the layers are not the same."""
+    grid = differences.grid
+    if grid is None:
+        return None
+    inside = slice(comparison.one.last + 1), GRID_POOLINGS.index(pooling)
+    return Interval(grid.difference[inside], grid.low[inside], grid.high[inside])
+
+
+def versions() -> dict[str, str]:
+    """Of what the numbers were made with."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
+
+
+def about_models(findings: Findings) -> dict[str, dict[str, object]]:
+    """A and B: what they are, and how they were read."""
+    return {
+        side: {
+            "model": found.name,
+            "model_revision": found.revision,
+            "model_digest": found.digest,
+            "precision": scores.precision,
+            "device": scores.device,
+            "max_length": scores.max_length,
+            "sentences": scores.sentences,
+            "truncated": scores.truncated,
+        }
+        for side, found, scores in zip("AB", findings.found, findings.scores, strict=True)
+    }
+
+
+def about_measuring(findings: Findings) -> dict[str, object]:
+    """On what, and how."""
+    return {
+        "set": findings.pairs.name,
+        "set_digest": findings.pairs.digest,
+        "pairs": len(findings.pairs),
+        "metric": findings.metric,
+        "aggregate": findings.aggregate,
+        "resamples": RESAMPLES,
+        "level": LEVEL,
+        "seed": findings.seed,
+        "versions": versions(),
+    }
+
+
+def as_json(findings: Findings) -> str:
+    """All of it."""
+    geometry = findings.geometry
+    content = {
+        **about_models(findings),
+        **about_measuring(findings),
+        "chosen": findings.chosen(),
+        "cells": findings.cells(),
+    }
+    if geometry is not None:
+        content["geometry"] = {
+            "pooling": geometry.pooling,
+            "sentences": geometry.sentences,
+            "pairs": geometry.pairs,
+            "seed": geometry.seed,
+            "close_pairs": geometry.close,
+            "close_from": geometry.close_from,
+            "layers": geometry_rows(geometry),
+            "drift": drift_rows(geometry, findings.layer_differences()),
+        }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def as_text(findings: Findings) -> str:
+    """The differences as a grid for the terminal, those beyond the draw of pairs marked."""
+    comparison, grid, own = findings.comparison, findings.differences.grid, findings.differences.own
+    one, other = findings.found
+    row = findings.chosen()
+    lines = [
+        f"{findings.pairs.name}: {findings.metric} × 100 of {len(findings.pairs):,} pairs"
+        + f", {findings.aggregate}" * comparison.one.has_parts,
+        f"A  {_score(row['A'])}  {row['reading A']} of {one.name}",
+        f"B  {_score(row['B'])}  {row['reading B']} of {other.name}",
+        f"B - A  {told_difference(findings.differences.chosen)}",
+        "",
+    ]
+    if grid is None:
+        lines.append(f"A has {comparison.one.last} layers and B {comparison.other.last}: their cells are not the same.")
+        return "\n".join(lines)
+    lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in GRID_POOLINGS))
+    for place, layers in enumerate(comparison.rows):
+        cells = "".join(_cell(grid, (place, column)) for column in range(len(GRID_POOLINGS)))
+        lines.append(f"{layers.label:>8}{cells}".rstrip())
+    if own is not None:
+        lines.append(f"{'own':>8}{_cell(own, ())}".rstrip())
+    lines += ["", f"* beyond what the draw of pairs can bring about ({LEVEL:.0%} of {RESAMPLES:,} resamples)"]
+    return "\n".join(lines)
+
+
+def _cell(interval: Interval, at: tuple[int, ...]) -> str:
+    if not math.isfinite(interval.difference[at]):
+        return " " * 9
+    return f"{interval.difference[at]:+8.2f}{'*' if interval.sure[at] else ' '}"
+
+
+def _score(score: object) -> str:
+    return f"{score:.2f}" if isinstance(score, float) else "none"

@@ -1,0 +1,63 @@
+"""What is drawn in tests? Scores and geometry of two encoders that nobody has read with, around texts of any kind."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.finding import Found
+from explorer.encoding.readings import OWN, parse, rows
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.findings import Findings
+from explorer.measuring.geometry import Geometry
+from explorer.measuring.layer_geometry import Cloud, LayerGeometry, Side
+from explorer.measuring.scores import LayerScores
+
+NASTY = (
+    "<script>alert(1)</script>",
+    "**bold** `code` $x$ <img src=x onerror=alert(1)>",
+    "שלום </td></table> & &amp; \"quoted\" 'so'",
+    "one\nline\n\nand another 🦊",
+    "x" * 5000,
+    "half a pair \ud83e of surrogates",
+)
+
+
+def pairs(count: int = 60) -> GradedPairs:
+    """Pairs with a nasty text in every other place."""
+    first = tuple(NASTY[place // 2 % 6] + f" {place}" if place % 2 else f"plain {place}" for place in range(count))
+    gold = tuple(round(5 * place / (count - 1), 2) for place in range(count))
+    return GradedPairs("<b>set</b> & more", first, first[::-1], gold, ("",) * count)
+
+
+def scores(gold: tuple[float, ...], seed: int, last: int = 2) -> LayerScores:
+    """Cosines that follow the grades more or less; those of [CLS] in layer 0 are all the same."""
+    random = np.random.default_rng(seed)
+    shape = len(rows(last)), 3, len(gold)
+    cosines = (np.array(gold) * 0.1 + random.normal(size=shape) * 0.25).astype(np.float32)
+    cosines[0, 0] = 1
+    own = (np.array(gold) * 0.1 + random.normal(size=len(gold)) * 0.1).astype(np.float32)
+    told = {"precision": "float32", "device": "cpu", "max_length": 64, "truncated": 3, "sentences": 99, "seconds": 1.0}
+    return LayerScores(rows(last), cosines, own, "<i>own</i> title", np.array(gold), ("",) * len(gold), **told)
+
+
+def geometry(last: tuple[int, int] = (2, 2)) -> LayerGeometry:
+    """Numbers drawn at random; nothing is known of B's layer 0."""
+    random = np.random.default_rng(0)
+    missing = Cloud(Geometry(1.0, *[float("nan")] * 2, 0.0, float("nan"), 60), 0.0)
+    sides = []
+    for layers in last:
+        clouds = [Cloud(Geometry(*random.uniform(0, 1, 5), 60), float(random.uniform(0, 1))) for _ in range(layers + 1)]
+        sides.append(Side(tuple(clouds), parse(f"mean of layer {layers}", layers), clouds[-1]))
+    sides[1] = Side((missing, *sides[1].layers[1:]), OWN, sides[0].layers[0])
+    moved = [tuple(random.uniform(0, 1, last[0] + 1)) if last[0] == last[1] else () for _ in range(2)]
+    return LayerGeometry("mean", *sides, *moved, sentences=60, pairs=60, of_pairs=60, close=13, close_from=4.0, seed=0)
+
+
+def findings(looked: LayerGeometry | None = None, last: tuple[int, int] = (2, 2)) -> Findings:
+    """All of it."""
+    graded = pairs()
+    one, other = (scores(graded.gold, seed, layers) for seed, layers in enumerate(last))
+    comparison = Comparison(one, other, parse(f"mean of layer {last[0]}", last[0]), OWN)
+    found = tuple(Found(name, None, name * 4) for name in ("<b>one</b>", "run:'other\""))
+    return Findings(found, graded, comparison, comparison.differences(resamples=60), "Spearman", "all", 0, looked)

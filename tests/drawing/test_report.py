@@ -1,0 +1,81 @@
+"""The report: whole, alone, with the numbers of the JSON; and whatever a text holds, it is shown as text."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+from explorer.drawing.report import MOST, report
+from explorer.measuring.findings import as_json
+from explorer.measuring.rank_errors import BROKEN, FIXED
+from tests.drawing import made_up
+from tests.html_tables import tables, told
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return made_up.findings(made_up.geometry())
+
+
+@pytest.fixture(scope="module")
+def page(findings):
+    return report(findings).decode()
+
+
+def test_tables_hold_the_numbers_of_the_json(findings, page):
+    numbers = json.loads(as_json(findings))
+    found = tables(page)
+    assert found[0] == numbers["geometry"]["layers"]
+    assert found[1] == numbers["geometry"]["drift"]
+    assert found[-3] == told(numbers["cells"])
+    assert any(row["difference"] is None for row in found[-3]), "what is missing is empty"
+    assert found[-3][-1]["reading"] == "own reading"
+    models = {row[""]: row for row in found[-2]}
+    assert models["digest"]["A"] == numbers["A"]["model_digest"]
+    assert models["most tokens"]["B"] == "64"
+    how = {row["value"] for row in found[-1]}
+    assert {numbers["set_digest"], "Spearman", "1,000", "60"} <= how
+    assert any(f"torch {numbers['versions']['torch']}" in value for value in how)
+
+
+def test_the_headline_is_the_chosen_difference(findings, page):
+    chosen = findings.chosen()
+    for side in "AB":
+        assert f"<b>{chosen[side]:.2f}</b>" in page
+    assert f"<b>{chosen['difference']:+.2f} ({chosen['low']:+.2f} to {chosen['high']:+.2f})</b>" in page
+
+
+def test_every_text_is_there_as_text(findings, page):
+    body = page[page.index("<body>") :]
+    assert "<script>alert" not in body
+    assert "<img" not in body
+    assert "<b>one</b>" not in body
+    errors = findings.comparison.rank_errors()
+    fixed, broken = tables(page)[2:4]
+    for rows, kind in ((fixed, FIXED), (broken, BROKEN)):
+        places = errors.places(kind)[:MOST]
+        assert 0 < len(rows) == len(places)
+        for row, place in zip(rows, places, strict=True):
+            text = findings.pairs.first[place].encode("utf-8", "replace").decode()
+            assert row["first"] == text
+    assert any("script" in row["first"] + row["second"] for row in fixed + broken), "the premise"
+    assert "<b>one</b> and run:'other\" on <b>set</b> & more" in unescape(page[: page.index("</title>")])
+
+
+def test_it_stands_alone(page):
+    assert page.count("plotly.js v") >= 1
+    assert page.count("<script>/**") == 1, "the library is there once"
+    assert "default-src 'none'" in page
+    assert not re.search(r"<(script|img|iframe|link)[^>]*(src|href)", page[page.index("<body>") :])
+    assert page.count("plotly-graph-div") - page.count(".plotly-graph-div") >= 13
+
+
+def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
+    findings = made_up.findings(made_up.geometry((2, 1)), (2, 1))
+    page = report(findings).decode()
+    assert "A has 2 layers and B 1: their cells are not the same." in page
+    assert "no layer of one is a layer of the other" in page
+    assert [row["reading"] for row in tables(page)[-3]] == ["own reading"]
+    without = report(made_up.findings()).decode()
+    assert "Geometry of the layers" not in without

@@ -1,0 +1,34 @@
+"""The report in a real browser: every picture is drawn, nothing is fetched. Skipped where there is none."""
+
+import pytest
+
+from explorer.drawing.report import report
+from tests import live
+from tests.drawing import made_up
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
+]
+
+
+def test_it_draws_itself_alone_in_the_colours_of_the_reader(tmp_path):
+    file = tmp_path / "report.html"
+    file.write_bytes(report(made_up.findings(made_up.geometry())))
+    asked, wrong = [], []
+    with live.browser() as browser:
+        page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto(file.as_uri(), timeout=120_000)
+        page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 13", timeout=120_000)
+        page.wait_for_function(
+            "[...document.querySelectorAll('.js-plotly-plot')].every(one => one.layout.font?.color === '#fafafa')",
+            timeout=120_000,
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") == 400, "nothing stands out of the page"
+        assert page.locator("img").count() == 0
+        assert page.get_by_text("<script>alert(1)</script>").count() > 0
+    assert asked == [file.as_uri()]
+    assert wrong == []

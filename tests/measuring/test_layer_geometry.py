@@ -1,0 +1,165 @@
+"""The geometry of every layer: the numbers of vectors read one by one, for all layers in one pass."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.finding import of_folder
+from explorer.encoding.readings import OWN, Reading, Row, parse
+from explorer.errors import BadChoice
+from explorer.measuring import layer_geometry as layers
+from explorer.measuring.bootstrap import Interval
+from explorer.measuring.drift import alike, shift
+from explorer.measuring.geometry import alignment, geometry
+from explorer.measuring.geometry_tables import MEASURES, definition, drift_rows, geometry_rows, not_comparable
+from explorer.measuring.layer_geometry import layer_geometry
+from explorer.measuring.measure import Settings, load_encoder
+from explorer.progress import finish
+from tests.spoiling import configure, reweigh
+from tests.tiny_models import save_tiny
+
+PAIRS = 20
+SETTINGS = Settings("float32", "cpu")
+READINGS = parse("mean of layer 2", 2), parse("cls of layers 1 + 2", 2)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    whole = sample.pairs()
+    return GradedPairs("some", whole.first[::12], whole.second[::12], whole.gold[::12], ("",) * PAIRS)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, times in (("one", 10), ("two", 15)):  # as made up, the weights leave every [CLS] almost the same
+        save_tiny("bert", folder / name)
+        reweigh(
+            folder / name, lambda weights, times=times: {key: _more(key, one, times) for key, one in weights.items()}
+        )
+    return of_folder("one", folder / "one"), of_folder("two", folder / "two")
+
+
+def _more(key, weight, times):
+    return weight * times if "encoder." in key and weight.dim() > 1 else weight
+
+
+@pytest.fixture(scope="module")
+def looked(found, pairs):
+    return finish(layer_geometry(found, pairs, "mean", READINGS, SETTINGS))
+
+
+def one_by_one(encoder, sentences):
+    """Vectors of a sentence under a reading, each sentence read by itself."""
+    views = {sentence: next(encoder.views([sentence])).grid[:, :, 0].numpy() for sentence in sentences}
+
+    def vectors(sentences, reading):
+        at = encoder.rows.index(reading.row), ("cls", "mean", "max").index(reading.pooling)
+        return np.array([views[sentence][at] for sentence in sentences])
+
+    return vectors
+
+
+def test_every_number_is_that_of_vectors_read_one_by_one(looked, found, pairs):
+    both = []
+    for side, one, reading in zip((looked.one, looked.other), found, READINGS, strict=True):
+        vectors = one_by_one(load_encoder(one, SETTINGS), pairs.sentences)
+        close = [place for place in range(PAIRS) if pairs.gold[place] >= 4]
+        assert 0 < len(close) == looked.close
+        clouds = [*((Reading(Row((layer,)), "mean"), side.layers[layer]) for layer in range(3)), (reading, side.chosen)]
+        for which, cloud in clouds:
+            slow = geometry(vectors(pairs.sentences, which))
+            for name, value in vars(slow).items():
+                # a last bit can make another the tenth nearest
+                near = 0.1 if name == "hubness" else 1e-4
+                assert getattr(cloud.geometry, name) == pytest.approx(value, abs=near), (which, name)
+            partners = [vectors([texts[place] for place in close], which) for texts in (pairs.first, pairs.second)]
+            assert cloud.alignment == pytest.approx(alignment(*partners), abs=1e-4)
+        both.append([vectors(pairs.sentences, which) for which, _ in clouds[:3]])
+    for layer, sides in enumerate(zip(*both, strict=True)):
+        assert looked.alike[layer] == pytest.approx(alike(*sides), abs=1e-4)
+        assert looked.shift[layer] == pytest.approx(shift(*sides), abs=1e-4)
+    assert min(looked.alike) < 0.99, "the premise: the two differ"
+
+
+def test_an_encoder_has_not_moved_from_itself(found, pairs):
+    looked = finish(layer_geometry((found[0], found[0]), pairs, "cls", READINGS[:1] * 2, SETTINGS))
+    assert looked.one.layers[1:] == looked.other.layers[1:]
+    assert looked.alike[1:] == pytest.approx([1, 1])
+    assert looked.shift == pytest.approx([0, 0, 0], abs=1e-6)
+    assert math.isnan(looked.alike[0]), "every [CLS] of layer 0 is the same"
+    assert math.isnan(looked.one.layers[0].geometry.first_direction)
+    row = drift_rows(looked, None)[0]
+    assert (row["CKA"], str(row["shift"])) == (None, "0.0")
+
+
+def test_another_reading_among_the_layers_needs_no_other_look(looked, found, pairs):
+    readings = parse("mean of layer 1", 2), READINGS[1]
+    stands = looked.standing_for(readings)
+    assert stands.one.chosen == looked.one.layers[1]
+    assert stands.other == looked.other
+    assert stands == finish(layer_geometry(found, pairs, "mean", readings, SETTINGS))
+
+
+def test_large_sets_are_drawn_from_whole_pairs_and_say_so(found, pairs, monkeypatch):
+    monkeypatch.setattr(layers, "MOST", 25)
+    looked, again, another = (
+        finish(layer_geometry(found, pairs, "mean", READINGS, SETTINGS, seed=seed)) for seed in (0, 0, 1)
+    )
+    assert looked == again != another
+    assert looked.sentences <= 25 < len(pairs.sentences)
+    assert looked.pairs < looked.of_pairs == PAIRS
+    assert f"drawn from {PAIRS} (seed 0)" in definition(looked)
+
+
+def test_what_was_looked_at_is_told(looked, pairs):
+    count = len(pairs.sentences)
+    told = definition(looked)
+    assert f"{count} distinct sentences of {PAIRS} pairs." in told
+    assert f"the {looked.close} pairs graded 4 or more" in told
+    assert f"all {count * (count - 1) // 2:,} pairs of sentences" in told
+
+
+def test_encoders_of_another_depth_or_width_say_what_cannot_be_compared(found, pairs, tmp_path, looked):
+    shallow = save_tiny("bert", tmp_path / "shallow")
+    configure(shallow / "config.json", num_hidden_layers=1)
+    readings = READINGS[0], parse("mean of layer 1", 1)
+    apart = finish(layer_geometry((found[0], of_folder("s", shallow)), pairs, "mean", readings, SETTINGS))
+    assert (apart.alike, apart.shift, drift_rows(apart, None)) == ((), (), [])
+    assert not_comparable(apart) == "A has 2 layers and B 1: no layer of one is a layer of the other."
+    assert len(geometry_rows(apart)) == 3 + 1 + 2 + 1
+    assert not_comparable(looked) == ""
+    wide = replace(looked, shift=(float("nan"),) * 3)
+    assert "CKA needs none" in not_comparable(wide)
+
+
+def test_rows_hold_the_numbers_of_both_and_of_the_chosen_readings(looked):
+    rows = geometry_rows(looked)
+    assert [row["encoder"] for row in rows] == ["A"] * 4 + ["B"] * 4
+    assert rows[1]["reading"] == "mean of layer 1"
+    assert rows[-1]["reading"] == "chosen: cls of layers 1 + 2"
+    for measure in MEASURES:
+        assert rows[-1][measure.name] == pytest.approx(measure.of(looked.other.chosen), abs=1e-5)
+    numbers = np.arange(3.0)
+    moved = drift_rows(looked, Interval(numbers, numbers - 1, numbers + 1))
+    assert [(row["difference"], row["low"], row["high"]) for row in moved] == [(0, -1, 1), (1, 0, 2), (2, 1, 3)]
+    assert [row["CKA"] for row in moved] == pytest.approx(looked.alike, abs=1e-5)
+
+
+def test_it_can_be_stopped_between_two_batches(found, pairs):
+    work = layer_geometry(found, pairs, "mean", READINGS, SETTINGS)
+    stages = {next(work).stage for _ in range(3)}
+    work.close()
+    assert "loading one" in stages
+
+
+@pytest.mark.parametrize(
+    ("pooling", "reading", "words"), [("sum", READINGS[0], "no pooling 'sum'"), ("mean", OWN, "own")]
+)
+def test_what_cannot_be_read_is_refused(found, pairs, pooling, reading, words):
+    with pytest.raises(BadChoice, match=words):
+        finish(layer_geometry(found, pairs, pooling, (reading, READINGS[1]), SETTINGS))
