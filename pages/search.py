@@ -26,13 +26,13 @@ if one is None:
     st.stop()
 findings = search(one.side, two.side if two else None, k)
 with columns[0]:
-    result_list.show(findings.one, searched.sentences, "A", "B" if two else "", query)
+    result_list.found(findings.one, searched.sentences, "A", "B" if two else "", query)
 if not other:
     st.info("Choose B in the sidebar under **Beside it**, and see what it finds.", icon=":material/compare:")
 if two is None or findings.other is None:
     st.stop()
 with columns[1]:
-    result_list.show(findings.other, searched.sentences, "B", "A", query)
+    result_list.found(findings.other, searched.sentences, "B", "A", query)
 changed = len(findings.one) - findings.kept
 told.markdown(f"**{findings.kept} kept**, {changed} lost, {changed} gained · Jaccard {told_share(findings.jaccard)}")
 whole_corpus.show(one, two, searched.sentences, k)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from explorer.data.searched import Searched
 from explorer.encoding.readings import Reading
 from explorer.measuring.neighbours import Overlap
-from explorer.measuring.searching import KEPT, Findings, Result
+from explorer.measuring.searching import Findings, Result
 
 if TYPE_CHECKING:
     from explorer.encoding.finding import Found
@@ -107,11 +107,8 @@ def as_text(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
 
 
 def told_mark(result: Result, other: str) -> str:
-    """`3 in B` of one that was kept; `lost (37 in B)`, `gained (37 in A)` of the others; "" without another side."""
-    if not result.mark:
-        return ""
-    where = f"{result.elsewhere:,} in {other}"
-    return where if result.mark == KEPT else f"{result.mark} ({where})"
+    """`kept · 3 in B`, `lost · 37 in B`: the mark, and the rank on the other side; "" without another side."""
+    return f"{result.mark} · {result.elsewhere:,} in {other}" if result.mark else ""
 
 
 def told_share(share: float) -> str:

@@ -11,12 +11,11 @@ from explorer.measuring.search_tables import changed_rows, told_share
 from explorer.ui import downloads, notices, result_list, vectors
 from explorer.ui.corpus_reader import Reader
 
-SHOWN = 100  # rows of the table; the file has all
-MOST, LEAST = "changed most", "changed least"
+SHOWN = 8  # sentences of either kind; the file has all
 
 
 def show(one: Reader, other: Reader, sentences: tuple[str, ...], k: int) -> None:
-    """Numbers, a histogram, and a table to click."""
+    """Numbers, a histogram, and the sentences at both ends."""
     st.subheader("Over the whole corpus")
     found: Overlap | None = vectors.made(
         f"neighbours {one.key} {other.key} {k}",
@@ -38,37 +37,23 @@ def show(one: Reader, other: Reader, sentences: tuple[str, ...], k: int) -> None
     notices.number(cards, "Neighbours kept", f"{found.kept.mean():.1f} of {found.k}", border=True)
     notices.number(cards, "All kept", _sentences(int(counts[-1])), border=True)
     notices.number(cards, "None kept", _sentences(int(counts[0])), border=True)
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        st.plotly_chart(
-            neighbours_kept(found),
-            config={"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-neighbours"}},
-            alt="How many sentences kept how many of their neighbours. The table beside it has them one by one.",
-        )
-    with right:
-        _table(found, sentences)
+    st.plotly_chart(
+        neighbours_kept(found),
+        config={"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-neighbours"}},
+        alt="How many sentences kept how many of their neighbours. The table to download has them one by one.",
+    )
+    columns = st.columns(2, gap="medium")
+    for column, title, most_changed in ((columns[0], "Changed most", True), (columns[1], "Changed least", False)):
+        with column:
+            st.markdown(f"**{title}**")
+            for place in found.order(most_changed=most_changed)[:SHOWN].tolist():
+                _item(title, place, found, sentences[place])
+    downloads.rows(changed_rows(found, sentences, most_changed=True), "neighbourhoods", "All sentences (CSV)")
 
 
-def _table(found: Overlap, sentences: tuple[str, ...]) -> None:
-    way: str = st.segmented_control(
-        "Neighbourhoods that", (MOST, LEAST), default=MOST, required=True, key="changed", bind="query-params"
-    )
-    rows = changed_rows(found, sentences, most_changed=way == MOST, most=SHOWN)
-    result_list.clickable(
-        [
-            {"kept": f"{row['kept']} of {row['of']}", "sentence": row["sentence"], "jaccard": row["jaccard"]}
-            for row in rows
-        ],
-        f"corpus {found.k}",
-        {
-            "kept": st.column_config.TextColumn(width=72),
-            "sentence": st.column_config.TextColumn(width="large"),
-            "jaccard": st.column_config.NumberColumn("Jaccard", format="%.2f", width=62),
-        },
-    )
-    downloads.rows(
-        changed_rows(found, sentences, most_changed=way == MOST), f"neighbourhoods {way}", "All sentences (CSV)"
-    )
+def _item(title: str, place: int, found: Overlap, sentence: str) -> None:
+    told = f"{found.kept[place]} of {found.k} kept · Jaccard {told_share(found.jaccard[place])}"
+    result_list.item(f"{title} {place}", "", sentence, f":small[{told}]")
 
 
 def _sentences(count: int) -> str:
