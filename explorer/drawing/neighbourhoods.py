@@ -42,4 +42,4 @@ def neighbours_kept(overlap: Overlap) -> go.Figure:
         zeroline=False,
     )
     figure.update_yaxes(title="sentences", fixedrange=True, zeroline=False)
-    return laid_out(figure, 420, showlegend=False, bargap=0.15)
+    return laid_out(figure, 320, showlegend=False, bargap=0.15)

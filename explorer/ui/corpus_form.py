@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import own, searched, sts
 from explorer.data.corpora import SAMPLE
@@ -16,16 +17,16 @@ SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
 
-def asked_for(choice: controls.Choice) -> Searched | None:
-    """The sentences; where there are none, what is in the way."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+def asked_for(choice: controls.Choice, line: DeltaGenerator) -> Searched | None:
+    """The sentences; where there are none, what is in the way. The widgets stand in a line."""
+    with line:
         source: str = st.selectbox(
             "Search in",
             controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu(), *text_form.brought()], SOURCE),
             key=SOURCE,
             bind="query-params",
             accept_new_options=True,
-            width=420,
+            width=360,
             help="The sentences of the graded pairs in the sidebar, the sample's, those of a set, or the path of a "
             "file on this machine: type it and press Enter.",
         )

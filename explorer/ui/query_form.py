@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.measuring.searching import SIZES, asked
 
@@ -21,9 +22,9 @@ def query() -> str | None:
     return asked(typed)
 
 
-def size() -> int:
+def size(line: DeltaGenerator) -> int:
     """How many results each side shows."""
-    k: int = st.segmented_control("Neighbours", SIZES, default=10, required=True, key="k", bind="query-params")
+    k: int = line.segmented_control("Neighbours", SIZES, default=10, required=True, key="k", bind="query-params")
     return k
 
 

@@ -13,6 +13,8 @@ from explorer.ui.two_sentences import shortened
 
 # characters that are shown of a sentence; the file has all
 MOST = 400
+# results that are shown at full length; more are rolled, in so many pixels
+UNROLLED, TALL = 10, 760
 # a word and a sign say it, the colour only helps
 BADGES = {
     KEPT: ":gray-badge[:material/check: {}]",
@@ -23,17 +25,19 @@ BADGES = {
 
 def found(results: Sequence[Result], sentences: Sequence[str], side: str, other: str, query: str) -> None:
     """What a side found, nearest first; `other` names the other, "" where there is none."""
-    for result in results:
-        mark = BADGES[result.mark].format(told_mark(result, other)) if result.mark else ""
-        item(f"{side} {result.place}", str(result.rank), sentences[result.place], f":small[{result.cosine:.3f}] {mark}")
+    with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
+        for result in results:
+            mark = BADGES[result.mark].format(told_mark(result, other)) if result.mark else ""
+            note = f":small[cosine {result.cosine:.3f}] {mark}"
+            item(f"{side} {result.place}", result.rank, sentences[result.place], note)
     downloads.rows(found_rows(results, sentences, other), f"{side} {shortened(query, 40)}", f"{side} (CSV)")
 
 
-def item(key: str, label: str, sentence: str, note: str) -> None:
+def item(key: str, rank: int, sentence: str, note: str) -> None:
     """A sentence, with a note in markdown below it."""
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         st.button(
-            label,
+            str(rank),
             key=f"search for {key}",
             icon=":material/search:",
             type="tertiary",

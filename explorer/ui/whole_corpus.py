@@ -46,14 +46,10 @@ def show(one: Reader, other: Reader, sentences: tuple[str, ...], k: int) -> None
     for column, title, most_changed in ((columns[0], "Changed most", True), (columns[1], "Changed least", False)):
         with column:
             st.markdown(f"**{title}**")
-            for place in found.order(most_changed=most_changed)[:SHOWN].tolist():
-                _item(title, place, found, sentences[place])
+            for rank, place in enumerate(found.order(most_changed=most_changed)[:SHOWN].tolist(), start=1):
+                told = f"{found.kept[place]} of {found.k} kept · Jaccard {told_share(found.jaccard[place])}"
+                result_list.item(f"{title} {place}", rank, sentences[place], f":small[{told}]")
     downloads.rows(changed_rows(found, sentences, most_changed=True), "neighbourhoods", "All sentences (CSV)")
-
-
-def _item(title: str, place: int, found: Overlap, sentence: str) -> None:
-    told = f"{found.kept[place]} of {found.k} kept · Jaccard {told_share(found.jaccard[place])}"
-    result_list.item(f"{title} {place}", "", sentence, f":small[{told}]")
 
 
 def _sentences(count: int) -> str:
