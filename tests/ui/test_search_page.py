@@ -1,6 +1,7 @@
 """The Search page, without a browser."""
 
 import json
+import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,7 +11,6 @@ from explorer.ui import query_form, work
 from tests import trainings
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.ui.test_pages import measured
 
 NASTY = (
     "<b>bold</b> <img src=x onerror=alert(1)>",
@@ -39,10 +39,11 @@ def app(place, monkeypatch):
     work.stop_all()
 
 
-def searched(app):
-    """Run until nothing is under way: one piece of work leads to the next."""
-    for _ in range(5):
-        measured(app)
+def searched(app, seconds=60):
+    """Run the page until it shows no work under way: one piece of work leads to the next."""
+    end = time.monotonic() + seconds
+    while any(button.label == "Stop" for button in app.run().button) and time.monotonic() < end:
+        time.sleep(0.1)
     assert not app.exception
     return app
 
