@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.commands import backtranslate, compare, export, generator, methods, score, train
+from explorer.commands import backtranslate, compare, export, generator, methods, score, search, train
 from explorer.errors import StrataError
 
 
@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m explorer", description="See what every layer of an encoder knows.")
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (score, compare, train, methods, export, backtranslate, generator):
+    for verb in (score, compare, search, train, methods, export, backtranslate, generator):
         verb.add(verbs)
     return parser
 

@@ -19,6 +19,7 @@ from explorer.data.corpora import Eats
 from explorer.data.files import read_bytes, read_file
 from explorer.data.kinds import GradedPairs
 from explorer.data.reports import Report
+from explorer.data.searched import Searched, of_source
 from explorer.data.table import Table
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
@@ -232,6 +233,16 @@ def _rows(
 ) -> tuple[int, tuple[Report, ...]]:
     found, reports = corpora.corpus(sources, eats, dict(columns))
     return len(found), reports
+
+
+def searched(source: str) -> Searched:
+    """The sentences of a source that can be searched, each once."""
+    return _searched(source, _stamp(source))
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the text …")
+def _searched(source: str, stamp: Hashable) -> Searched:
+    return of_source(source)
 
 
 def columns_of(file: str) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ PAGES = (
     ("pages/layers.py", "Layers", ":material/layers:", False),
     ("pages/layer_attention.py", "Layer attention", ":material/hearing:", False),
     ("pages/compare.py", "Compare", ":material/compare_arrows:", False),
-    ("pages/replay.py", "Replay", ":material/replay:", False),
     ("pages/sentences.py", "Sentences", ":material/notes:", False),
+    ("pages/search.py", "Search", ":material/search:", False),
+    ("pages/replay.py", "Replay", ":material/replay:", False),
     ("pages/train.py", "Train", ":material/model_training:", False),
 )
 

@@ -123,9 +123,8 @@ def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     named = [SAMPLE, *own.names(), *whole, *sts.menu()]
-    kept = sorted(map(str, _folder().glob("*"))) if _folder().is_dir() else []
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
-    return list(dict.fromkeys([*named, *kept, *chosen]))
+    return list(dict.fromkeys([*named, *brought(), *chosen]))
 
 
 def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
@@ -149,16 +148,26 @@ def _keep() -> None:
     upload = st.session_state[UPLOAD]
     if upload is None:
         return
-    data = upload.getvalue()
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", upload.name).strip("-.") or "text.txt"
-    path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
 
     def keep() -> None:
-        write_whole(path, lambda file: file.write(data))
-        before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, str(path))]
-        choose([*before, str(path)])
+        path = put_away(upload.name, upload.getvalue())
+        before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, path)]
+        choose([*before, path])
 
     clicks.attempt(keep)
+
+
+def put_away(name: str, data: bytes) -> str:
+    """Keep a file that was brought on this machine, for every page; gives its path."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
+    path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
+    write_whole(path, lambda file: file.write(data))
+    return str(path)
+
+
+def brought() -> list[str]:
+    """The paths of the files that were brought before."""
+    return sorted(map(str, _folder().glob("*"))) if _folder().is_dir() else []
 
 
 def _folder() -> Path:

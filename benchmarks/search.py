@@ -1,0 +1,72 @@
+"""What do an index and the neighbourhoods of a whole corpus cost, and is FAISS quicker than a product in numpy?"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import interleaved, ratio, told
+from explorer.data.searched import Searched, of_source
+from explorer.encoding import finding
+from explorer.encoding.loading import load
+from explorer.measuring import layer_vectors
+from explorer.measuring.neighbours import overlap
+from explorer.measuring.retrieval import Index, unit_vectors
+from explorer.progress import finish
+
+SENTENCES, K, ROUNDS, ROWS = 10_000, 10, 5, 1024
+
+
+def main() -> None:
+    corpus = _corpus()
+    texts = corpus.sentences[:SENTENCES]
+    layers = finish(layer_vectors.of_layers(load(finding.find("all-MiniLM-L6-v2")), texts, "mean", 64))
+    last, middle = layers[-1], layers[3]
+    one, other = Index(last), Index(middle)
+    unit = unit_vectors(last)
+    print(f"\nSearch: {len(texts):,} sentences of {corpus.name}, width {unit.shape[1]}, {os.cpu_count()} processors")
+    things = {
+        "index": lambda: Index(last),
+        f"Jaccard@{K}, two sides": lambda: finish(overlap(one, other, K)),
+        "neighbours by FAISS": lambda: _by_faiss(unit),
+        "neighbours by numpy": lambda: _by_numpy(unit),
+        "one query": lambda: one.neighbours(0, K),
+    }
+    seconds = interleaved(things, ROUNDS)
+    for name, times in seconds.items():
+        print(f"  {name:24} {told(times)}")
+    print(f"  mean Jaccard@{K} of layers 6 and 3: {finish(overlap(one, other, K)).mean:.3f}")
+    by = ratio(seconds["neighbours by FAISS"], seconds["neighbours by numpy"])
+    print(f"  FAISS by one product in numpy, {ROWS:,} rows at a time: {by:.2f}")
+    print(f"  one query: {1000 * statistics.median(seconds['one query']):.2f} ms")
+
+
+def _corpus() -> Searched:
+    """Sentences of Wikipedia where STRATA_DATA has them, else the sample."""
+    path = Path(os.environ.get("STRATA_DATA", "")) / "wiki" / "sentences.tsv"
+    return of_source(str(path) if path.is_file() else "sample")
+
+
+def _by_faiss(unit: np.ndarray) -> np.ndarray:
+    import faiss
+
+    index = faiss.IndexFlatIP(unit.shape[1])
+    index.add(unit)
+    return np.concatenate([index.search(unit[at : at + ROWS], K + 1)[1] for at in range(0, len(unit), ROWS)])
+
+
+def _by_numpy(unit: np.ndarray) -> np.ndarray:
+    found = []
+    for at in range(0, len(unit), ROWS):
+        cosines = unit[at : at + ROWS] @ unit.T
+        top = np.argpartition(cosines, -K - 1, axis=1)[:, -K - 1 :]
+        order = np.argsort(-np.take_along_axis(cosines, top, 1), axis=1)
+        found.append(np.take_along_axis(top, order, 1))
+    return np.concatenate(found)
+
+
+if __name__ == "__main__":
+    main()

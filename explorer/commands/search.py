@@ -1,0 +1,95 @@
+"""search: what does each encoder find for a query, and what changed from one to the other?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from explorer.commands.line import Line
+from explorer.errors import BadChoice
+
+if TYPE_CHECKING:
+    from explorer.encoding.finding import Found
+    from explorer.encoding.readings import Reading
+    from explorer.measuring.searching import Side
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    verb = verbs.add_parser(
+        "search",
+        help="the sentences nearest to a query, under one encoder or two",
+        description="The sentences of a corpus whose cosine with a query is highest. With two encoders each result "
+        "says its rank under the other, and whether it was kept, lost or gained.",
+    )
+    verb.set_defaults(verb=_search)
+    verb.add_argument("query", metavar="QUERY", help="a sentence; one of the corpus does not find itself")
+    verb.add_argument(
+        "--corpus", default="sample", metavar="FILE|NAME", help="a file, a set such as 'STS-B dev', or sample (default)"
+    )
+    verb.add_argument(
+        "--model",
+        action="append",
+        metavar="MODEL",
+        help="an encoder, A; given twice, the second is B (default: the bundled one)",
+    )
+    verb.add_argument("--reading", metavar="TITLE", help="of A: 'mean of layer 6', 'own reading', … (default: mean)")
+    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: A's)")
+    verb.add_argument("--k", type=int, default=10, help="how many (default 10)")
+    verb.add_argument("--whole", action="store_true", help="also every sentence of the corpus as a query: Jaccard@k")
+    verb.add_argument("--max-length", type=int, metavar="TOKENS", help="cut longer sentences")
+    verb.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
+    verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
+    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    verb.add_argument("--json", action="store_true", help="everything, as JSON")
+
+
+def _search(options: argparse.Namespace) -> None:
+    from explorer.data.searched import of_source
+    from explorer.encoding import bundled
+    from explorer.encoding.finding import find
+    from explorer.measuring.neighbours import overlap
+    from explorer.measuring.search_tables import Asked, as_json, as_text
+    from explorer.measuring.searching import asked, search
+    from explorer.progress import finish
+
+    query, models = asked(options.query), options.model or [bundled.NAME]
+    if len(models) > 2:
+        raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
+    if options.k < 1:
+        raise BadChoice(f"--k {options.k} finds nothing. Choose 1 or more.")
+    if options.whole and len(models) == 1:
+        raise BadChoice("--whole compares two encoders, and one was named. Give --model twice, or leave --whole out.")
+    searched = of_source(options.corpus, online=options.online)
+    found = [find(name, online=options.online) for name in models]
+    titles = (options.reading, options.other_reading or options.reading)
+    with Line() as line:
+        sides = [
+            _side(one, query, searched.sentences, title, options, line)
+            for one, title in zip(found, titles, strict=False)
+        ]
+        one, other = sides[0][0], sides[1][0] if len(sides) > 1 else None
+        findings = search(one, other, options.k)
+        whole = finish(overlap(one.index, other.index, options.k), line.tell) if options.whole and other else None
+    told = Asked(query, options.k, searched, tuple((at, side[1]) for at, side in zip(found, sides, strict=True)))
+    print((as_json if options.json else as_text)(told, findings, whole))
+
+
+def _side(
+    found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
+) -> tuple[Side, Reading]:
+    """The corpus and the query as one encoder reads them."""
+    from explorer.encoding.readings import Reading, Row, parse
+    from explorer.measuring import layer_vectors
+    from explorer.measuring.measure import Settings, load_encoder
+    from explorer.measuring.retrieval import Index
+    from explorer.measuring.searching import Side, place_of, vector_of
+    from explorer.progress import finish
+
+    encoder = load_encoder(found, Settings(options.precision, options.device, options.max_length))
+    last = encoder.rows[-1].layers[-1]
+    reading = parse(title, last) if title else Reading(Row((last,)), "mean")
+    vectors = finish(layer_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
+    place = place_of(query, sentences)
+    asked = vector_of(encoder, query, reading, options.max_length) if place is None else place
+    return Side(Index(vectors), asked), reading

@@ -1,0 +1,67 @@
+"""Which sentences are searched? Those of a set, the sample or a file, each once, and no more than fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from explorer.data import corpora, sets, sts
+from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.text import AGAIN
+
+# 150 MB of vectors for each side of width 384, and as much again for its index
+MOST = 100_000
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Distinct sentences in the order of their source, and what was left out on the way."""
+
+    name: str
+    sentences: tuple[str, ...]
+    repeats: int = 0  # sentences that came again
+    left_out: int = 0  # distinct sentences beyond MOST
+    dropped: tuple[str, ...] = ()  # rows of a file that are no sentences, and why
+    digest: str = ""
+
+    @property
+    def told(self) -> str:
+        """How many there are, and what was left out, as a sentence."""
+        told = f"{len(self.sentences):,} sentences of {self.name}" if len(self) != 1 else f"1 sentence of {self.name}"
+        if self.left_out:
+            whole = len(self.sentences) + self.left_out
+            told += f", spread evenly over its {whole:,} (more than {MOST:,} are not searched)"
+        if self.repeats:
+            told += f"; {self.repeats:,} that came again {'is' if self.repeats == 1 else 'are'} left out"
+        return f"{told}."
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+
+def of_pairs(*several: GradedPairs, name: str = "") -> Searched:
+    """The sentences of graded pairs, whatever their grades."""
+    every = [sentence for pairs in several for sentence in (*pairs.first, *pairs.second)]
+    return _each_once(name or several[0].name, every)
+
+
+def of_source(source: str, *, online: bool = False) -> Searched:
+    """The sentences that a name or a file means: "sample", a set with or without its split, or a path."""
+    if source in sets.names():
+        return of_pairs(sets.by_name(source, online=online))
+    if source in {known.name for known in sts.SETS}:
+        splits = sts.find(source).splits
+        return of_pairs(*(sts.load(source, split.name, online=online) for split in splits), name=source)
+    corpus, reports = corpora.corpus((source,), "sentences", online=online)
+    again = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == AGAIN)
+    dropped = tuple(str(one) for report in reports for one in report.dropped if one.reason != AGAIN)
+    return _each_once(corpus.name, corpus.columns[0], again, dropped)
+
+
+def _each_once(name: str, texts: Sequence[str], again: int = 0, dropped: tuple[str, ...] = ()) -> Searched:
+    distinct = tuple(dict.fromkeys(texts))
+    kept = distinct
+    if len(distinct) > MOST:
+        kept = tuple(distinct[place * len(distinct) // MOST] for place in range(MOST))
+    again += len(texts) - len(distinct)
+    return Searched(name, kept, again, len(distinct) - len(kept), dropped, digest_of(kept))

@@ -1,0 +1,104 @@
+"""What does each side find for a query, and where does the other side have it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.readings import Reading
+from explorer.errors import BadChoice
+from explorer.measuring import layer_vectors
+from explorer.measuring.neighbours import jaccard, kept_of
+from explorer.measuring.retrieval import Hits, Index
+from explorer.progress import finish
+
+if TYPE_CHECKING:
+    from explorer.encoding.encoder import Encoder
+
+KEPT, LOST, GAINED = "kept", "lost", "gained"
+SIZES = (5, 10, 20, 50)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A sentence that one side found."""
+
+    place: int  # in the corpus
+    rank: int
+    cosine: float
+    elsewhere: int | None  # its rank on the other side, among all sentences; None without another side
+    mark: str  # kept, lost or gained; "" without another side
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A corpus under one reading, and a query: one of its sentences by place, or the vector of another."""
+
+    index: Index
+    query: NDArray[np.float32] | int
+
+    def hits(self, k: int) -> Hits:
+        """What lies nearest; a sentence of the corpus does not find itself."""
+        if isinstance(self.query, int):
+            return self.index.neighbours(self.query, k)
+        return self.index.nearest(self.query, k)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What A found, and what B found where there is one."""
+
+    one: tuple[Result, ...]
+    other: tuple[Result, ...] | None = None
+    kept: int = 0
+    jaccard: float = float("nan")
+
+
+def asked(query: str) -> str:
+    """A query with single spaces between its words, as sentences of a corpus have them; never empty."""
+    squeezed = " ".join(query.split())
+    if not squeezed:
+        raise BadChoice("The query is empty. Type a sentence to look for.")
+    return squeezed
+
+
+def place_of(query: str, sentences: Sequence[str]) -> int | None:
+    """Where a query stands in the corpus; None if it does not."""
+    return sentences.index(query) if query in sentences else None
+
+
+def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | None = None) -> NDArray[np.float32]:
+    """The vector (width,) of a query."""
+    vector: NDArray[np.float32] = finish(layer_vectors.of_reading(encoder, [query], reading, max_length))[0]
+    return vector
+
+
+def search(one: Side, other: Side | None, k: int) -> Findings:
+    """The k nearest of either side, each with its rank on the other."""
+    hits = one.hits(k)
+    if other is None:
+        return Findings(_results(hits, None, ""))
+    beside = other.hits(k)
+    return Findings(
+        _results(hits, other, LOST, beside),
+        _results(beside, one, GAINED, hits),
+        kept_of(hits, beside),
+        jaccard(hits, beside),
+    )
+
+
+def _results(hits: Hits, other: Side | None, alone: str, beside: Hits | None = None) -> tuple[Result, ...]:
+    """Hits with what the other side has to say of them; `alone` marks those that it did not find."""
+    if other is None or beside is None:
+        elsewhere: list[int | None] = [None] * len(hits)
+        marks = [""] * len(hits)
+    else:
+        elsewhere = [*other.index.ranks(hits.places, other.query)]
+        both = set(beside.places.tolist())
+        marks = [KEPT if place in both else alone for place in hits.places.tolist()]
+    told = zip(hits.places.tolist(), hits.cosines.tolist(), elsewhere, marks, strict=True)
+    return tuple(Result(place, rank, *more) for rank, (place, *more) in enumerate(told, start=1))

@@ -1,0 +1,79 @@
+"""Which sentences are searched? Those of the graded pairs, of the sample, of a set, or of a file."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.data import own, searched, sts
+from explorer.data.corpora import SAMPLE
+from explorer.data.files import ENDINGS
+from explorer.data.searched import Searched
+from explorer.errors import SetNotFound, StrataError
+from explorer.ui import cached, clicks, controls, notices, reach, text_form
+
+PAIRS = "the graded pairs"
+SOURCE = "corpus"
+UPLOAD = "corpus that is brought"
+
+
+def asked_for(choice: controls.Choice, line: DeltaGenerator) -> Searched | None:
+    """The sentences; where there are none, what is in the way. The widgets stand in a line."""
+    with line:
+        source: str = st.selectbox(
+            "Search in",
+            controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu(), *text_form.brought()], SOURCE),
+            key=SOURCE,
+            bind="query-params",
+            accept_new_options=True,
+            width=360,
+            help="The sentences of the graded pairs in the sidebar, the sample's, those of a set, or the path of a "
+            "file on this machine: type it and press Enter.",
+        )
+        _bring()
+    clicks.refused()
+    found = _read(source.strip(), choice)
+    if found is not None:
+        st.caption(notices.plain(found.told))
+        for dropped in found.dropped:
+            st.warning(notices.plain(dropped), icon=":material/filter_alt:")
+    return found
+
+
+def _read(source: str, choice: controls.Choice) -> Searched | None:
+    try:
+        if source == PAIRS:
+            pairs = reach.pairs(choice.sts)
+            return None if pairs is None else searched.of_pairs(pairs)
+        return cached.searched(source)
+    except StrataError as error:
+        notices.trouble(error)
+        if isinstance(error, SetNotFound):
+            reach.offer_set(source)
+        return None
+
+
+def _bring() -> None:
+    with st.popover("Bring a file", icon=":material/upload_file:"):
+        st.file_uploader(
+            "A file of sentences",
+            type=[ending.removeprefix(".") for ending in ENDINGS],
+            key=UPLOAD,
+            on_change=_keep,
+            help="It is kept on this machine only.",
+        )
+        st.caption(
+            "One sentence a line; or a table, of which all columns of sentences are taken. "
+            "For more than 20 MB, type the file's path instead."
+        )
+
+
+def _keep() -> None:
+    """Put the file that was brought where it stays, and choose it; runs before the page is drawn anew."""
+    upload = st.session_state[UPLOAD]
+
+    def keep() -> None:
+        st.session_state[SOURCE] = text_form.put_away(upload.name, upload.getvalue())
+
+    if upload is not None:
+        clicks.attempt(keep)

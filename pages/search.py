@@ -1,0 +1,50 @@
+"""What does each side find for a query, and what changed?"""
+
+import streamlit as st
+
+from explorer.measuring.search_tables import told_share
+from explorer.measuring.searching import Findings, place_of, search
+from explorer.ui import controls, corpus_form, corpus_reader, frame, query_form, result_list, sides, whole_corpus
+
+
+def summary(findings: Findings, count: int) -> None:
+    """What B kept of what A found."""
+    changed = len(findings.one) - findings.kept
+    st.markdown(f"**{findings.kept} kept**, {changed} lost, {changed} gained · Jaccard {told_share(findings.jaccard)}")
+    st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
+
+
+frame.enter()
+choice, other = controls.chosen(), sides.beside()
+st.title("Search")
+query = query_form.query()
+line = st.container(horizontal=True, vertical_alignment="bottom")
+searched = corpus_form.asked_for(choice, line)
+k = query_form.size(line)
+if query is None or searched is None:
+    st.stop()
+itself = place_of(query, searched.sentences) is not None
+if itself:
+    st.caption("The query is one of them, and is left out of what is found.")
+told = st.container()
+columns = st.columns(2, gap="medium") if other else [st.container()]
+with columns[0]:
+    one = corpus_reader.read("A", choice, searched, query)
+two = None
+if other:
+    with columns[1]:
+        two = corpus_reader.read("B", other, searched, query)
+if one is None:
+    st.stop()
+findings = search(one.side, two.side if two else None, k)
+with columns[0]:
+    result_list.found(findings.one, searched.sentences, "A", "B" if two else "", query)
+if not other:
+    st.info("Choose B in the sidebar under **Beside it**, and see what it finds.", icon=":material/compare:")
+if two is None or findings.other is None:
+    st.stop()
+with columns[1]:
+    result_list.found(findings.other, searched.sentences, "B", "A", query)
+with told:
+    summary(findings, len(searched) - itself)
+whole_corpus.show(one, two, searched.sentences, k)

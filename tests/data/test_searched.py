@@ -1,0 +1,80 @@
+"""Is every sentence of a source searched once, and is it said what is left out?"""
+
+from pathlib import Path
+
+import pytest
+
+from explorer.data import corpora, sample, searched, sts
+from explorer.data.kinds import GradedPairs
+from explorer.data.searched import of_pairs, of_source
+from explorer.errors import StrataError
+
+PAIRS = GradedPairs("few", ("a b", "c d", "a b"), ("e f", "a b", "g h"), (1.0, 2.0, 3.0), ("", "", ""))
+
+
+def test_sentences_of_pairs_stand_once_in_order_and_repeats_are_counted():
+    found = of_pairs(PAIRS)
+    assert found.sentences == PAIRS.sentences == ("a b", "c d", "e f", "g h")
+    assert found.repeats == 2
+    assert found.told == "4 sentences of few; 2 that came again are left out."
+
+
+def test_the_sample_is_that_of_the_training_page():
+    assert of_source("sample").sentences == corpora.corpus(("sample",), "sentences")[0].columns[0]
+    assert of_source("Sample pairs").sentences == sample.pairs().sentences
+
+
+def test_a_set_without_a_split_is_all_of_it(tmp_path, monkeypatch):
+    monkeypatch.setenv(sts.VARIABLE, str(tmp_path))
+    for name, pairs in (("train", 4500), ("trial", 500), ("test", 4927)):
+        path = tmp_path / "SICK" / f"{name}.tsv"
+        path.parent.mkdir(exist_ok=True)
+        rows = "".join(f"{at % 6}\t{name} {at}.\tThe same.\n" for at in range(pairs))
+        path.write_text("score\tsentence1\tsentence2\n" + rows, encoding="utf-8")
+    found = of_source("SICK-R")
+    assert (len(found), found.repeats) == (9928, 9926)
+    assert of_source("SICK-R trial").sentences[:2] == ("trial 0.", "trial 1.")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("mine.txt", "One two.\nThree four.\n\nOne two.\n"),
+        ("mine.csv", "text\nOne two.\nThree four.\nOne two.\n"),
+        (
+            "mine.tsv",
+            "score\tsentence1\tsentence2\n1\tOne two.\tThree four.\n4\tOne two.\tThree four.\n2\tOne two.\tOne two.\n",
+        ),
+        ("mine.jsonl", '{"text": "One two."}\n{"text": "Three four."}\n{"text": "One  two."}\n'),
+    ],
+)
+def test_a_file_gives_its_sentences_once_and_says_how_many_came_again(tmp_path: Path, name, content):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    found = of_source(str(path))
+    assert found.sentences == ("One two.", "Three four.")
+    assert found.repeats == content.count("One") + content.count("Three") - 2
+    assert name in found.told
+
+
+def test_200_times_the_same_sentence_is_one(tmp_path):
+    path = tmp_path / "same.txt"
+    path.write_text("The same.\n" * 200, encoding="utf-8")
+    assert of_source(str(path)).told == "1 sentence of same.txt; 199 that came again are left out."
+
+
+def test_of_too_many_sentences_some_are_taken_from_all_over(monkeypatch):
+    monkeypatch.setattr(searched, "MOST", 10)
+    found = of_pairs(GradedPairs("many", tuple(map(str, range(40))), ("39",) * 40, (1.0,) * 40, ("",) * 40))
+    assert found.sentences == tuple(map(str, range(0, 40, 4)))
+    assert (found.left_out, found.repeats) == (30, 40)
+    assert "10 sentences of many, spread evenly over its 40 (more than 10 are not searched)" in found.told
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["nonsense", "/no/such/file.txt", "", "x" * 5000, "x" * 5000 + ".txt", "\0.txt", "a\0b", "<b>x</b>", "~/.ssh"],
+)
+def test_what_is_no_corpus_is_an_error_in_words(source):
+    with pytest.raises(StrataError):
+        of_source(source)

@@ -1,0 +1,120 @@
+"""Neighbours, beside a slow loop over every sentence; equal vectors in the order of the corpus."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from explorer.errors import BadChoice
+from explorer.measuring import retrieval
+from explorer.measuring.retrieval import Index
+
+
+def vectors(count=60, width=12, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, width)).astype(np.float32)
+
+
+def slow(corpus, query, k, without=None):
+    """Places and cosines, the nearest first, by a loop in float64."""
+    cosines = []
+    for row in corpus.astype(float):
+        lengths = np.sqrt((row**2).sum()) * np.sqrt((query.astype(float) ** 2).sum())
+        cosines.append(float((row * query).sum() / lengths) if lengths else 0.0)
+    ordered = sorted((place for place in range(len(corpus)) if place != without), key=lambda at: (-cosines[at], at))
+    return ordered[:k], [cosines[at] for at in ordered[:k]]
+
+
+@pytest.mark.parametrize("rows", [7, 1024])
+@pytest.mark.parametrize("k", [1, 5, 59, 100])
+def test_neighbours_are_those_of_a_slow_loop(k, rows, monkeypatch):
+    monkeypatch.setattr(retrieval, "_ROWS", rows)
+    corpus = vectors()
+    index = Index(corpus)
+    found = [hits for block in index.neighbours_of_all(k) for hits in block]
+    assert len(found) == len(index) == 60
+    for place, hits in enumerate(found):
+        places, cosines = slow(corpus, corpus[place], k, without=place)
+        assert hits.places.tolist() == places
+        assert hits.cosines == pytest.approx(cosines, abs=1e-6)
+        one = index.neighbours(place, k)
+        assert one.places.tolist() == places
+        assert one.cosines.tolist() == hits.cosines.tolist(), "one query or all: the same numbers"
+
+
+def test_a_vector_that_is_no_sentence_of_the_corpus_finds_all_that_are_near():
+    corpus, query = vectors(), vectors(1, seed=9)[0] * 100
+    hits = Index(corpus).nearest(query, 60)
+    places, cosines = slow(corpus, query, 60)
+    assert hits.places.tolist() == places
+    assert hits.cosines == pytest.approx(cosines, abs=1e-6)
+
+
+def test_equal_vectors_stand_in_the_order_of_the_corpus():
+    corpus = vectors(40)
+    corpus[[3, 11, 25, 39]] = corpus[3]
+    corpus[[0, 20]] = 2 * corpus[20]  # a scale is no difference
+    index = Index(corpus)
+    assert index.neighbours(11, 4).places.tolist()[:3] == [3, 25, 39]
+    assert index.neighbours(3, 4).places.tolist()[:3] == [11, 25, 39]
+    assert index.neighbours(20, 1).places.tolist() == [0]
+    for place in range(40):
+        assert index.neighbours(place, 39).places.tolist() == slow(corpus, corpus[place], 39, without=place)[0]
+
+
+def test_two_hundred_equal_sentences_are_neighbours_in_order():
+    hits = [hits for block in Index(np.ones((200, 8), dtype=np.float32)).neighbours_of_all(10) for hits in block]
+    assert hits[0].places.tolist() == list(range(1, 11))
+    assert hits[5].places.tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
+    assert hits[199].places.tolist() == list(range(10))
+    assert np.allclose([one.cosines for one in hits], 1)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_corpus_of_one_or_two_sentences_gives_what_there_is(count):
+    corpus = vectors(count)
+    index = Index(corpus)
+    assert len(index.nearest(corpus[0], 10)) == count
+    assert len(index.neighbours(0, 10)) == count - 1
+    assert [len(hits) for block in index.neighbours_of_all(10) for hits in block] == [count - 1] * count
+
+
+def test_a_rank_is_the_place_in_the_whole_order():
+    corpus, query = vectors(), vectors(1, seed=9)[0]
+    corpus[[7, 8]] = corpus[7]
+    index = Index(corpus)
+    ordered, _ = slow(corpus, query, 60)
+    assert index.ranks(np.arange(60), query) == [ordered.index(place) + 1 for place in range(60)]
+    ordered, _ = slow(corpus, corpus[5], 60, without=5)
+    others = np.array([place for place in range(60) if place != 5])
+    assert index.ranks(others, 5) == [ordered.index(place) + 1 for place in others]
+
+
+def test_a_vector_of_length_0_is_like_no_other():
+    corpus = vectors(5)
+    corpus[2] = 0
+    assert Index(corpus).neighbours(2, 4).cosines.tolist() == [0, 0, 0, 0]
+
+
+def test_what_is_no_number_is_refused():
+    corpus = vectors(5)
+    corpus[2, 3] = np.nan
+    with pytest.raises(BadChoice, match="no numbers"):
+        Index(corpus)
+
+
+def test_faiss_works_in_a_thread_while_torch_works_in_another():
+    import torch
+
+    corpus, matrix = vectors(2000, 64), torch.randn(300, 300)
+    index = Index(corpus)
+    before = [hits.places.tolist() for block in index.neighbours_of_all(5) for hits in block]
+    after: list[list[int]] = []
+    thread = threading.Thread(
+        target=lambda: after.extend(hits.places.tolist() for block in index.neighbours_of_all(5) for hits in block)
+    )
+    product = matrix @ matrix
+    thread.start()
+    while thread.is_alive():
+        assert torch.equal(matrix @ matrix, product)
+    thread.join()
+    assert after == before

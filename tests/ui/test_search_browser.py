@@ -1,0 +1,47 @@
+"""The Search page in a real browser: a result is clicked, the address remembers it. Skipped where there is none."""
+
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+
+from explorer.ui import query_form
+from tests import live
+from tests.live import settle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
+]
+
+NASTY = "<img src=x onerror=alert(1)> **bold** $x^2$ :red[red]"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+    corpus = tmp_path_factory.mktemp("corpus") / "nasty.txt"
+    corpus.write_text(f"{NASTY}\nA parrot is for sale.\nThe rain has stopped.\n", encoding="utf-8")
+    with live.server(HF_HUB_OFFLINE="1", **folders) as address, live.browser() as browser:
+        page = browser.new_page(viewport={"width": 400, "height": 1200})
+        page.set_default_timeout(60_000)
+        page.goto(f"{address}/search?corpus={corpus}")
+        yield page
+
+
+def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_the_address(page):
+    query = page.get_by_role("textbox", name="Query")
+    page.get_by_text(NASTY).wait_for()
+    assert query.input_value() == query_form.DEFAULT
+    settle(page)
+    row = page.locator("[data-testid=stHorizontalBlock]", has=page.get_by_text(NASTY)).last
+    row.get_by_role("button").first.click()
+    page.get_by_text("left out of what is found").wait_for()
+    settle(page)
+    assert query.input_value() == NASTY
+    assert parse_qs(urlparse(page.url).query)["query"] == [NASTY]
+    page.reload()
+    page.get_by_text("left out of what is found").wait_for()
+    settle(page)
+    assert query.input_value() == NASTY
+    assert page.locator("img[src=x], .katex").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off at 400 px"

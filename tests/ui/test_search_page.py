@@ -1,0 +1,154 @@
+"""The Search page, without a browser."""
+
+import json
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.__main__ import main
+from explorer.ui import query_form, work
+from tests import trainings
+from tests.live import ROOT
+from tests.tiny_models import save_tiny
+
+NASTY = (
+    "<b>bold</b> <img src=x onerror=alert(1)>",
+    "**stars** `code` [link](javascript:alert(1)) $x^2$ :red[red] # head",
+    "🦜 parrots 🦜",
+    "كم ثمن هذا الببغاء؟",
+    "word " * 1000,
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    furnished = trainings.furnish(tmp_path_factory.mktemp("place"))
+    save_tiny("bert", furnished.folder / "other", seed=1)
+    return furnished
+
+
+@pytest.fixture
+def app(place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    opened.switch_page("pages/search.py")
+    opened.query_params["model"], opened.query_params["corpus"] = str(place.model), str(place.test)
+    opened.query_params["precision"] = "float32"
+    yield opened
+    work.stop_all()
+
+
+def searched(app, seconds=60):
+    """Run the page until it shows no work under way: one piece of work leads to the next."""
+    end = time.monotonic() + seconds
+    while any(button.label == "Stop" for button in app.run().button) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not app.exception
+    return app
+
+
+def shown(app, side):
+    """The sentences under a side, in order."""
+    keys = [key for key in (button.key or "" for button in app.button) if key.startswith(f"search for {side} ")]
+    texts = [text.value for text in app.text]
+    return texts[: len(keys)] if side == "A" else texts[len(shown(app, "A")) :][: len(keys)]
+
+
+def test_without_b_the_page_shows_what_a_finds(app):
+    searched(app)
+    assert len(shown(app, "A")) == 10
+    assert not shown(app, "B")
+    assert any("Beside it" in info.value for info in app.info)
+    assert not app.subheader
+
+
+def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
+    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), "a red ball"
+    app.query_params["k"] = "5"
+    searched(app)
+    words = ["search", "a red ball", "--corpus", place.test, "--model", place.model, "--model", place.folder / "other"]
+    capsys.readouterr()
+    assert main([*map(str, words), "--k", "5", "--precision", "float32", "--json", "--whole"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    for side, other in ("AB", "BA"):
+        assert shown(app, side) == [row["sentence"] for row in told[side]["results"]]
+        for row in told[side]["results"]:
+            notes = [one.value for one in app.markdown if f"cosine {row['cosine']:.3f}" in one.value]
+            assert any(f"{row['mark']} · {row[f'rank in {other}']} in {other}" in note for note in notes)
+    assert any(f"**{told['kept']} kept**" in one.value for one in app.markdown)
+    assert any(f"Jaccard {told['jaccard']:.2f}" in one.value for one in app.markdown)
+    cards = {card.label: card.value for card in app.metric}
+    assert cards["Mean Jaccard@5"] == f"{told['whole']['mean_jaccard']:.2f}"
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_a_result_can_be_the_next_query(app):
+    searched(app)
+    first = shown(app, "A")[0]
+    next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
+    searched(app)
+    assert app.text_area(key=query_form.QUERY).value == first
+    assert first not in shown(app, "A"), "it does not find itself"
+    assert any("left out of what is found" in caption.value for caption in app.caption)
+
+
+def test_the_same_model_on_both_sides_has_kept_everything(app, place):
+    app.query_params["beside"] = str(place.folder / "." / "tiny" / ".." / "tiny")
+    searched(app)
+    cards = {card.label: card.value for card in app.metric}
+    assert cards["Mean Jaccard@10"] == "1.00"
+    assert cards["None kept"] == "0 sentences"
+    assert shown(app, "A") == shown(app, "B")
+
+
+def test_an_empty_query_is_asked_for(app):
+    app.run()
+    app.text_area(key=query_form.QUERY).set_value(" \n ")
+    searched(app)
+    assert any("Type a sentence" in info.value for info in app.info)
+    assert not shown(app, "A")
+
+
+@pytest.mark.parametrize("query", NASTY)
+def test_any_text_can_be_the_query(app, place, query):
+    app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query
+    searched(app)
+    assert len(shown(app, "A")) == len(shown(app, "B")) == 10
+    assert any("tokens of the query were read" in one.value for one in app.warning) == (len(query) > 1000)
+
+
+def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
+    path = place.folder / "nasty.txt"
+    path.write_text("\n".join(NASTY), encoding="utf-8")
+    app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
+    searched(app)
+    found = shown(app, "A")
+    assert {sentence[:20] for sentence in found} == {sentence[:20] for sentence in NASTY}
+    assert max(map(len, found)) <= 400
+    assert not any("onerror" in one.value or "**stars" in one.value for one in app.markdown)
+
+
+@pytest.mark.parametrize(("lines", "found"), [(1, 1), (2, 2), (200, 1)])
+def test_small_corpora_and_one_sentence_said_often(app, place, lines, found):
+    path = place.folder / f"{lines} lines.txt"
+    path.write_text("\n".join(["a man plays"] * 200 if lines == 200 else ["a man plays", "the dog"][:lines]))
+    app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
+    searched(app)
+    assert len(shown(app, "A")) == len(shown(app, "B")) == found
+    assert any("no neighbours" in info.value for info in app.info) == (found == 1)
+
+
+@pytest.mark.parametrize("corpus", ["nonsense", "/no/such.txt", "x" * 3000, "<b>x</b>", "\0.txt", "STS99 dev", "  "])
+def test_a_corpus_that_is_not_there_is_an_error_in_words(app, corpus):
+    app.query_params["corpus"] = corpus
+    app.run()
+    assert not app.exception
+    assert app.error
+
+
+def test_a_b_that_is_not_there_leaves_a_in_view(app):
+    app.query_params["beside"] = "run:nobody"
+    searched(app)
+    assert app.error
+    assert len(shown(app, "A")) == 10
