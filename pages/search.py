@@ -40,7 +40,7 @@ findings = search(one.side, two.side if two else None, k)
 with columns[0]:
     result_list.found(findings.one, searched.sentences, "A", "B" if two else "", query)
 if not other:
-    st.info("Choose B in the sidebar under **Beside it**, and see what it finds.", icon=":material/compare:")
+    told.info("Choose B in the sidebar under **Beside it**, and see what it finds.", icon=":material/compare:")
 if two is None or findings.other is None:
     st.stop()
 with columns[1]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +52,10 @@ class Index:
         for place, row in enumerate(unit):
             groups.setdefault(row.tobytes(), []).append(place)
         self._groups = list(groups.values())
-        self._heads = unit if len(groups) == len(unit) else unit[[group[0] for group in self._groups]]
         self._head_of = np.empty(len(unit), dtype=np.intp)
         for head, group in enumerate(self._groups):
             self._head_of[group] = head
-        self._faiss = _flat(unit.shape[1])
-        self._faiss.add(self._heads)
+        self._faiss, self._heads = _flat(unit[[group[0] for group in self._groups]])
 
     def __len__(self) -> int:
         return len(self._head_of)
@@ -118,10 +117,12 @@ def _cosines(rows: NDArray[np.float32], query: NDArray[np.float32]) -> Floats:
     return np.clip(products, -1.0, 1.0)
 
 
-def _flat(width: int):  # type: ignore[no-untyped-def]  # FAISS ships no types
-    """An exact index by inner product."""
+def _flat(unit: NDArray[np.float32]) -> tuple[Any, NDArray[np.float32]]:
+    """An exact index by inner product, and the vectors as they lie in it: large corpora are not held twice."""
     import faiss
 
     if sys.platform == "darwin":
         faiss.omp_set_num_threads(1)  # its OpenMP beside torch's ends the process there (faiss-wheels issue 73)
-    return faiss.IndexFlatIP(width)
+    index = faiss.IndexFlatIP(unit.shape[1])
+    index.add(unit)
+    return index, faiss.rev_swig_ptr(index.get_xb(), unit.size).reshape(unit.shape)
