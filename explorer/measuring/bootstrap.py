@@ -17,6 +17,7 @@ from explorer.measuring.scores import check_agreement
 from explorer.measuring.similarity import SAME
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -108,24 +109,29 @@ class _Spearman:
 
     def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
         self._times, self._count = times, times.shape[0]
-        self._untied = _cubes(times)
-        order, starts = _ascending(gold)
-        drawn = _grouped(times[order], starts)
+        self._single_cubes = _cubes(times)
+        order, sizes = _ascending(gold)
+        drawn = _grouped(times[order], sizes)
         group = np.empty(len(gold), dtype=np.intp)
-        group[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(gold))))
+        group[order] = np.repeat(np.arange(len(sizes)), sizes)
         self._drawn_gold = self._centred_ranks(drawn)[group] * times
-        self._spread = self._count**3 - _cubes(drawn)
+        self._spread = self._spread_of(order, sizes, drawn)
 
     def __call__(self, cosines: NDArray[Any]) -> Floats:
         if np.ptp(cosines) <= SAME:
             return np.full(self._times.shape[1], np.nan)
-        order, starts = _ascending(cosines)
-        drawn = _grouped(self._times[order], starts)
-        gold = _grouped(self._drawn_gold[order], starts)
-        spread = self._count**3 - (self._untied if len(starts) == len(cosines) else _cubes(drawn))
+        order, sizes = _ascending(cosines)
+        drawn = _grouped(self._times[order], sizes)
+        gold = _grouped(self._drawn_gold[order], sizes)
         together = np.einsum("gr,gr->r", self._centred_ranks(drawn), gold).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(12 * together / np.sqrt(spread * self._spread))
+            return np.asarray(12 * together / np.sqrt(self._spread_of(order, sizes, drawn) * self._spread))
+
+    def _spread_of(self, order: Places, sizes: Places, drawn: NDArray[np.float32]) -> Floats:
+        """n³ - Σ t³ (resample); few values are equal as a rule, so only those are looked at anew."""
+        tied = sizes > 1
+        members = self._times[order[np.repeat(tied, sizes)]]
+        return np.asarray(self._count**3 - self._single_cubes + _cubes(members) - _cubes(drawn[tied]))
 
     def _centred_ranks(self, drawn: NDArray[np.float32]) -> NDArray[np.float32]:
         """Ranks (group, resample) less their mean, which is the same for every resample."""
@@ -140,16 +146,23 @@ class _Spearman:
         return ranks
 
 
-def _ascending(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The order of values, and where in it each group of equal ones starts."""
+def _ascending(values: NDArray[Any]) -> tuple[Places, Places]:
+    """The order of values, and how many there are of each."""
     order = np.argsort(values, kind="stable")
     ascending = values[order]
-    return order, np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    return order, np.diff(np.append(starts, len(values)))
 
 
-def _grouped(rows: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Sums of the rows of each group."""
-    return rows if len(starts) == len(rows) else np.add.reduceat(rows, starts, axis=0)
+def _grouped(rows: NDArray[np.float32], sizes: Places) -> NDArray[np.float32]:
+    """Sums of so many neighbouring rows each."""
+    if len(sizes) == len(rows):
+        return rows
+    starts = np.cumsum(sizes) - sizes
+    sums: NDArray[np.float32] = rows[starts]
+    for place in np.flatnonzero(sizes > 1):  # np.add.reduceat goes through all of them, and slowly
+        rows[starts[place] : starts[place] + sizes[place]].sum(axis=0, out=sums[place])
+    return sums
 
 
 def _cubes(drawn: NDArray[np.float32]) -> Floats:
