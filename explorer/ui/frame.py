@@ -18,6 +18,7 @@ PAGES = (
     ("pages/layers.py", "Layers", ":material/layers:", False),
     ("pages/layer_attention.py", "Layer attention", ":material/hearing:", False),
     ("pages/compare.py", "Compare", ":material/compare_arrows:", False),
+    ("pages/map.py", "Map", ":material/scatter_plot:", False),
     ("pages/train.py", "Train", ":material/model_training:", False),
 )
 
