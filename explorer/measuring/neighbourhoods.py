@@ -46,10 +46,10 @@ def neighbourhoods(vectors: NDArray[np.floating], stage: str = "looking for neig
     """Exact, from products of matrices by blocks."""
     known = unit(vectors)
     count = len(known)
-    nearest = min(MOST, count - 1)
+    nearest = min(MOST, max(0, count - 1))
     places = np.empty((count, nearest), dtype=np.int32)
     distances = np.empty((count, nearest), dtype=np.float32)
-    for start in range(0, count, _ROWS):
+    for start in range(0, count if nearest else 0, _ROWS):
         yield Progress(stage, start, count)
         cosines = known[start : start + _ROWS] @ known.T
         own = np.arange(len(cosines))
