@@ -8,7 +8,7 @@ import os
 import tempfile
 
 QUICK = ("grid", "step", "start")
-SLOW = ("memory", "alongside", "methods")
+SLOW = ("memory", "alongside", "methods", "maps")
 
 
 def main() -> None:

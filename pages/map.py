@@ -27,8 +27,7 @@ except StrataError as error:
 if seen is None:
     st.stop()
 st.markdown(f"{len(sentences):,} sentences of {notices.plain(sentences.name)}. {notices.plain(sentences.note)}")
-colour = map_form.colour(map_view.colours(seen))
-map_view.show(seen, seen.described.column(colour), f"{way} {colour}")
+map_view.show(seen, way)
 for told in seen.maps.told:
     st.caption(told)
 map_view.take_along(seen)

@@ -32,7 +32,7 @@ def read_file(path: str | Path) -> Table:
             raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {_allowed()}.")
         _check(path.name, size)  # before a byte is read
         data = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # the latter where a null byte is in the name
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check who may open it.") from None

@@ -20,7 +20,8 @@ Places = NDArray[np.float32]
 NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1", "#B8860B", "#56B4E9")
 OTHERS, MISSING = "others", "missing"
 SHARP = 5000  # sentences up to which a map is drawn in lines and circles, which stay so in a file; above, as a picture
-HEIGHT = 520
+ENDS = 0.02  # of the sentences at either end have the colour of the end: one far out would leave all others alike
+HEIGHT = 460
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,12 @@ class Group:
 
 
 def spans(*maps: Places) -> list[tuple[float, float]]:
-    """The same range for every axis and every map, so that a distance is the same everywhere."""
+    """The range of every axis, the same for every map, so that a distance is the same everywhere."""
     every = np.concatenate(maps)
     middle = (every.max(0) + every.min(0)) / 2
-    half = float((every.max(0) - every.min(0)).max()) / 2 * 1.06 or 1.0
-    return [(float(one) - half, float(one) + half) for one in middle]
+    halves = (every.max(0) - every.min(0)) / 2 * 1.06
+    halves = np.maximum(halves, float(halves.max()) / 4 or 1.0)  # a line has room beside it, too
+    return [(float(one) - float(half), float(one) + float(half)) for one, half in zip(middle, halves, strict=True)]
 
 
 def flat_map(
@@ -127,7 +129,7 @@ def deep_map(
     axis |= {"gridcolor": QUIET, "zerolinecolor": QUIET}
     names = ("xaxis", "yaxis", "zaxis")
     figure.update_scenes(
-        aspectmode="cube", **{name: axis | {"range": one} for name, one in zip(names, span, strict=True)}
+        aspectmode="data", **{name: axis | {"range": one} for name, one in zip(names, span, strict=True)}
     )
     return _laid_out(figure)
 
@@ -172,7 +174,9 @@ def _marker(group: Group, colour: Column, size: float) -> dict[str, Any]:
     if group.colour is not None:
         return {"size": size, "color": group.colour, "line": outline, "opacity": 0.85}
     values = np.asarray([colour.cells[place] for place in group.members], dtype=np.float32)
-    low, high = float(values.min()), float(values.max())
+    low, high = (float(end) for end in np.quantile(values, (ENDS, 1 - ENDS)))
+    clipped = float(values.min()) < low or float(values.max()) > high
+    title = short_text(colour.name, 40) + (f", middle {1 - 2 * ENDS:.0%}" if clipped else "")
     return {
         "size": size,
         "color": values,
@@ -189,7 +193,7 @@ def _marker(group: Group, colour: Column, size: float) -> dict[str, Any]:
             "thickness": 10,
             "len": 0.9,
             "tickformat": ".2~f",
-            "title": {"text": short_text(colour.name, 40), "side": "top"},
+            "title": {"text": title, "side": "top"},
         },
     }
 
@@ -215,7 +219,7 @@ def _axes(places: Places) -> dict[str, Places]:
 
 
 def _size(count: int) -> float:
-    return 9 if count <= 200 else 6 if count <= SHARP else 4
+    return 9 if count <= 200 else 6 if count <= 1000 else 5 if count <= SHARP else 4
 
 
 def _laid_out(figure: go.Figure) -> go.Figure:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from explorer.data.described import Column
 from explorer.measuring import projection
 from explorer.measuring.projection import Way
 from explorer.ui import map_text
@@ -40,12 +42,13 @@ def camera() -> str:
     return st.session_state.get("map_camera") or FORMATS[0]
 
 
-def colour(names: Sequence[str]) -> str:
+def colour(where: DeltaGenerator, columns: Sequence[Column]) -> Column:
     """By what sentences are coloured; the first is the default."""
+    names = [column.name for column in columns]
     if st.session_state.get("map_colour") not in names:
         st.session_state.pop("map_colour", None)  # another text has other columns
-    chosen: str = st.selectbox("Colour by", list(names), key="map_colour", bind="query-params", width=260)
-    return chosen
+    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=240)
+    return columns[names.index(chosen)]
 
 
 def _settings(kind: str) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.described import Column
 from explorer.drawing import maps as drawing
 from explorer.measuring import map_tables
 from explorer.measuring.faithfulness import Faithfulness
+from explorer.measuring.projection import Way
 from explorer.ui import downloads, map_form, notices, selection
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
 
@@ -19,10 +21,12 @@ SHOWN = 500  # rows of a table; the file has all
 
 
 @st.fragment
-def show(mapped: Mapped, colour: Column, looks: str) -> None:
+def show(mapped: Mapped, way: Way) -> None:
     """The maps, what is selected, and its neighbours; a selection draws no other part of the page anew."""
-    selected = selection.current(mapped.subject, looks)
-    _tools(mapped, len(selected))
+    tools = st.container(horizontal=True, vertical_alignment="bottom")
+    colour = map_form.colour(tools, mapped.described.columns)
+    selected = selection.current(mapped.subject, (way, colour.name))
+    _tools(tools, mapped, len(selected))
     span = drawing.spans(*(one.places for one in mapped.drawn))
     columns = st.columns(2, gap="medium")
     for name, side, one, column in zip("AB", mapped.sides, mapped.drawn, columns, strict=False):
@@ -39,19 +43,14 @@ def show(mapped: Mapped, colour: Column, looks: str) -> None:
         _selected(mapped, selected)
 
 
-def colours(mapped: Mapped) -> list[str]:
-    """What sentences can be coloured by."""
-    return [column.name for column in mapped.described.columns]
-
-
 def take_along(mapped: Mapped) -> None:
     """Both maps as a file."""
     rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
 
 
-def _tools(mapped: Mapped, selected: int) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
+    with tools:
         st.text_input(
             "Find",
             key="map find",
@@ -64,10 +63,10 @@ def _tools(mapped: Mapped, selected: int) -> None:
         st.button(
             "Clear selection", icon=":material/deselect:", on_click=selection.show, args=((),), disabled=not selected
         )
-        if mapped.maps.one.places.shape[1] == 2:
-            st.caption("Drag round sentences in either map: they light up in both. Double click clears.")
-        else:
-            st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
+    if mapped.maps.one.places.shape[1] == 2:
+        st.caption("Drag round sentences in either map: they light up in both. Double click clears.")
+    else:
+        st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
 
 
 def _find(texts: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 import math
 
 import numpy as np
-import pytest
 
 from explorer.data.described import Column, Described
 from explorer.drawing import maps as drawing
@@ -34,7 +33,8 @@ def test_what_is_missing_has_no_colour_of_the_scale():
     assert [(trace.name, list(trace.customdata)) for trace in marks(figure)][1] == ("missing", [1])
     numbers = marks(figure)[0]
     assert list(numbers.marker.color) == [1.0, 3.0, 2.0]
-    assert (numbers.marker.cmin, numbers.marker.cmax) == (1.0, 3.0)
+    assert 1 < numbers.marker.cmin < numbers.marker.cmax < 3, "the ends have one colour"
+    assert numbers.marker.colorbar.title.text == "&lt;i&gt;weight&lt;/i&gt;, middle 96%"
 
 
 def test_markup_in_a_sentence_is_shown_as_it_is_typed():
@@ -66,9 +66,8 @@ def test_names_beyond_the_colours_are_one_group_behind_the_others():
     assert len({group.colour for group in groups}) == len(groups)
 
 
-def test_every_axis_of_both_maps_has_the_same_length():
+def test_both_maps_have_room_for_all_sentences_of_either():
     spans = drawing.spans(PLACES, PLACES * 2)
-    assert spans[0][1] - spans[0][0] == pytest.approx(spans[1][1] - spans[1][0])
     assert all(low < 0 < 6 < high for low, high in spans)
     still = drawing.spans(np.zeros((3, 2), dtype=np.float32))
     assert all(low < high for low, high in still), "sentences on one spot have room round them"
