@@ -21,6 +21,7 @@ NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1"
 OTHERS, MISSING = "others", "missing"
 SHARP = 5000  # sentences up to which a map is drawn in lines and circles, which stay so in a file; above, as a picture
 ENDS = 0.02  # of the sentences at either end have the colour of the end: one far out would leave all others alike
+MANY = 200  # sentences from which on that is so
 HEIGHT = 460
 
 
@@ -174,9 +175,10 @@ def _marker(group: Group, colour: Column, size: float) -> dict[str, Any]:
     if group.colour is not None:
         return {"size": size, "color": group.colour, "line": outline, "opacity": 0.85}
     values = np.asarray([colour.cells[place] for place in group.members], dtype=np.float32)
-    low, high = (float(end) for end in np.quantile(values, (ENDS, 1 - ENDS)))
+    ends = ENDS if len(values) >= MANY else 0.0
+    low, high = (float(end) for end in np.quantile(values, (ends, 1 - ends)))
     clipped = float(values.min()) < low or float(values.max()) > high
-    title = short_text(colour.name, 40) + (f", middle {1 - 2 * ENDS:.0%}" if clipped else "")
+    title = short_text(colour.name, 40) + (f", middle {1 - 2 * ends:.0%}" if clipped else "")
     return {
         "size": size,
         "color": values,

@@ -50,6 +50,18 @@ def neighbour_rows(
     return told
 
 
+def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+    """The median cosine of the pairs that are joined by lines, for each group of them, in full space."""
+    found = []
+    for group in dict.fromkeys(described.columns[0].cells[one] for one, _ in described.lines):
+        ends = np.array([line for line in described.lines if described.columns[0].cells[line[0]] == group])
+        known = [unit(side) for side in vectors]
+        medians = [float(np.median((side[ends[:, 0]] * side[ends[:, 1]]).sum(1))) for side in known]
+        where = " and ".join(f"{median:.2f} in {name}" for name, median in zip("AB", medians, strict=False))
+        found.append(f"Of the {len(ends)} pairs {group} the median cosine is {where}.")
+    return found
+
+
 def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]) -> list[float]:
     known = unit(vectors[[sentence, *others]])
     return [round(float(cosine), 4) for cosine in known[1:] @ known[0]]

@@ -34,6 +34,8 @@ def show(mapped: Mapped, way: Way) -> None:
             st.markdown(f"**{name}** {notices.plain(side.name)}")
             _one_map(mapped, name, span, colour, selected)
             st.caption(_judged(one.faithfulness))
+    for told in map_tables.told_of_lines(mapped.described, mapped.vectors):
+        st.caption(notices.plain(told))
     if len(mapped.sides) < 2:
         columns[1].info(
             "Choose B in the sidebar under **Beside it**, and its map of the same sentences stands here.",
@@ -111,8 +113,10 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     """The selected sentences as a table, and the neighbours of the one that is picked in it."""
     st.subheader(f"{len(selected):,} selected")
     rows = map_tables.rows(mapped.described, [], selected)
-    number = st.column_config.NumberColumn(format="%.3f", width="small")
-    numbers = {column.name: number for column in mapped.described.columns if column.name in (MOVED, CHANGED)}
+    numbers = {
+        name: st.column_config.NumberColumn(label, format="%.3f", width=width)
+        for name, label, width in ((MOVED, "moved", 90), (CHANGED, CHANGED, 150), ("score of its pairs", None, 140))
+    }
     numbers |= {"words": st.column_config.NumberColumn(format="%d", width="small")}
     told = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
     event = st.dataframe(

@@ -33,8 +33,17 @@ def test_what_is_missing_has_no_colour_of_the_scale():
     assert [(trace.name, list(trace.customdata)) for trace in marks(figure)][1] == ("missing", [1])
     numbers = marks(figure)[0]
     assert list(numbers.marker.color) == [1.0, 3.0, 2.0]
-    assert 1 < numbers.marker.cmin < numbers.marker.cmax < 3, "the ends have one colour"
-    assert numbers.marker.colorbar.title.text == "&lt;i&gt;weight&lt;/i&gt;, middle 96%"
+    assert (numbers.marker.cmin, numbers.marker.cmax) == (1.0, 3.0)
+    assert numbers.marker.colorbar.title.text == "&lt;i&gt;weight&lt;/i&gt;"
+
+
+def test_of_many_numbers_the_ends_have_one_colour_and_the_bar_says_so():
+    cells = (*(float(number) for number in range(299)), 1e6)
+    many = Described("many", ("text",) * 300, (Column("weight", cells),))
+    places = np.zeros((300, 2), dtype=np.float32)
+    (points,) = drawing.flat_map(places, drawing.spans(places), many, many.columns[0], None).data
+    assert points.marker.cmax < 300
+    assert points.marker.colorbar.title.text == "weight, middle 96%"
 
 
 def test_markup_in_a_sentence_is_shown_as_it_is_typed():

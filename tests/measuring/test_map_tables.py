@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.described import Column, Described
-from explorer.measuring.map_tables import neighbour_rows, rows
+from explorer.measuring.map_tables import neighbour_rows, rows, told_of_lines
 from explorer.measuring.neighbourhoods import neighbourhoods
 from explorer.progress import finish
 
@@ -34,3 +34,14 @@ def test_neighbours_come_with_their_cosines_in_both():
     assert {row["from A to B"] for row in found} == {"kept", "lost", "gained"}
     alone = neighbour_rows(texts, sides[:1], near[:1], 4)
     assert [row["sentence"] for row in alone] == [texts[place] for place in near[0].places[4, :10]]
+
+
+def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    pairs = Column("pairs", ("scored 5", "scored 5", "scored 0", "scored 0"))
+    joined = Described("two", ("a", "b", "c", "d"), (pairs,), lines=((0, 1), (2, 3)))
+    assert told_of_lines(joined, [vectors, np.ones((4, 2), dtype=np.float32)]) == [
+        "Of the 1 pairs scored 5 the median cosine is 1.00 in A and 1.00 in B.",
+        "Of the 1 pairs scored 0 the median cosine is 0.00 in A and 1.00 in B.",
+    ]
+    assert told_of_lines(SENTENCES, [vectors]) == []
