@@ -32,7 +32,7 @@ def read_file(path: str | Path) -> Table:
             raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {_allowed()}.")
         _check(path.name, size)  # before a byte is read
         data = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # the latter where a null byte is in the name
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
     except ValueError:  # a zero byte, which a link may bring
         raise UnreadableFile(f"{str(path)!r} cannot be the name of a file. Check the spelling.") from None

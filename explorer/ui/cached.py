@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from explorer.data import corpora, sets, text
+from explorer.data import corpora, described, sets, text
+from explorer.data.columns import guess
 from explorer.data.corpora import Eats
+from explorer.data.described import Described
 from explorer.data.files import read_bytes, read_file
 from explorer.data.kinds import GradedPairs
 from explorer.data.reports import Report
@@ -71,6 +73,37 @@ def graded_file(file: str) -> GradedPairs:
 @st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
 def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
     return text.read_graded_pairs(file)[0]
+
+
+def described_pairs(pairs: GradedPairs) -> Described:
+    """The sentences of graded pairs, with what is known of each."""
+    return _described_pairs(pairs.digest, pairs.name, pairs)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Described:
+    return described.of_pairs(_pairs)
+
+
+def described_file(file: str, column: str | None) -> Described:
+    """The sentences in a column of a file, with what its other columns say of each."""
+    return _described_file(file, column, _stamp(file))
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the text …")
+def _described_file(file: str, column: str | None, stamp: Hashable) -> Described:
+    return described.of_table(read_file(file), column)
+
+
+def sentence_column(file: str) -> int:
+    """Which column of a file holds its sentences, by guess."""
+    return _sentence_column(file, _stamp(file))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _sentence_column(file: str, stamp: Hashable) -> int:
+    table = read_file(file)
+    return table.columns.index(guess(table, "sentences").column("sentence") or table.columns[0])
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

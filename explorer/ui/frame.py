@@ -19,6 +19,7 @@ PAGES = (
     ("pages/layer_attention.py", "Layer attention", ":material/hearing:", False),
     ("pages/compare.py", "Compare", ":material/compare_arrows:", False),
     ("pages/sentences.py", "Sentences", ":material/notes:", False),
+    ("pages/map.py", "Map", ":material/scatter_plot:", False),
     ("pages/search.py", "Search", ":material/search:", False),
     ("pages/replay.py", "Replay", ":material/replay:", False),
     ("pages/train.py", "Train", ":material/model_training:", False),

@@ -1,0 +1,74 @@
+"""How long does the first UMAP of a process take, and how faithful is it?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from explorer.data import sample, sts
+from explorer.encoding import finding
+from explorer.encoding.loading import load
+from explorer.encoding.readings import parse
+from explorer.measuring.layer_vectors import of_reading
+from explorer.progress import finish
+
+ROOT = Path(__file__).parent.parent
+COUNTS, ROUNDS = (3_000, 10_000), 3
+# everything but the vectors is part of what is timed: imports, compiling, neighbours, the layout, its judgement
+TIMED = """
+import sys, time
+started, busy = time.perf_counter(), time.process_time()
+import numpy as np
+from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.measuring.projection import Way, maps
+from explorer.progress import finish
+sides = [np.load(sys.argv[1])[: int(sys.argv[2])]]
+if sys.argv[3] == "both":
+    sides.append(sides[0] + np.random.default_rng(0).normal(scale=0.02, size=sides[0].shape).astype(np.float32))
+near = tuple(finish(neighbourhoods(side)) for side in sides)
+found = finish(maps(sides[0], sides[1] if len(sides) > 1 else None, near, Way()))
+print(time.perf_counter() - started, time.process_time() - busy, found.one.faithfulness.trustworthiness)
+"""
+
+
+def main() -> None:
+    sentences = _sentences(max(COUNTS))
+    vectors = finish(of_reading(load(finding.find("all-MiniLM-L6-v2")), sentences, parse("mean of layer 6", 6), 64))
+    print(f"\nThe first UMAP of a process, {vectors.shape[1]} dimensions; the best of {ROUNDS} processes")
+    with tempfile.TemporaryDirectory() as folder:
+        import numpy as np
+
+        file = Path(folder) / "vectors.npy"
+        np.save(file, vectors)
+        for count in COUNTS:
+            if count > len(vectors):
+                print(
+                    f"  {count:,} sentences: only {len(vectors):,} are here. Set STRATA_DATA to a folder with STS sets."
+                )
+                continue
+            for sides in ("one", "both"):
+                wall, busy, trust = zip(*(_timed(file, count, sides) for _ in range(ROUNDS)), strict=True)
+                who = "A alone" if sides == "one" else "A and B"
+                print(
+                    f"  {count:6,} sentences, {who}  {min(wall):6.2f} s  (processor {min(busy):.2f} s, "
+                    f"trustworthiness {trust[0]:.3f})"
+                )
+
+
+def _timed(file: Path, count: int, sides: str) -> tuple[float, float, float]:
+    told = subprocess.run(
+        [sys.executable, "-c", TIMED, str(file), str(count), sides], cwd=ROOT, check=True, capture_output=True
+    ).stdout.split()
+    return float(told[0]), float(told[1]), float(told[2])
+
+
+def _sentences(most: int) -> list[str]:
+    """Of the published sets that are here, else of the sample."""
+    found = dict.fromkeys(sample.pairs().sentences)
+    for name, split in sts.available():
+        if len(found) >= most:
+            break
+        found |= dict.fromkeys(sts.load(name, split).sentences)
+    return list(found)[:most]

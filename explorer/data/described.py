@@ -1,0 +1,175 @@
+"""Which sentences are mapped, and what is known of each? Those of graded pairs, of a table, or typed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from explorer.data.columns import guess
+from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.table import Table
+from explorer.errors import TooFewRows
+
+MOST = 20_000  # sentences of a map: more is slow to send to a browser, and to draw there
+EXTREMES = 20  # pairs of either end, as in the figures of the papers
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of each sentence: numbers, of which one may be missing (NaN), or names."""
+
+    name: str
+    cells: tuple[float, ...] | tuple[str, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it holds numbers."""
+        return bool(self.cells) and isinstance(self.cells[0], float)
+
+
+@dataclass(frozen=True)
+class Described:
+    """Distinct sentences, what is known of each, and which of them are joined by a line."""
+
+    name: str
+    texts: tuple[str, ...]
+    columns: tuple[Column, ...]
+    lines: tuple[tuple[int, int], ...] = ()
+    note: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """What the sentences are, in this order."""
+        return digest_of(("described", *self.texts))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def column(self, name: str) -> Column | None:
+        """The column of a name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+def of_pairs(pairs: GradedPairs) -> Described:
+    """Every sentence of graded pairs, with its sub-corpus, its length, and the mean score of its pairs."""
+    parts: dict[str, str] = {}
+    scores: dict[str, list[float]] = defaultdict(list)
+    for first, second, gold, part in zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True):
+        for text in {first, second}:
+            parts.setdefault(text, part)
+            scores[text].append(gold)
+    texts = pairs.sentences
+    columns = [Column("sub-corpus", tuple(parts[text] for text in texts))] if any(pairs.parts) else []
+    means = tuple(sum(scores[text]) / len(scores[text]) for text in texts)
+    return Described(pairs.name, texts, (*columns, _words(texts), Column("score of its pairs", means)))
+
+
+def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Described:
+    """The pairs that people find likest, and unlikest, each joined by a line; ties are broken by lot."""
+    count = min(count, len(pairs) // 2)
+    drawn = np.random.default_rng(seed).permutation(len(pairs))
+    ranked = sorted(drawn.tolist(), key=lambda place: pairs.gold[place])  # a stable sort: ties stay as drawn
+    ends = {_told(pairs, high): high for high in (ranked[-count:], ranked[:count])}
+    groups = {
+        text: told for told, end in reversed(ends.items()) for at in end for text in (pairs.first[at], pairs.second[at])
+    }
+    texts = tuple(
+        dict.fromkeys(text for end in ends.values() for at in end for text in (pairs.first[at], pairs.second[at]))
+    )
+    places = {text: place for place, text in enumerate(texts)}
+    lines = tuple((places[pairs.first[at]], places[pairs.second[at]]) for end in ends.values() for at in end)
+    return Described(
+        f"{pairs.name}, {' and '.join(ends)}",
+        texts,
+        (Column("pairs", tuple(groups[text] for text in texts)), _words(texts)),
+        lines,
+        f"{count} pairs of each end of {len(pairs):,}; of pairs with the same score, a draw by the seed decides.",
+    )
+
+
+def of_table(table: Table, column: str | None = None) -> Described:
+    """Every sentence of a column once; what the other columns of its first row say comes along."""
+    column = column or guess(table, "sentences").column("sentence") or table.columns[0]
+    first_at: dict[str, int] = {}
+    for place, cell in enumerate(table.column(column)):
+        text = " ".join(cell.split())
+        if text:
+            first_at.setdefault(text, place)
+    if len(first_at) < 2:
+        raise TooFewRows(
+            f"{table.name} has {len(first_at)} different sentences in {column!r}; a map needs at least 2. "
+            f"Add some, or choose another column. {table.inventory()}"
+        )
+    texts = tuple(first_at)
+    others = tuple(
+        Column(_free(other, ("words",)), _numbers_or_names([table.column(other)[place] for place in first_at.values()]))
+        for other in table.columns
+        if other != column
+    )
+    dropped = len(table.rows) - len(texts)
+    note = f"{dropped:,} of {len(table.rows):,} rows are empty, or repeat a sentence." if dropped else ""
+    return Described(table.name, texts, (*others, _words(texts)), note=note)
+
+
+def sampled(described: Described, most: int = MOST, seed: int = 0) -> Described:
+    """At most so many, with the shares of the first column of names kept; all of them where there are no more."""
+    count = len(described)
+    if count <= most:
+        return described
+    strata = next((column for column in described.columns if not column.counts), None)
+    groups: dict[float | str, list[int]] = defaultdict(list)
+    for place in np.random.default_rng(seed).permutation(count).tolist():
+        groups[strata.cells[place] if strata else ""].append(place)
+    shares = _largest_remainders({name: len(group) * most / count for name, group in groups.items()}, most)
+    kept = sorted(place for name, group in groups.items() for place in group[: shares[name]])
+    by = f", with the shares of '{strata.name}' kept" if strata else ""
+    return replace(
+        described,
+        texts=tuple(described.texts[place] for place in kept),
+        columns=tuple(Column(one.name, _picked(one.cells, kept)) for one in described.columns),
+        note=f"{most:,} of {count:,} sentences, drawn at random{by}. {described.note}".strip(),
+    )
+
+
+def _picked(cells: tuple[float, ...] | tuple[str, ...], kept: Sequence[int]) -> tuple[float, ...] | tuple[str, ...]:
+    return tuple(cells[place] for place in kept)  # type: ignore[return-value]
+
+
+def _largest_remainders(wanted: dict[float | str, float], most: int) -> dict[float | str, int]:
+    """Whole numbers near those that are wanted, which add up."""
+    shares = {name: int(share) for name, share in wanted.items()}
+    left = sorted(wanted, key=lambda name: shares[name] - wanted[name])[: most - sum(shares.values())]
+    return {name: share + (name in left) for name, share in shares.items()}
+
+
+def _told(pairs: GradedPairs, places: Sequence[int]) -> str:
+    """The scores of some pairs: `scored 5`, `scored 0 to 0.2`."""
+    golds = [pairs.gold[place] for place in places]
+    low, high = min(golds), max(golds)
+    return f"scored {low:g}" if low == high else f"scored {low:.3g} to {high:.3g}"
+
+
+def _words(texts: Sequence[str]) -> Column:
+    return Column("words", tuple(float(len(text.split())) for text in texts))
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return f"{name} (of the file)" if name in taken else name
+
+
+def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:
+    """Numbers where every cell that is filled is one; else names."""
+    try:
+        numbers = tuple(float(cell) if cell.strip() else math.nan for cell in cells)
+    except ValueError:
+        return tuple(cells)
+    finite = [number for number in numbers if math.isfinite(number)]
+    labels = len(Counter(finite)) <= 8 and all(number.is_integer() for number in finite)
+    if labels or any(map(math.isinf, numbers)):  # a class by number is a name
+        return tuple(cells)
+    return numbers

@@ -1,0 +1,110 @@
+"""Which sentences are mapped? Those of the graded pairs, the likest and unlikest of them, a file, or typed ones."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.data import described
+from explorer.data.described import Described
+from explorer.data.files import ENDINGS, read_bytes
+from explorer.errors import StrataError
+from explorer.places import cache_folder, write_whole
+from explorer.ui import cached, clicks, notices, reach
+from explorer.ui.controls import Choice
+
+PAIRS, EXTREMES, FILE, TYPED = "all sentences of the pairs", "likest and unlikest pairs", "a file", "typed sentences"
+UPLOAD = "sentences that are brought"
+SUGGESTED = "\n".join(
+    (
+        "The kettle boils.", "Water is boiling in the kettle.", "Put the kettle on, please.",
+        "A train leaves the station.", "The last train has gone.", "We missed our train again.",
+        "She plays the violin.", "A girl is playing an instrument.", "The orchestra tunes up.",
+        "Prices rose again in March.", "Inflation is higher than last year.", "Bread costs more than it did.",
+    )
+)  # fmt: skip
+
+
+def asked_for(choice: Choice, seed: int) -> Described | None:
+    """The sentences with what is known of each; None, with what is in the way, where there are none."""
+    kind: str = st.segmented_control(
+        "What is mapped",
+        [PAIRS, EXTREMES, FILE, TYPED],
+        default=PAIRS,
+        required=True,
+        key="mapped",
+        bind="query-params",
+        help="The graded pairs are those of the sidebar. Of the likest and unlikest, 20 each are joined by lines.",
+    )
+    try:
+        found = _of_kind(kind, choice, seed)
+        return None if found is None else described.sampled(found, seed=seed)
+    except StrataError as error:
+        notices.trouble(error)
+        return None
+
+
+def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
+    if kind == FILE:
+        return _of_file()
+    if kind == TYPED:
+        return _typed()
+    pairs = reach.pairs(choice.sts)
+    if pairs is None:
+        return None
+    return described.extremes(pairs, seed) if kind == EXTREMES else cached.described_pairs(pairs)
+
+
+def _of_file() -> Described | None:
+    """A file of this machine, named or brought; which of its columns holds the sentences can be corrected."""
+    clicks.refused()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        file = st.text_input(
+            "Path of a file",
+            key="map_file",
+            bind="query-params",
+            placeholder="sentences.csv",
+            help=f"On this machine. What can be read: {', '.join(ENDINGS)}. Sentences can be coloured by its columns.",
+        ).strip()
+        with st.popover("Bring a file", icon=":material/upload_file:"):
+            endings = [ending.removeprefix(".") for ending in ENDINGS]
+            st.file_uploader("A file of sentences", type=endings, key=UPLOAD, on_change=_keep)
+    if not file:
+        st.info("Name a file, or bring one.", icon=":material/upload_file:")
+        return None
+    names = cached.columns_of(file)
+    column = None
+    if len(names) > 1:
+        if st.session_state.get("map_column") not in names:
+            st.session_state.pop("map_column", None)
+        column = st.selectbox(
+            "Column of the sentences", names, cached.sentence_column(file), key="map_column", bind="query-params"
+        )
+    return cached.described_file(file, column)
+
+
+def _typed() -> Described | None:
+    typed = st.text_area("One sentence a line", SUGGESTED, height=220, key="map typed", persist_state="session")
+    if not typed.strip():
+        st.info("Type at least two sentences, one a line.", icon=":material/edit:")
+        return None
+    return described.of_table(read_bytes("What is typed.txt", typed.encode("utf-8", "replace")))
+
+
+def _keep() -> None:
+    """Put the file that was brought where it stays, and name it; runs before the page is drawn anew."""
+    upload = st.session_state[UPLOAD]
+    if upload is None:
+        return
+    data = upload.getvalue()
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", upload.name).strip("-.") or "text.txt"
+    path = Path(cache_folder()) / "texts" / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
+
+    def keep() -> None:
+        write_whole(path, lambda file: file.write(data))
+        st.session_state["map_file"] = str(path)
+
+    clicks.attempt(keep)

@@ -1,0 +1,159 @@
+"""How do two maps look side by side, what is selected in both, and which neighbours did a sentence exchange?"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.data.described import Column
+from explorer.drawing import maps as drawing
+from explorer.measuring import map_tables
+from explorer.measuring.faithfulness import Faithfulness
+from explorer.measuring.projection import Way
+from explorer.ui import downloads, map_form, notices, selection
+from explorer.ui.mapped import CHANGED, MOVED, Mapped
+
+SHOWN = 500  # rows of a table; the file has all
+
+
+@st.fragment
+def show(mapped: Mapped, way: Way) -> None:
+    """The maps, what is selected, and its neighbours; a selection draws no other part of the page anew."""
+    tools = st.container(horizontal=True, vertical_alignment="bottom")
+    colour = map_form.colour(tools, mapped.described.columns)
+    selected = selection.current(mapped.subject, (way, colour.name))
+    _tools(tools, mapped, len(selected))
+    span = drawing.spans(*(one.places for one in mapped.drawn))
+    columns = st.columns(2, gap="medium")
+    for name, side, one, column in zip("AB", mapped.sides, mapped.drawn, columns, strict=False):
+        with column:
+            st.markdown(f"**{name}** {notices.plain(side.name)}")
+            _one_map(mapped, name, span, colour, selected)
+            st.caption(_judged(one.faithfulness))
+    for told in map_tables.told_of_lines(mapped.described, mapped.vectors):
+        st.caption(notices.plain(told))
+    if len(mapped.sides) < 2:
+        columns[1].info(
+            "Choose B in the sidebar under **Beside it**, and its map of the same sentences stands here.",
+            icon=":material/compare:",
+        )
+    if selected:
+        _selected(mapped, selected)
+
+
+def take_along(mapped: Mapped) -> None:
+    """Both maps as a file."""
+    rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
+    downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
+
+
+def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
+    with tools:
+        st.text_input(
+            "Find",
+            key="map find",
+            on_change=_find,
+            args=(mapped.described.texts,),
+            placeholder="a word, then Enter",
+            width=240,
+            help="Selects every sentence that holds it, in any case.",
+        )
+        st.button(
+            "Clear selection", icon=":material/deselect:", on_click=selection.show, args=((),), disabled=not selected
+        )
+    if mapped.maps.one.places.shape[1] == 2:
+        st.caption("Drag round sentences in either map: they light up in both. Double click clears.")
+    else:
+        st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
+
+
+def _find(texts: Sequence[str]) -> None:
+    word = st.session_state["map find"].strip().casefold()
+    selection.show([place for place, text in enumerate(texts) if word in text.casefold()] if word else ())
+
+
+def _one_map(
+    mapped: Mapped, name: str, span: list[tuple[float, float]], colour: Column, selected: tuple[int, ...]
+) -> None:
+    places = mapped.drawn["AB".index(name)].places
+    key = f"map of {name}"
+    config = {
+        "displaylogo": False,
+        "toImageButtonOptions": {"format": map_form.camera(), "filename": f"strata-map-{name}", "scale": 2},
+    }
+    alt = f"{mapped.maps.kind} of {len(places):,} sentences as {name} sees them, coloured by {colour.name}."
+    if places.shape[1] == 3:
+        figure = drawing.deep_map(places, span, mapped.described, colour, selected)
+        st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
+        return
+    st.plotly_chart(
+        drawing.flat_map(places, span, mapped.described, colour, selection.lit(name)),
+        key=key,
+        on_select=lambda: selection.take(name, key),
+        selection_mode=("points", "box", "lasso"),
+        config=config,
+        alt=alt,
+    )
+
+
+def _judged(faith: Faithfulness) -> str:
+    if not np.isfinite(faith.trustworthiness):
+        return "Too few sentences to say how far this map is to be believed."
+    return (
+        f"Trustworthiness {faith.trustworthiness:.3f}; of the {faith.nearest} nearest in full space "
+        f"{faith.kept:.0%} are among the {faith.nearest} nearest here ({faith.sentences:,} sentences looked at)."
+    )
+
+
+def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
+    """The selected sentences as a table, and the neighbours of the one that is picked in it."""
+    st.subheader(f"{len(selected):,} selected")
+    rows = map_tables.rows(mapped.described, [], selected)
+    numbers = {
+        name: st.column_config.NumberColumn(label, format="%.3f", width=width)
+        for name, label, width in ((MOVED, "moved", 90), (CHANGED, CHANGED, 150), ("score of its pairs", None, 140))
+    }
+    numbers |= {"words": st.column_config.NumberColumn(format="%d", width="small")}
+    told = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
+    event = st.dataframe(
+        rows[:SHOWN],
+        hide_index=True,
+        height=38 * min(8, len(rows) + 1) + 2,
+        column_config={"sentence": st.column_config.TextColumn(width="large"), **numbers},
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"selected {mapped.subject} {told}",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        downloads.rows(rows, "selected sentences", "Selection (CSV)")
+        if len(rows) > SHOWN:
+            st.caption(f"The first {SHOWN} are shown; the file has all {len(rows):,}.")
+    picked = event["selection"]["rows"]
+    _neighbours(mapped, selected[picked[0] if picked else 0])
+
+
+def _neighbours(mapped: Mapped, sentence: int) -> None:
+    rows = map_tables.neighbour_rows(mapped.described.texts, mapped.vectors, mapped.near, sentence)
+    if not rows:
+        return
+    st.subheader("Its neighbours")
+    pick = "Pick another in the table above." if len(mapped.described) > 1 else ""
+    st.caption(f"The nearest in full space of “{notices.plain(_short(mapped.described.texts[sentence]))}” {pick}")
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=38 * min(12, len(rows) + 1) + 2,
+        column_config={
+            "sentence": st.column_config.TextColumn(width="large"),
+            **dict.fromkeys(("cosine", "cosine in A", "cosine in B"), number),
+        },
+    )
+
+
+def _short(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -1,0 +1,111 @@
+"""What is on the maps? Vectors, neighbours and places of both sides, made in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from explorer.data.described import Column, Described
+from explorer.data.kinds import digest_of
+from explorer.encoding import layout
+from explorer.encoding.finding import Found
+from explorer.encoding.readings import Reading
+from explorer.measuring import neighbourhoods, projection
+from explorer.measuring.neighbourhoods import Neighbourhoods
+from explorer.measuring.projection import Map, Maps, Way
+from explorer.progress import Work
+from explorer.ui import vectors
+from explorer.ui.controls import Choice
+from explorer.ui.vectors import Vectors
+
+MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
+
+
+@dataclass(frozen=True)
+class Side:
+    """An encoder, and the reading of it that stands for a sentence."""
+
+    found: Found
+    reading: Reading
+
+    @property
+    def name(self) -> str:
+        """As it stands above its map."""
+        return f"{self.found.name}, {self.reading.title}"
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Sentences on one or two maps."""
+
+    subject: str  # a value that says which sentences, by which encoders
+    described: Described  # with what changed from A to B among the columns
+    sides: tuple[Side, ...]
+    vectors: tuple[Vectors, ...]
+    near: tuple[Neighbourhoods, ...]
+    maps: Maps
+
+    @property
+    def drawn(self) -> tuple[Map, ...]:
+        """A's map, and B's."""
+        return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
+
+
+def side(found: Found, choice: Choice) -> Side:
+    """The side that a choice of the sidebar means."""
+    return Side(found, choice.reading_of(layout.last_layer(found.folder)))
+
+
+def mapped(described: Described, sides: tuple[Side, ...], choice: Choice, way: Way) -> Mapped | None:
+    """All of it; None while it is being made."""
+    read: list[Vectors] = []
+    for one in sides:
+        of_one = vectors.of_reading(one.found, described.texts, one.reading, choice.settings)
+        if of_one is None:
+            return None
+        read.append(of_one)
+    titles = (f"{one.found.digest} {one.reading.title}" for one in sides)
+    subject = digest_of([described.digest, str(choice.settings), *titles])
+    near = vectors.made(
+        f"neighbours {subject}", f"Neighbours of {len(described):,} sentences", lambda: _near(tuple(read))
+    )
+    if near is None:
+        return None
+    maps = vectors.made(
+        f"map {subject} {way}", f"{way.kind} of {len(described):,} sentences", lambda: _maps(tuple(read), near, way)
+    )
+    if maps is None:
+        return None
+    known = _changes(tuple(read), near)
+    return Mapped(subject, _with(described, known), sides, tuple(read), near, maps)
+
+
+def _near(read: tuple[Vectors, ...]) -> Work[tuple[Neighbourhoods, ...]]:
+    found = []
+    for name, of_one in zip("AB", read, strict=False):
+        found.append((yield from neighbourhoods.neighbourhoods(of_one, f"looking for neighbours in {name}")))
+    return tuple(found)
+
+
+def _maps(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...], way: Way) -> Work[Maps]:
+    return (yield from projection.maps(read[0], read[1] if len(read) > 1 else None, near, way))
+
+
+def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Iterable[Column]:
+    """How far each sentence moved from A to B, and what share of its neighbours it exchanged."""
+    if len(read) < 2:
+        return
+    moved = neighbourhoods.moved(read[0], read[1])
+    if moved is not None:
+        yield Column(MOVED, tuple(moved.tolist()))
+    changed = 1 - neighbourhoods.overlap(near[0], near[1])
+    if np.isfinite(changed).any():
+        yield Column(CHANGED, tuple(changed.tolist()))
+
+
+def _with(described: Described, known: Iterable[Column]) -> Described:
+    """What changed leads, but not before the name of the pairs that are joined by lines."""
+    first = described.columns[: 1 if described.lines else 0]
+    return replace(described, columns=(*first, *known, *described.columns[len(first) :]))

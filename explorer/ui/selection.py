@@ -1,0 +1,49 @@
+"""Which sentences are selected, in both maps alike? What one map tells is shown by the other.
+
+A map that is drawn anew forgets what was selected in it. So of the two only the one that did not tell is drawn
+anew with the selection, and the other keeps what the visitor drew on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import streamlit as st
+
+_SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
+SIDES = ("A", "B")
+
+
+def current(subject: Hashable, looks: Hashable) -> tuple[int, ...]:
+    """The numbers of the selected sentences; none where other ones are mapped than before.
+
+    Where the maps look otherwise than before, both are drawn anew, and both with the selection.
+    """
+    if st.session_state.get(_SUBJECT) != subject:
+        st.session_state[_SUBJECT], st.session_state[_SELECTED] = subject, ()
+        st.session_state.pop(_LOOKS, None)
+    selected: tuple[int, ...] = st.session_state[_SELECTED]
+    if st.session_state.get(_LOOKS) != looks:
+        st.session_state[_LOOKS] = looks
+        show(selected)
+    return selected
+
+
+def lit(side: str) -> tuple[int, ...] | None:
+    """What a map is drawn with; None where nothing is selected."""
+    return st.session_state[_LIT][side] or None
+
+
+def show(places: Sequence[int]) -> None:
+    """Select these, in both maps."""
+    st.session_state[_SELECTED] = tuple(places)
+    st.session_state[_LIT] = dict.fromkeys(SIDES, tuple(places))
+
+
+def take(side: str, key: str) -> None:
+    """Select what was drawn round in a map; in its callback."""
+    points = st.session_state[key]["selection"]["points"]
+    # a line or a bar has no number
+    places = tuple(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point))
+    st.session_state[_SELECTED] = places
+    st.session_state[_LIT] = {one: st.session_state[_LIT][one] if one == side else places for one in SIDES}

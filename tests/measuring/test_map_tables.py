@@ -1,0 +1,47 @@
+import math
+
+import numpy as np
+import pytest
+
+from explorer.data.described import Column, Described
+from explorer.measuring.map_tables import neighbour_rows, rows, told_of_lines
+from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.progress import finish
+
+SENTENCES = Described("three", ("one", "two", "three"), (Column("weight", (1.0, math.nan, 3.0)),))
+
+
+def test_both_maps_are_columns_and_what_is_missing_is_an_empty_cell():
+    flat, deep = np.arange(6.0).reshape(3, 2), np.arange(9.0).reshape(3, 3)
+    found = rows(SENTENCES, [flat, deep])
+    assert found[1] == {"sentence": "two", "weight": None, "A x": 2, "A y": 3, "B x": 3, "B y": 4, "B z": 5}
+    assert rows(SENTENCES, [], (2,)) == [{"sentence": "three", "weight": 3.0}]
+
+
+def test_neighbours_come_with_their_cosines_in_both():
+    drawn = np.random.default_rng(0)
+    sides = [drawn.normal(size=(30, 4)).astype(np.float32) for _ in range(2)]
+    near = [finish(neighbourhoods(side)) for side in sides]
+    texts = [f"sentence {place}" for place in range(30)]
+    found = neighbour_rows(texts, sides, near, 4)
+    for row in found:
+        place = int(row["sentence"].split()[1])
+        for name, side in zip("AB", sides, strict=True):
+            cosine = side[4] @ side[place] / np.linalg.norm(side[4]) / np.linalg.norm(side[place])
+            assert row[f"cosine in {name}"] == pytest.approx(cosine, abs=1e-4)
+        in_a, in_b = (place in one.places[4, :10] for one in near)
+        assert row["from A to B"] == {(1, 1): "kept", (1, 0): "lost", (0, 1): "gained"}[(in_a, in_b)]
+    assert {row["from A to B"] for row in found} == {"kept", "lost", "gained"}
+    alone = neighbour_rows(texts, sides[:1], near[:1], 4)
+    assert [row["sentence"] for row in alone] == [texts[place] for place in near[0].places[4, :10]]
+
+
+def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    pairs = Column("pairs", ("scored 5", "scored 5", "scored 0", "scored 0"))
+    joined = Described("two", ("a", "b", "c", "d"), (pairs,), lines=((0, 1), (2, 3)))
+    assert told_of_lines(joined, [vectors, np.ones((4, 2), dtype=np.float32)]) == [
+        "Of the 1 pairs scored 5 the median cosine is 1.00 in A and 1.00 in B.",
+        "Of the 1 pairs scored 0 the median cosine is 0.00 in A and 1.00 in B.",
+    ]
+    assert told_of_lines(SENTENCES, [vectors]) == []

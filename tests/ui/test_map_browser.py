@@ -1,0 +1,98 @@
+"""The Map page in a real browser: what is drawn round in one map lights up in both. Skipped where there is none."""
+
+import csv
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from tests import live, trainings
+from tests.live import settle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
+]
+
+# [number of the sentence, x, y] of every point of a map, in pixels of the window
+POINTS = """plot => {
+    const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
+    const left = box.x + layout._size.l, top = box.y + layout._size.t;
+    const point = (trace, row) => [left + layout.xaxis.d2p(trace.x[row]), top + layout.yaxis.d2p(trace.y[row])];
+    return plot._fullData.filter(trace => trace.customdata).flatMap(trace =>
+        Array.from(trace.customdata, (place, row) => [place, ...point(trace, row)]));
+}"""
+LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace =>
+    Array.from(trace.selectedpoints || [], row => trace.customdata[row]))"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+    asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
+    with live.server(HF_HUB_OFFLINE="1", **folders) as address, live.browser() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 2000})
+        page.set_default_timeout(180_000)  # a busy machine takes long to load torch
+        page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")
+        drawn(page)
+        yield page
+
+
+def drawn(page):
+    page.wait_for_function(
+        "(plots => plots.length === 2 && plots.every(plot => plot._fullData))"
+        "([...document.querySelectorAll('.js-plotly-plot')])"
+    )
+    settle(page)
+
+
+def lit(page):
+    return [sorted(page.locator(".js-plotly-plot").nth(at).evaluate(LIT)) for at in (0, 1)]
+
+
+def draw_round(page, at, count):
+    """A lasso round the points farthest out in a map, on the side that is easiest to cut off; gives their numbers."""
+    drawn(page)
+    points = page.locator(".js-plotly-plot").nth(at).evaluate(POINTS)
+    sides = [(axis, sign, sorted(points, key=lambda p: sign * p[axis])) for axis in (1, 2) for sign in (1, -1)]
+    axis, sign, points = max(sides, key=lambda side: side[1] * (side[2][count][side[0]] - side[2][count - 1][side[0]]))
+    assert sign * (points[count][axis] - points[count - 1][axis]) > 2, "there is room for a line between them"
+    low, high = ([end(point[one] for point in points) for one in (1, 2)] for end in (min, max))
+    low, high = [one - 8 for one in low], [one + 8 for one in high]
+    cut = (points[count][axis] + points[count - 1][axis]) / 2
+    (high if sign > 0 else low)[axis - 1] = cut
+    page.mouse.move(low[0], high[1])  # from below: the mode bar is above
+    page.mouse.down()
+    for x, y in (low, (high[0], low[1]), high, (low[0], high[1])):
+        page.mouse.move(x, y, steps=4)
+    page.mouse.up()
+    page.get_by_role("heading", name=f"{count} selected").wait_for()
+    drawn(page)
+    return sorted(place for place, _, _ in points[:count])
+
+
+def taken_along(page):
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Selection (CSV)").click()
+    with Path(download.value.path()).open(encoding="utf-8", newline="") as file:
+        return [row["sentence"] for row in csv.DictReader(file)]
+
+
+def test_five_sentences_drawn_round_in_one_map_are_the_same_five_in_the_other_and_in_the_table(page):
+    five = draw_round(page, 0, 5)
+    assert lit(page) == [five, five]
+    rows = taken_along(page)
+    assert len(rows) == 5
+    table = page.get_by_test_id("stDataFrame").first
+    assert [cell for cell in table.get_by_role("gridcell").all_inner_texts() if cell in rows] == rows
+
+
+def test_then_three_in_the_other_map_take_their_place_and_clearing_leaves_none(page):
+    three = draw_round(page, 1, 3)
+    assert lit(page) == [three, three]
+    assert len(taken_along(page)) == 3
+    page.get_by_role("button", name="Clear selection").click()
+    page.get_by_role("heading", name="3 selected").wait_for(state="detached")
+    drawn(page)
+    assert lit(page) == [[], []]

@@ -1,0 +1,156 @@
+"""The Map page without a browser."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.measuring import projection
+from explorer.ui import map_text, work
+from tests import trainings
+from tests.live import ROOT
+from tests.tiny_models import save_tiny
+from tests.ui.test_pages import measured
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+    save_tiny("bert", place.folder / "other")
+    return place
+
+
+@pytest.fixture
+def app(place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    for name in ("_EXAGGERATED", "_STEPS", "_STEPS_OF_B", "_EPOCHS"):
+        monkeypatch.setattr(projection, name, 20)
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    opened.switch_page("pages/map.py")
+    opened.query_params["model"], opened.query_params["sts"] = str(place.model), str(place.dev)
+    opened.query_params["projection"] = "PCA"
+    yield opened
+    work.stop_all()
+
+
+def drawn(app):
+    """Run the page until there are maps: one work waits for another."""
+    for _ in range(5):
+        measured(app)
+        if app.get("plotly_chart") or app.error:
+            break
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def numbers(value):
+    if isinstance(value, dict):
+        return np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"]).tolist()
+    return value
+
+
+def sentences_of(figure):
+    return sorted(place for trace in figure["data"] for place in numbers(trace.get("customdata", [])))
+
+
+def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, place):
+    (figure,) = drawn(app)
+    assert not app.exception
+    assert any("Beside it" in info.value for info in app.info)
+    first, second, _ = trainings.texts_of(place.dev)
+    assert sentences_of(figure) == list(range(len({*first, *second})))
+    assert any("PCA: 2 directions hold" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize("kind", projection.KINDS)
+def test_an_address_makes_two_maps_of_the_same_sentences(app, place, kind):
+    app.query_params["beside"], app.query_params["projection"] = str(place.folder / "other"), kind
+    one, other = drawn(app)
+    assert not app.exception
+    assert sentences_of(one) == sentences_of(other)
+    assert app.selectbox(key="map_colour").options[:2] == ["moved (1 - cosine)", "neighbours changed"]
+    assert sum("Trustworthiness" in caption.value for caption in app.caption) == 2
+
+
+def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neighbours(app, place):
+    app.query_params["beside"] = str(place.folder / "other")
+    drawn(app)
+    first, second, _ = trainings.texts_of(place.dev)
+    texts = list(dict.fromkeys([*first, *second]))
+    word = texts[0].split()[0]
+    app.text_input(key="map find").set_value(word.upper())
+    figures = drawn(app)
+    holding = [at for at, text in enumerate(texts) if word in text]
+    for figure in figures:
+        lit = [numbers(t["customdata"])[row] for t in figure["data"] for row in t.get("selectedpoints", [])]
+        assert sorted(lit) == holding
+    assert app.dataframe[0].value["sentence"].tolist() == [texts[at] for at in holding]
+    assert set(app.dataframe[1].value["from A to B"]) <= {"kept", "lost", "gained"}
+    (clear,) = (one for one in app.button if one.label == "Clear selection")
+    clear.click()
+    drawn(app)
+    assert not app.dataframe
+
+
+def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):
+    app.query_params["mapped"] = map_text.EXTREMES
+    (figure,) = drawn(app)
+    assert sum(trace["mode"] == "lines" for trace in figure["data"]) == 2
+    assert app.selectbox(key="map_colour").value == "pairs"
+    assert any("6 pairs of each end of 12" in line.value for line in app.markdown)
+
+
+def test_a_file_is_coloured_by_its_columns(app, tmp_path):
+    file = tmp_path / "own.csv"
+    rows = [f"<b>sentence</b> {at},{'news' if at % 2 else '*other*'},{at / 7}" for at in range(12)]
+    file.write_text("\n".join(["text,topic,weight", *rows]) + "\n", encoding="utf-8")
+    app.query_params["mapped"], app.query_params["map_file"] = map_text.FILE, str(file)
+    drawn(app)
+    assert app.selectbox(key="map_colour").options == ["topic", "weight", "words"]
+    assert app.selectbox(key="map_column").value == "text"
+    app.selectbox(key="map_column").select("topic")
+    drawn(app)
+    assert app.selectbox(key="map_colour").options == ["text", "weight", "words"]
+
+
+@pytest.mark.parametrize("file", ["/no/such.csv", "nonsense", "\0", "x" * 5000, "/etc"])
+def test_a_file_that_is_not_there_is_an_error_in_words(app, file):
+    app.query_params["mapped"], app.query_params["map_file"] = map_text.FILE, file
+    drawn(app)
+    assert not app.exception
+    assert app.error
+
+
+@pytest.mark.parametrize("typed", ["one\n" * 200, "alone", "\t\t\n,", "<b>\n</b>", "x" * 5000 + "\nשלום\n🙂"])
+def test_whatever_is_typed_is_mapped_or_an_error_in_words(app, typed):
+    app.query_params["mapped"] = map_text.TYPED
+    drawn(app)
+    app.text_area(key="map typed").set_value(typed)
+    drawn(app)
+    assert not app.exception
+    assert app.error or app.get("plotly_chart")
+
+
+def test_nothing_typed_asks_for_sentences(app):
+    app.query_params["mapped"] = map_text.TYPED
+    drawn(app)
+    app.text_area(key="map typed").set_value(" \n ")
+    app.run()
+    assert any("Type at least two" in info.value for info in app.info)
+
+
+@pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>"])
+def test_a_b_that_is_not_there_is_an_error_in_words_beside_the_map_of_a(app, beside):
+    app.query_params["beside"] = beside
+    app.run()
+    assert not app.exception
+    assert app.error
+
+
+def test_settings_in_the_address_that_are_not_possible_fall_back(app):
+    app.query_params["projection"], app.query_params["neighbours"], app.query_params["axes"] = "UMAP", "5000", "7"
+    app.query_params["map_colour"], app.query_params["min_dist"] = "<b>", "x"
+    drawn(app)
+    assert not app.exception
+    assert app.get("plotly_chart")
