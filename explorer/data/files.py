@@ -34,8 +34,6 @@ def read_file(path: str | Path) -> Table:
         data = path.read_bytes()
     except (FileNotFoundError, ValueError):  # the latter where a null byte is in the name
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
-    except ValueError:  # a zero byte, which a link may bring
-        raise UnreadableFile(f"{str(path)!r} cannot be the name of a file. Check the spelling.") from None
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check who may open it.") from None
     return read_bytes(path.name, data)

@@ -14,7 +14,7 @@ from explorer.data.mapping import ROLES, Mapping
 from explorer.data.reports import Report
 from explorer.data.table import Table
 from explorer.errors import StrataError
-from explorer.ui import cached, controls, notices
+from explorer.ui import cached, cached_text, controls, notices
 
 # rows of the file that are shown, so that a wrong column is seen
 PREVIEW = 5
@@ -36,7 +36,7 @@ def own_pairs() -> None:
     else:
         data = upload.getvalue()
         try:
-            table = cached.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+            table = cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
         except StrataError as error:
             notices.trouble(error)
         else:

@@ -1,4 +1,4 @@
-"""What need not be done twice: every cache in the program, each keyed by value.
+"""What need not be done twice: every cache of models and of what they measured, each keyed by value.
 
 Digests stand for models and sets, never paths or objects: two folders with the same weights share their scores,
 and an edited file never meets an old result. Scores themselves are kept on disk (measuring/shelf.py); what is
@@ -7,22 +7,14 @@ here only saves reading them again.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from explorer.data import corpora, described, sets, text
-from explorer.data.columns import guess
-from explorer.data.corpora import Eats
-from explorer.data.described import Described
-from explorer.data.files import read_bytes, read_file
 from explorer.data.kinds import GradedPairs
-from explorer.data.reports import Report
-from explorer.data.searched import Searched, of_source
-from explorer.data.table import Table
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
 from explorer.measuring import listening as pooler
@@ -53,63 +45,6 @@ JUDGED_BY = 4000
 def found(source: str) -> Found:
     """Which folder on this disk a name means; the network is never asked. Its digest is remembered file by file."""
     return finding.find(source)
-
-
-def graded_pairs(name: str) -> GradedPairs:
-    """A set by its name in the menu: the sample, a file the user brought, or a published set of this disk."""
-    return _graded_pairs(name, sets.stamp(name))
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _graded_pairs(name: str, stamp: Hashable) -> GradedPairs:
-    return sets.by_name(name)
-
-
-def graded_file(file: str) -> GradedPairs:
-    """The graded pairs in a file of this disk, its columns guessed."""
-    return _graded_file(file, _stamp(file))
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
-def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
-    return text.read_graded_pairs(file)[0]
-
-
-def described_pairs(pairs: GradedPairs) -> Described:
-    """The sentences of graded pairs, with what is known of each."""
-    return _described_pairs(pairs.digest, pairs.name, pairs)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Described:
-    return described.of_pairs(_pairs)
-
-
-def described_file(file: str, column: str | None) -> Described:
-    """The sentences in a column of a file, with what its other columns say of each."""
-    return _described_file(file, column, _stamp(file))
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the text …")
-def _described_file(file: str, column: str | None, stamp: Hashable) -> Described:
-    return described.of_table(read_file(file), column)
-
-
-def sentence_column(file: str) -> int:
-    """Which column of a file holds its sentences, by guess."""
-    return _sentence_column(file, _stamp(file))
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _sentence_column(file: str, stamp: Hashable) -> int:
-    table = read_file(file)
-    return table.columns.index(guess(table, "sentences").column("sentence") or table.columns[0])
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def table(name: str, digest: str, _data: bytes) -> Table:
-    """An uploaded file as a table; `digest` stands for its bytes."""
-    return read_bytes(name, _data)
 
 
 def encoder(found: Found, settings: Settings) -> Encoder:
@@ -243,58 +178,6 @@ def _kept(key: str) -> LayerScores:
 def methods() -> dict[str, MethodCard]:
     """Every training method by name; the first look loads torch."""
     return method_cards.read_all()
-
-
-def serves(source: str, columns: Mapping[str, str]) -> dict[Eats, str]:
-    """For each kind of rows "" if a source of text can give it, else why not."""
-    return _serves(source, tuple(columns.items()), _stamp(source))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) -> dict[Eats, str]:
-    return corpora.serves(source, dict(columns))
-
-
-def rows(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str]) -> tuple[int, tuple[Report, ...]]:
-    """How many rows of a kind sources of text give, and what became of each one's; the text itself is not kept."""
-    return _rows(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _rows(
-    sources: tuple[str, ...], eats: Eats, columns: tuple[tuple[str, str], ...], stamps: Hashable
-) -> tuple[int, tuple[Report, ...]]:
-    found, reports = corpora.corpus(sources, eats, dict(columns))
-    return len(found), reports
-
-
-def searched(source: str) -> Searched:
-    """The sentences of a source that can be searched, each once."""
-    return _searched(source, _stamp(source))
-
-
-@st.cache_resource(max_entries=4, show_spinner="Reading the text …")
-def _searched(source: str, stamp: Hashable) -> Searched:
-    return of_source(source)
-
-
-def columns_of(file: str) -> tuple[str, ...]:
-    """The columns of a file of text."""
-    return _columns_of(file, _stamp(file))
-
-
-@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
-    return read_file(file).columns
-
-
-def _stamp(source: str) -> Hashable:
-    """What changes when the text behind a source does."""
-    try:
-        about = Path(source).stat()
-    except (OSError, ValueError):
-        return sets.stamp(source)
-    return about.st_size, about.st_mtime_ns
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -16,7 +16,7 @@ from explorer.encoding.hardware import PRECISIONS
 from explorer.encoding.readings import OWN, Reading, parse, readings
 from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
-from explorer.ui import cached
+from explorer.ui import cached, cached_text
 
 ANOTHER = "another encoder"
 
@@ -36,7 +36,7 @@ class Choice:
 
     def pairs(self) -> GradedPairs:
         """The graded pairs."""
-        return cached.graded_pairs(self.sts)
+        return cached_text.graded_pairs(self.sts)
 
     def reading_of(self, last: int) -> Reading:
         """The reading, in an encoder whose last layer is `last`."""

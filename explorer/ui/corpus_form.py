@@ -10,7 +10,7 @@ from explorer.data.corpora import SAMPLE
 from explorer.data.files import ENDINGS
 from explorer.data.searched import Searched
 from explorer.errors import SetNotFound, StrataError
-from explorer.ui import cached, clicks, controls, notices, reach, text_form
+from explorer.ui import cached_text, clicks, controls, notices, reach, text_form
 
 PAIRS = "the graded pairs"
 SOURCE = "corpus"
@@ -45,7 +45,7 @@ def _read(source: str, choice: controls.Choice) -> Searched | None:
         if source == PAIRS:
             pairs = reach.pairs(choice.sts)
             return None if pairs is None else searched.of_pairs(pairs)
-        return cached.searched(source)
+        return cached_text.searched(source)
     except StrataError as error:
         notices.trouble(error)
         if isinstance(error, SetNotFound):

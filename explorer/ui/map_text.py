@@ -13,7 +13,7 @@ from explorer.data.described import Described
 from explorer.data.files import ENDINGS, read_bytes
 from explorer.errors import StrataError
 from explorer.places import cache_folder, write_whole
-from explorer.ui import cached, clicks, notices, reach
+from explorer.ui import cached_text, clicks, notices, reach
 from explorer.ui.controls import Choice
 
 PAIRS, EXTREMES, FILE, TYPED = "all sentences of the pairs", "likest and unlikest pairs", "a file", "typed sentences"
@@ -55,7 +55,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
     pairs = reach.pairs(choice.sts)
     if pairs is None:
         return None
-    return described.extremes(pairs, seed) if kind == EXTREMES else cached.described_pairs(pairs)
+    return described.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
 
 
 def _of_file() -> Described | None:
@@ -75,15 +75,15 @@ def _of_file() -> Described | None:
     if not file:
         st.info("Name a file, or bring one.", icon=":material/upload_file:")
         return None
-    names = cached.columns_of(file)
+    names = cached_text.columns_of(file)
     column = None
     if len(names) > 1:
         if st.session_state.get("map_column") not in names:
             st.session_state.pop("map_column", None)
         column = st.selectbox(
-            "Column of the sentences", names, cached.sentence_column(file), key="map_column", bind="query-params"
+            "Column of the sentences", names, cached_text.sentence_column(file), key="map_column", bind="query-params"
         )
-    return cached.described_file(file, column)
+    return cached_text.described_file(file, column)
 
 
 def _typed() -> Described | None:

@@ -13,7 +13,7 @@ from explorer.encoding import finding
 from explorer.encoding.finding import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.progress import Progress, Work
-from explorer.ui import cached, notices, work
+from explorer.ui import cached, cached_text, notices, work
 
 
 def encoder(source: str) -> Found | None:
@@ -31,7 +31,7 @@ def encoder(source: str) -> Found | None:
 def pairs(name: str) -> GradedPairs | None:
     """The graded pairs of a name in the menu; where there are none, what is in the way and a button that fetches."""
     try:
-        return cached.graded_file(name) if _is_file(name) else cached.graded_pairs(name)
+        return cached_text.graded_file(name) if _is_file(name) else cached_text.graded_pairs(name)
     except SetNotFound as error:
         notices.trouble(error)
         offer_set(name)
@@ -48,7 +48,7 @@ def _is_file(name: str) -> bool:
 def on_this_disk(name: str) -> bool:
     """Whether graded pairs can be read without a network."""
     try:
-        cached.graded_pairs(name)
+        cached_text.graded_pairs(name)
     except StrataError:
         return False
     return True

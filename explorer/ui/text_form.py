@@ -16,7 +16,7 @@ from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import cache_folder, write_whole
-from explorer.ui import cached, clicks, notices, reach
+from explorer.ui import cached_text, clicks, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address
 FILLED = "_text was set"
@@ -64,7 +64,7 @@ def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
         notices.trouble("No text to learn from is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
-        count, reports = cached.rows(chosen, eats, columns(chosen, eats))
+        count, reports = cached_text.rows(chosen, eats, columns(chosen, eats))
     except StrataError as error:
         notices.trouble(error)
         if isinstance(error, SetNotFound):
@@ -79,7 +79,7 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
     """Why the text cannot give a kind of rows; "" if it can."""
     for source in chosen:
         try:
-            lack = cached.serves(source, {})[eats]
+            lack = cached_text.serves(source, {})[eats]
         except StrataError:  # told where the rows are read
             continue
         if lack:
@@ -99,7 +99,7 @@ def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
     if not files:
         return
     try:
-        names = cached.columns_of(files[0])
+        names = cached_text.columns_of(files[0])
     except StrataError:
         return  # told where the rows are read
     if len(names) < 2:

@@ -11,7 +11,7 @@ from explorer.data.files import ENDINGS
 from explorer.data.lines import Lines, read_lines, taken
 from explorer.data.table import Table
 from explorer.errors import StrataError
-from explorer.ui import cached, notices
+from explorer.ui import cached_text, notices
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -76,7 +76,7 @@ def _file() -> None:
         return
     data = upload.getvalue()
     try:
-        table = cached.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+        table = cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
         lines = taken(table.column(_column(table)), MOST)
     except StrataError as error:
         notices.trouble(error)
