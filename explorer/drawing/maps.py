@@ -12,12 +12,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.described import Column, Described
-from explorer.drawing.style import ACCENT, GRID_SCALE, QUIET, hover_text, short_text
+from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, short_text
 
 Places = NDArray[np.float32]
 
 # told apart by colour-blind readers, and on white as on black (after Okabe and Ito)
 NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1", "#B8860B", "#56B4E9")
+RING = "#E0218A"  # round what is selected in three dimensions; no name has it
 OTHERS, MISSING = "others", "missing"
 SHARP = 5000  # sentences up to which a map is drawn in lines and circles, which stay so in a file; above, as a picture
 ENDS = 0.02  # of the sentences at either end have the colour of the end: one far out would leave all others alike
@@ -121,7 +122,7 @@ def deep_map(
         figure.add_scatter3d(
             **_axes(places[at]),
             mode="markers",
-            marker={"size": size + 4, "color": ACCENT},
+            marker={"size": size + 6, "color": RING, "symbol": "circle-open"},
             hovertext=[texts[place] for place in at],
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,

@@ -122,7 +122,7 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     event = st.dataframe(
         rows[:SHOWN],
         hide_index=True,
-        height=38 * min(8, len(rows) + 1) + 2,
+        height=35 * min(8, len(rows) + 1) + 3,
         column_config={"sentence": st.column_config.TextColumn(width="large"), **numbers},
         on_select="rerun",
         selection_mode="single-row",
@@ -142,12 +142,12 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
         return
     st.subheader("Its neighbours")
     pick = "Pick another in the table above." if len(mapped.described) > 1 else ""
-    st.caption(f"The nearest in full space of “{notices.plain(_short(mapped.described.texts[sentence]))}” {pick}")
+    st.caption(f"The nearest in full space of “{notices.plain(_short(mapped.described.texts[sentence]))}”. {pick}")
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     st.dataframe(
         rows,
         hide_index=True,
-        height=38 * min(12, len(rows) + 1) + 2,
+        height=35 * min(12, len(rows) + 1) + 3,
         column_config={
             "sentence": st.column_config.TextColumn(width="large"),
             **dict.fromkeys(("cosine", "cosine in A", "cosine in B"), number),
