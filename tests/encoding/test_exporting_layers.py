@@ -66,14 +66,26 @@ def tuned(request, tmp_path_factory):
     return tunable(encoder_of(save_tiny(request.param, tmp_path_factory.mktemp("bases") / request.param)))
 
 
-def in_a_new_process(code: str, cwd) -> torch.Tensor:
-    """What lines of Python print, in a place from which Strata cannot be imported."""
+def in_a_new_process(codes: list[str], cwd) -> list[torch.Tensor]:
+    """What vectors pieces of Python make, one after another, in a place from which Strata cannot be imported."""
+    run = """
+import json, sys
+sys.modules["explorer"] = None
+codes, own = json.load(sys.stdin), list(sys.path)
+for code in codes:
+    names = {}
+    exec(code, names)
+    print(json.dumps([row.tolist() for row in names["vectors"]]))
+    sys.path[:] = own
+    for brought in ("layer_reading", "flow_map"):
+        sys.modules.pop(brought, None)
+"""
     done = subprocess.run(
-        [sys.executable, "-c", code + "\nimport json\nprint(json.dumps([row.tolist() for row in vectors]))"],
-        cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-c", run], input=json.dumps(codes), cwd=cwd, capture_output=True, text=True, timeout=300,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return torch.tensor(json.loads(done.stdout.splitlines()[-1]))
+    return [torch.tensor(json.loads(line)) for line in done.stdout.splitlines() if line.startswith("[[")]
 
 
 @pytest.mark.parametrize("pooler", OF_ALL_LAYERS)
@@ -116,19 +128,25 @@ def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
 
 
-@pytest.mark.parametrize("head", [head_of("attention of cls to mean, cls"), *AFTER])
-def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path, head):
+@pytest.mark.parametrize("library", ["sentence_transformers", "transformers"])
+def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path, library):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
-    folder = tmp_path / "run"
-    export(tuned, head, folder, "# card", None)
-    (tmp_path / "elsewhere").mkdir()
-    for code in (snippets.sentence_transformers(head), snippets.transformers(head, "AutoModel")):
-        code = code.replace(snippets.FOLDER, str(folder))
+    heads = [head_of("attention of cls to mean, cls"), *AFTER]
+    codes, expected = [], []
+    for number, head in enumerate(heads):
+        folder = tmp_path / f"run{number}"
+        export(tuned, head, folder, "# card", None)
+        told = (head,) if library == "sentence_transformers" else (head, "AutoModel")
+        code = getattr(snippets, library)(*told).replace(snippets.FOLDER, str(folder))
         known = {}
         exec(code[code.index("sentences = ") :].splitlines()[0], known)
-        blocked = "import sys; sys.modules['explorer'] = None\n"
-        found = in_a_new_process(blocked + code, tmp_path / "elsewhere")
-        assert_close(found, as_trained(tuned, head, tuple(known["sentences"])))
+        codes.append(code)
+        expected.append(as_trained(tuned, head, tuple(known["sentences"])))
+    (tmp_path / "elsewhere").mkdir()
+    found = in_a_new_process(codes, tmp_path / "elsewhere")
+    assert len(found) == len(heads) > 5
+    for vectors, one in zip(found, expected, strict=True):
+        assert_close(vectors, one)
 
 
 def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
