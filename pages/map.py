@@ -3,15 +3,14 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.ui import controls, frame, map_form, map_text, map_view, mapped, notices, reach, sides
+from explorer.ui import controls, frame, map_form, map_text, map_view, mapped, notices, readers, sides
 
 frame.enter()
 choice, other = controls.chosen(), sides.beside()
 st.title("Map")
-found = reach.encoder(choice.source)
-if found is None:
+reading = readers.readers(choice, other)
+if not reading:
     st.stop()
-beside = reach.encoder(other.source) if other is not None else None
 above = st.container()
 try:
     way = map_form.way()
@@ -19,8 +18,7 @@ try:
         sentences = map_text.asked_for(choice, way.seed)
     if sentences is None:
         st.stop()
-    both = (mapped.side(found, choice), *([mapped.side(beside, other)] if beside and other else []))
-    seen = mapped.mapped(sentences, both, choice, way)
+    seen = mapped.mapped(sentences, reading, way)
 except StrataError as error:
     notices.trouble(error)
     st.stop()

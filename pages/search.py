@@ -4,7 +4,17 @@ import streamlit as st
 
 from explorer.measuring.search_tables import told_share
 from explorer.measuring.searching import Findings, place_of, search
-from explorer.ui import controls, corpus_form, corpus_reader, frame, query_form, result_list, sides, whole_corpus
+from explorer.ui import (
+    controls,
+    corpus_form,
+    corpus_reader,
+    frame,
+    query_form,
+    readers,
+    result_list,
+    sides,
+    whole_corpus,
+)
 
 
 def summary(findings: Findings, count: int) -> None:
@@ -27,20 +37,24 @@ itself = place_of(query, searched.sentences) is not None
 if itself:
     st.caption("The query is one of them, and is left out of what is found.")
 told = st.container()
-columns = st.columns(2, gap="medium") if other else [st.container()]
+reading = readers.readers(choice, other)
+if not reading:
+    st.stop()
+columns = st.columns(2, gap="medium") if len(reading) > 1 else [st.container()]
 with columns[0]:
-    one = corpus_reader.read("A", choice, searched, query)
+    one = corpus_reader.read(reading[0], searched, query)
 two = None
-if other:
+if len(reading) > 1:
     with columns[1]:
-        two = corpus_reader.read("B", other, searched, query)
+        two = corpus_reader.read(reading[1], searched, query)
 if one is None:
     st.stop()
 findings = search(one.side, two.side if two else None, k)
 with columns[0]:
     result_list.found(findings.one, searched.sentences, "A", "B" if two else "", query)
 if not other:
-    told.info("Choose B in the sidebar under **Beside it**, and see what it finds.", icon=":material/compare:")
+    with told:
+        readers.ask_for_b()
 if two is None or findings.other is None:
     st.stop()
 with columns[1]:

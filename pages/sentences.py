@@ -48,6 +48,8 @@ st.title("Sentences")
 reading = readers.readers(controls.chosen(), sides.beside())
 if not reading:
     st.stop()
+if len(reading) < 2:
+    readers.ask_for_b()
 looked_at = st.segmented_control(
     "Look at",
     [YOURS, PACKS],

@@ -14,7 +14,7 @@ from explorer.drawing import maps as drawing
 from explorer.measuring import map_tables
 from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.projection import Way
-from explorer.ui import downloads, map_form, notices, selection
+from explorer.ui import downloads, map_form, notices, readers, selection
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
 
 SHOWN = 500  # rows of a table; the file has all
@@ -31,16 +31,14 @@ def show(mapped: Mapped, way: Way) -> None:
     columns = st.columns(2, gap="medium")
     for name, side, one, column in zip("AB", mapped.sides, mapped.drawn, columns, strict=False):
         with column:
-            st.markdown(f"**{name}** {notices.plain(side.name)}")
+            st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
             st.caption(_judged(one.faithfulness))
     for told in map_tables.told_of_lines(mapped.described, mapped.vectors):
         st.caption(notices.plain(told))
     if len(mapped.sides) < 2:
-        columns[1].info(
-            "Choose B in the sidebar under **Beside it**, and its map of the same sentences stands here.",
-            icon=":material/compare:",
-        )
+        with columns[1]:
+            readers.ask_for_b()
     if selected:
         _selected(mapped, selected)
 

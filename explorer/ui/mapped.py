@@ -9,31 +9,15 @@ import numpy as np
 
 from explorer.data.described import Column, Described
 from explorer.data.kinds import digest_of
-from explorer.encoding import layout
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import Reading
 from explorer.measuring import neighbourhoods, projection
 from explorer.measuring.neighbourhoods import Neighbourhoods
 from explorer.measuring.projection import Map, Maps, Way
 from explorer.progress import Work
 from explorer.ui import vectors
-from explorer.ui.controls import Choice
+from explorer.ui.readers import Reader
 from explorer.ui.vectors import Vectors
 
 MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
-
-
-@dataclass(frozen=True)
-class Side:
-    """An encoder, and the reading of it that stands for a sentence."""
-
-    found: Found
-    reading: Reading
-
-    @property
-    def name(self) -> str:
-        """As it stands above its map."""
-        return f"{self.found.name}, {self.reading.title}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +26,7 @@ class Mapped:
 
     subject: str  # a value that says which sentences, by which encoders
     described: Described  # with what changed from A to B among the columns
-    sides: tuple[Side, ...]
+    sides: tuple[Reader, ...]
     vectors: tuple[Vectors, ...]
     near: tuple[Neighbourhoods, ...]
     maps: Maps
@@ -53,21 +37,15 @@ class Mapped:
         return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
 
 
-def side(found: Found, choice: Choice) -> Side:
-    """The side that a choice of the sidebar means."""
-    return Side(found, choice.reading_of(layout.last_layer(found.folder)))
-
-
-def mapped(described: Described, sides: tuple[Side, ...], choice: Choice, way: Way) -> Mapped | None:
+def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
     """All of it; None while it is being made."""
     read: list[Vectors] = []
     for one in sides:
-        of_one = vectors.of_reading(one.found, described.texts, one.reading, choice.settings)
+        of_one = one.vectors(described.texts)
         if of_one is None:
             return None
         read.append(of_one)
-    titles = (f"{one.found.digest} {one.reading.title}" for one in sides)
-    subject = digest_of([described.digest, str(choice.settings), *titles])
+    subject = digest_of([described.digest, *(one.key for one in sides)])
     near = vectors.made(
         f"neighbours {subject}", f"Neighbours of {len(described):,} sentences", lambda: _near(tuple(read))
     )

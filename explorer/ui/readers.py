@@ -31,6 +31,11 @@ class Reader:
         """As it stands over a picture, safe inside markdown."""
         return f"**{self.name}** {notices.plain(self.found.name)}, {notices.plain(self.reading.title)}"
 
+    @property
+    def key(self) -> str:
+        """What stands for it where things are remembered by value."""
+        return f"{self.found.digest} {self.reading.title} {self.settings}"
+
     def vectors(self, sentences: Sequence[str]) -> Vectors | None:
         """Vectors (sentence, width); None while they are being made."""
         return vectors.of_reading(self.found, sentences, self.reading, self.settings)
@@ -42,9 +47,15 @@ def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
     if one is None:
         return ()
     second = _reader("B", other) if other else None
-    if other is None:
-        st.caption("Choose B in the sidebar under **Beside it** to see what another encoder makes of the same.")
     return (one,) if second is None else (one, second)
+
+
+def ask_for_b() -> None:
+    """Say where another encoder is chosen."""
+    st.info(
+        "Choose B in the sidebar under **Beside it**, and see what another encoder makes of the same.",
+        icon=":material/compare:",
+    )
 
 
 def _reader(name: str, choice: Choice) -> Reader | None:

@@ -9,12 +9,12 @@ from explorer.measuring import neighbours
 from explorer.measuring.neighbours import Overlap
 from explorer.measuring.search_tables import changed_rows, told_share
 from explorer.ui import downloads, notices, result_list, vectors
-from explorer.ui.corpus_reader import Reader
+from explorer.ui.corpus_reader import Asked
 
 SHOWN = 8  # sentences of either kind; the file has all
 
 
-def show(one: Reader, other: Reader, sentences: tuple[str, ...], k: int) -> None:
+def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     """Numbers, a histogram, and the sentences at both ends."""
     st.subheader("Over the whole corpus")
     found: Overlap | None = vectors.made(
