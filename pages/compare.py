@@ -137,9 +137,7 @@ if one_shown is None or other_shown is None:
     st.stop()
 try:
     comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
-    with st.container(horizontal=True):
-        ways = score_ways.ways(one_shown.scores)
-        camera.control()
+    ways = score_ways.ways(one_shown.scores)
     differences = cached.differences((one_shown.measured, other_shown.measured), comparison, *ways)
 except StrataError as error:
     notices.trouble(error)

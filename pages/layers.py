@@ -7,11 +7,9 @@ from explorer.data import sets
 from explorer.drawing import by_layer, distribution, grid
 from explorer.encoding.readings import OWN, Reading, readings
 from explorer.measuring.scores import LayerScores
-from explorer.ui import controls, downloads, frame, notices, panels, score_ways
+from explorer.ui import camera, controls, downloads, frame, notices, panels, score_ways
 
 GRID = "grid of readings"
-# the camera in a figure's corner saves what papers can print
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-layers"}}
 
 
 def choose_clicked(last: int) -> None:
@@ -59,14 +57,14 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
             key=GRID,
             on_select=lambda: choose_clicked(scores.last),
             selection_mode="points",
-            config=CAMERA,
+            config=camera.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
         )
     with right:
         st.subheader("By layer")
         st.plotly_chart(
             by_layer.score_by_layer(scores, metric, aggregate, reading),
-            config=CAMERA,
+            config=camera.config("layers"),
             alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
         )
 
@@ -93,7 +91,7 @@ if choice.sts == sets.SAMPLE:
 st.subheader(f"Cosines by what people said: {shown.reading.title}")
 st.plotly_chart(
     distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
-    config=CAMERA,
+    config=camera.config("layers"),
     alt=f"Cosines of {shown.reading.title} by the score people gave.",
 )
 

@@ -10,7 +10,7 @@ FORMATS = ("SVG", "PNG")
 
 
 def control() -> None:
-    """Choose for all figures of the page: a camera knows one format."""
+    """Choose for every figure of every page: a camera knows one format."""
     st.segmented_control(
         "Pictures as",
         FORMATS,
@@ -23,7 +23,7 @@ def control() -> None:
 
 
 def config(name: str) -> dict[str, Any]:
-    """A figure's settings; `name` is that of the file. Only after the control."""
+    """A figure's settings; `name` is that of the file."""
     chosen: str = st.session_state["pictures"]
     options = {"format": chosen.lower(), "filename": f"strata-{name}"} | ({"scale": 2} if chosen == "PNG" else {})
     return {"displaylogo": False, "toImageButtonOptions": options}

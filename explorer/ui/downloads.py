@@ -30,7 +30,7 @@ def offer(shown: Shown, metric: str, aggregate: str) -> None:
             icon=":material/show_chart:",
             on_click="ignore",
         )
-    st.caption("For a figure as SVG, use the camera in its corner.")
+    st.caption("For a figure as SVG or PNG, use the camera in its corner; the sidebar says which.")
 
 
 def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from explorer.ui import controls, sides, under_way
+from explorer.ui import camera, controls, sides, under_way
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -33,6 +33,7 @@ def run() -> None:
     with st.sidebar:
         with controls.sidebar():
             sides.control(controls.chosen())
+        camera.control()
         under_way.line()
     page.run()
 

@@ -11,9 +11,8 @@ from explorer.encoding.finding import Found
 from explorer.errors import StrataError
 from explorer.measuring import heads as measured
 from explorer.measuring.layer_tables import head_rows
-from explorer.ui import cached, downloads, notices, opening
+from explorer.ui import cached, camera, downloads, notices, opening
 
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-self-attention"}}
 TITLE = "Self-attention by layer and head"
 OVERVIEW = "every head"
 WIDE, SPECIAL = "tokens looked at", "share of special tokens"
@@ -62,7 +61,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
             key=OVERVIEW,
             on_select=lambda: _choose_clicked(count),
             selection_mode="points",
-            config=CAMERA,
+            config=camera.config("self-attention"),
             alt=f"{by}, a cell for each layer and head. Choose one with the fields above.",
         )
         st.caption(
@@ -79,7 +78,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
         st.plotly_chart(
             drawn.token_by_token(attention, layer, head),
             key="one head",
-            config=CAMERA,
+            config=camera.config("self-attention"),
             alt=f"Layer {layer}, head {head}: which token looks at which. The file below holds the numbers.",
         )
         st.caption(_about(attention.weights, attention.left_out, ways, layer, head))

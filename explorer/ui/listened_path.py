@@ -14,7 +14,7 @@ from explorer.measuring.layer_tables import path_rows
 from explorer.measuring.listening import Floats, Listening
 from explorer.training import recording, runs
 from explorer.training.runs import Run
-from explorer.ui import cached, downloads, notices
+from explorer.ui import cached, camera, downloads, notices
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def show(found: Found, heard: Listening) -> None:
     st.plotly_chart(
         layer_weights.path(path.steps, path.weights, heard.layers, path.best),
         key=f"path {run.name}",
-        config={"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-listening-path"}},
+        config=camera.config("listening-path"),
         alt="How much each layer was listened to at each look of the run, layer by layer. The file below holds "
         "the numbers.",
     )

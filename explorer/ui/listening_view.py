@@ -13,10 +13,8 @@ from explorer.measuring.layer_tables import part_rows, weight_rows
 from explorer.measuring.listening import Floats, Listening
 from explorer.measuring.scores import LayerScores
 from explorer.measuring.similarity import spearman
-from explorer.ui import cached, downloads, listened_path, notices, opening, panels, sides, two_sentences
+from explorer.ui import cached, camera, downloads, listened_path, notices, opening, panels, sides, two_sentences
 from explorer.ui.controls import Choice
-
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-layer-attention"}}
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
@@ -83,7 +81,7 @@ def _heatmaps(
                 st.plotly_chart(
                     layer_weights.asking_by_answering(weights, one.layers, low, high, one.asks, one.answers),
                     key=f"asking {model.folder} {place}",
-                    config=CAMERA,
+                    config=camera.config("listening"),
                     alt="Weights of the pooler for one sentence, a row for each layer that asks and a column for each "
                     "that answers. The file below holds the numbers.",
                 )
@@ -95,7 +93,7 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
     st.plotly_chart(
         layer_weights.listened_and_scored(heard.by_layer, heard.layers, sentences, by_pooling),
         key=f"listened {found.folder}",
-        config=CAMERA,
+        config=camera.config("listening"),
         alt="How much each layer is listened to, a bar for each sentence, and over the same layers what each scores.",
     )
     told = [

@@ -13,8 +13,6 @@ from explorer.measuring import projection
 from explorer.measuring.projection import Way
 from explorer.ui import map_text
 
-FORMATS = ("svg", "png")
-
 
 def way() -> Way:
     """The projection and its settings; of settings only those that it has."""
@@ -35,11 +33,6 @@ def way() -> Way:
         with st.popover("Settings", icon=":material/tune:"):
             settings = _settings(kind)
     return Way(kind, axes, **settings)
-
-
-def camera() -> str:
-    """What the camera in the corner of a figure saves."""
-    return st.session_state.get("map_camera") or FORMATS[0]
 
 
 def colour(where: DeltaGenerator, columns: Sequence[Column]) -> Column:
@@ -90,13 +83,4 @@ def _settings(kind: str) -> dict[str, Any]:
             bind="query-params",
             help="What looks the same under another seed can be believed.",
         )
-    st.segmented_control(
-        "The camera of a figure saves",
-        FORMATS,
-        default=FORMATS[0],
-        required=True,
-        key="map_camera",
-        bind="query-params",
-        format_func=str.upper,
-    )
     return found

@@ -14,7 +14,7 @@ from explorer.drawing import maps as drawing
 from explorer.measuring import map_tables
 from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.projection import Way
-from explorer.ui import downloads, map_form, notices, readers, selection
+from explorer.ui import camera, downloads, map_form, notices, readers, selection
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
 
 SHOWN = 500  # rows of a table; the file has all
@@ -25,7 +25,7 @@ def show(mapped: Mapped, way: Way) -> None:
     """The maps, what is selected, and its neighbours; a selection draws no other part of the page anew."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
     colour = map_form.colour(tools, mapped.described.columns)
-    selected = selection.current(mapped.subject, (way, colour.name))
+    selected = selection.current(mapped.subject, (way, colour.name), len(mapped.described))
     _tools(tools, mapped, len(selected))
     span = drawing.spans(*(one.places for one in mapped.drawn))
     columns = st.columns(2, gap="medium")
@@ -79,10 +79,7 @@ def _one_map(
 ) -> None:
     places = mapped.drawn["AB".index(name)].places
     key = f"map of {name}"
-    config = {
-        "displaylogo": False,
-        "toImageButtonOptions": {"format": map_form.camera(), "filename": f"strata-map-{name}", "scale": 2},
-    }
+    config = camera.config(f"map-{name}")
     alt = f"{mapped.maps.kind} of {len(places):,} sentences as {name} sees them, coloured by {colour.name}."
     if places.shape[1] == 3:
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)

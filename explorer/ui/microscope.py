@@ -10,11 +10,10 @@ from explorer.drawing import pair_curves, token_grid
 from explorer.encoding.readings import GRID_POOLINGS
 from explorer.measuring.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
-from explorer.ui import cached, notices, two_sentences, vectors
+from explorer.ui import cached, camera, notices, two_sentences, vectors
 from explorer.ui.controls import Choice
 from explorer.ui.readers import Reader, readers
 
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-pair"}}
 AS_READ = "as its reading"
 
 Pairs = dict[str, tuple[Reader, TokenPair]]
@@ -81,7 +80,7 @@ def _by_layer(pairs: Pairs) -> None:
             }
         ),
         key="pair by layer",
-        config=CAMERA,
+        config=camera.config("pair"),
         alt="The cosine of the two sentences by layer.",
     )
 
@@ -104,7 +103,7 @@ def _shares(pairs: Pairs) -> None:
         st.plotly_chart(
             token_grid.token_shares(figure),
             key=f"shares {' '.join(figure)}",
-            config=CAMERA,
+            config=camera.config("pair"),
             alt="What each token of either sentence adds to their cosine.",
         )
     for name, (side, pair) in pairs.items():
@@ -178,7 +177,7 @@ def _tokens(pairs: Pairs) -> None:
             st.plotly_chart(
                 token_grid.token_by_token(pair, there[name], span),
                 key=f"tokens {name}",
-                config=CAMERA,
+                config=camera.config("pair"),
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
     told = "Rows: tokens of the first sentence; columns: of the second. "

@@ -7,10 +7,9 @@ import streamlit as st
 from explorer.drawing import pair_curves
 from explorer.encoding.finding import Found
 from explorer.measuring.layer_tables import pair_rows
-from explorer.ui import cached, controls, downloads, notices, poolers, two_sentences
+from explorer.ui import cached, camera, controls, downloads, notices, poolers, two_sentences
 from explorer.ui.controls import Choice
 
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-pair-by-layer"}}
 DRAWN = ("cls", "mean")
 
 
@@ -23,7 +22,7 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     st.plotly_chart(
         pair_curves.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
-        config=CAMERA,
+        config=camera.config("pair-by-layer"),
         alt="The cosine of the two sentences by layer, under cls and mean, and what each layer adds to the cosine of "
         "the last layer. The file below holds the numbers.",
     )

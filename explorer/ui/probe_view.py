@@ -7,10 +7,8 @@ import streamlit as st
 from explorer.data import probes
 from explorer.drawing import probe_bars
 from explorer.measuring.probing import Probed, pack_rows, pair_rows, probed, sentences_of
-from explorer.ui import downloads, microscope, notices
+from explorer.ui import camera, downloads, microscope, notices
 from explorer.ui.readers import Reader
-
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-probes"}}
 
 
 def show(sides: tuple[Reader, ...]) -> None:
@@ -26,7 +24,7 @@ def show(sides: tuple[Reader, ...]) -> None:
     st.plotly_chart(
         probe_bars.packs_side_by_side(known),
         key="probes",
-        config=CAMERA,
+        config=camera.config("probes"),
         alt="Mean cosine of every pack. The table below holds the numbers.",
     )
     st.caption(

@@ -12,11 +12,9 @@ from explorer.encoding import finding
 from explorer.measuring.replay import Travel
 from explorer.training import runs
 from explorer.training.runs import Run
-from explorer.ui import cached, controls, notices, panels, score_ways, sides
+from explorer.ui import cached, camera, controls, notices, panels, score_ways, sides
 from explorer.ui.controls import Choice
 from explorer.ui.run_numbers import Line
-
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-replay"}}
 
 
 def choose_run() -> Run | None:
@@ -98,7 +96,7 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
         st.plotly_chart(
             replay.alignment_and_uniformity(looks, at),
             key="alignment and uniformity",
-            config=CAMERA,
+            config=camera.config("replay"),
             alt="Alignment and uniformity at each look of the run, this step marked.",
         )
         st.caption(
@@ -109,7 +107,7 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
     st.plotly_chart(
         curves.dev_scores(looks, run.status().base, 0, looks[at]["step"]),
         key="replayed scores",
-        config=CAMERA,
+        config=camera.config("replay"),
         alt="The development score at each look, this step marked.",
     )
 
@@ -119,7 +117,7 @@ def _map(run: Run, found: tuple[Travel, list[str]], at: int) -> None:
     st.plotly_chart(
         replay.places(travel, sentences, at),
         key="replayed map",
-        config=CAMERA,
+        config=camera.config("replay"),
         alt="Sentences of the development pairs on a plane, each with a line from where it was before training.",
     )
     st.caption(
@@ -156,7 +154,7 @@ def whole_model(run: Run, looks: list[Line], number: int, at: int) -> None:
     st.plotly_chart(
         grid.layer_by_pooling(shown.scores, metric, aggregate, shown.reading, short=True),
         key="replayed grid",
-        config=CAMERA,
+        config=camera.config("replay"),
         alt=f"{metric} of every reading of the model at this step.",
     )
     st.caption(f"{metric} × 100 on {notices.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs.")

@@ -7,11 +7,10 @@ import streamlit as st
 from explorer.drawing import curves
 from explorer.training.runs import Run
 from explorer.training.status import Status
-from explorer.ui import cached, notices
+from explorer.ui import cached, camera, notices
 from explorer.ui.run_numbers import Line
 
 ALIKE = 0.99  # a mean cosine of strangers from which on nothing is told apart
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-run"}}
 
 
 def figures(run: Run, status: Status) -> None:
@@ -28,7 +27,7 @@ def figures(run: Run, status: Status) -> None:
         st.plotly_chart(
             curves.dev_scores(lines, status.base, total),
             key=f"dev {run.name}",
-            config=CAMERA,
+            config=camera.config("run"),
             alt="The development score by step, with the base's score as a dashed line. The log holds the numbers.",
         )
     with right:
@@ -36,7 +35,7 @@ def figures(run: Run, status: Status) -> None:
         st.plotly_chart(
             curves.losses(lines, total),
             key=f"loss {run.name}",
-            config=CAMERA,
+            config=camera.config("run"),
             alt="The loss by step, as it is and smoothed.",
         )
     # drawn when it is open, and not every second for nobody
@@ -53,7 +52,7 @@ def figures(run: Run, status: Status) -> None:
         st.plotly_chart(
             curves.geometry(lines, total),
             key=f"geometry {run.name}",
-            config=CAMERA,
+            config=camera.config("run"),
             alt="Mean cosines of partners and strangers, alignment and uniformity by step.",
         )
 

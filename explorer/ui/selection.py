@@ -10,22 +10,27 @@ from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
+ADDRESS = "selected"  # its parameter; so many numbers at most stand there, since addresses have an end
+MOST = 100
 _SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
 SIDES = ("A", "B")
 
 
-def current(subject: Hashable, looks: Hashable) -> tuple[int, ...]:
-    """The numbers of the selected sentences; none where other ones are mapped than before.
+def current(subject: Hashable, looks: Hashable, count: int) -> tuple[int, ...]:
+    """The numbers of the selected sentences, of so many; none where other ones are mapped than before.
 
     Where the maps look otherwise than before, both are drawn anew, and both with the selection.
     """
     if st.session_state.get(_SUBJECT) != subject:
-        st.session_state[_SUBJECT], st.session_state[_SELECTED] = subject, ()
+        opened = _SUBJECT not in st.session_state  # a link that someone gave; later ones are our own
+        st.session_state[_SELECTED] = _of_address(count) if opened else ()
+        st.session_state[_SUBJECT] = subject
         st.session_state.pop(_LOOKS, None)
     selected: tuple[int, ...] = st.session_state[_SELECTED]
     if st.session_state.get(_LOOKS) != looks:
         st.session_state[_LOOKS] = looks
         show(selected)
+    _into_address(selected)
     return selected
 
 
@@ -47,3 +52,17 @@ def take(side: str, key: str) -> None:
     places = tuple(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point))
     st.session_state[_SELECTED] = places
     st.session_state[_LIT] = {one: st.session_state[_LIT][one] if one == side else places for one in SIDES}
+
+
+def _of_address(count: int) -> tuple[int, ...]:
+    """What the address says is selected; numbers that no sentence has are left out."""
+    numbers = st.query_params.get(ADDRESS, "").split("-")
+    return tuple(dict.fromkeys(int(one) for one in numbers if one.isdecimal() and int(one) < count))
+
+
+def _into_address(selected: tuple[int, ...]) -> None:
+    told = "-".join(map(str, selected)) if len(selected) <= MOST else ""
+    if told:
+        st.query_params[ADDRESS] = told
+    else:
+        st.query_params.pop(ADDRESS, None)

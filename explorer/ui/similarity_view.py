@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from explorer.data.kinds import digest_of
 from explorer.drawing import similarity_grid as drawn
 from explorer.measuring.similarities import Matrix, apart, clustered, foremost, pair_row, similarities
+from explorer.ui import camera
 from explorer.ui.readers import Reader
 from explorer.ui.two_sentences import shortened
 from explorer.ui.vectors import Vectors
 
-CAMERA = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-sentences"}}
 TYPED = "as typed"
 FOREMOST = 5  # pairs that stand beside the squares
 
@@ -92,7 +92,7 @@ def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
         key=title,
         on_select=partial(_choose_clicked, title, sentences),
         selection_mode="points",
-        config=CAMERA,
+        config=camera.config("sentences"),
         alt="Cosines of every two sentences. The file under Take it along holds the numbers.",
     )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing.neighbourhoods import neighbours_kept
+from explorer.drawing.neighbours_kept import neighbours_kept
 from explorer.measuring import neighbours
 from explorer.measuring.neighbours import Overlap
 from explorer.measuring.search_tables import changed_rows, told_share
-from explorer.ui import downloads, notices, result_list, vectors
+from explorer.ui import camera, downloads, notices, result_list, vectors
 from explorer.ui.corpus_reader import Asked
 
 SHOWN = 8  # sentences of either kind; the file has all
@@ -39,7 +39,7 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     notices.number(cards, "None kept", _sentences(int(counts[0])), border=True)
     st.plotly_chart(
         neighbours_kept(found),
-        config={"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "strata-neighbours"}},
+        config=camera.config("neighbours"),
         alt="How many sentences kept how many of their neighbours. The table to download has them one by one.",
     )
     columns = st.columns(2, gap="medium")

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from explorer.encoding.readings import readings
 from tests import live, trainings
 from tests.live import settle
 
@@ -85,7 +86,20 @@ def test_five_sentences_drawn_round_in_one_map_are_the_same_five_in_the_other_an
     rows = taken_along(page)
     assert len(rows) == 5
     cells = page.get_by_test_id("stDataFrame").first.locator("td")  # of the table that a screen reader has
+    cells.first.wait_for(state="attached")
     assert [cell for cell in cells.all_text_contents() if cell in rows] == rows
+
+
+def test_the_address_shows_the_same_five_in_another_tab(page):
+    five = lit(page)[0]
+    assert len(five) == 5
+    other = page.context.browser.new_page(viewport=page.viewport_size)
+    other.set_default_timeout(90_000)
+    other.goto(page.url)
+    other.get_by_role("heading", name="5 selected").wait_for()
+    drawn(other)
+    assert lit(other) == [five, five]
+    other.close()
 
 
 def test_then_three_in_the_other_map_take_their_place_and_clearing_leaves_none(page):
@@ -96,3 +110,19 @@ def test_then_three_in_the_other_map_take_their_place_and_clearing_leaves_none(p
     page.get_by_role("heading", name="3 selected").wait_for(state="detached")
     drawn(page)
     assert lit(page) == [[], []]
+
+
+def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length > 3")
+    settle(page)
+    place, x, y = page.locator(".js-plotly-plot").nth(0).evaluate(POINTS)[4]
+    title = readings(2)[int(place)].title
+    assert title == "mean of layer 1"
+    page.mouse.click(x, y)
+    page.wait_for_url("**reading=mean+of+layer+1**")
+    settle(page)
+    page.get_by_role("link", name="Map", exact=True).click()
+    drawn(page)
+    over = [told for told in page.get_by_test_id("stMarkdown").all_text_contents() if told.startswith(("A ", "B "))]
+    assert [told.rpartition(", ")[2] for told in over] == [title, "max of layer 1"]

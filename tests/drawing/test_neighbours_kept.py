@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.neighbourhoods import neighbours_kept
+from explorer.drawing.neighbours_kept import neighbours_kept
 from explorer.measuring.neighbours import Overlap
 
 
