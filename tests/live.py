@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -34,6 +36,12 @@ FLAGS = [
 def executable() -> str | None:
     """The path of a browser that is there, if one is."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+IN_A_BROWSER = [  # the marks of a file of tests that need one
+    pytest.mark.browser,
+    pytest.mark.skipif(executable() is None, reason=f"no browser: none of {', '.join(NAMES)} is on the PATH"),
+]
 
 
 @contextmanager

@@ -137,7 +137,7 @@ def sampled(described: Described, most: int = MOST, seed: int = 0) -> Described:
 
 
 def _picked(cells: tuple[float, ...] | tuple[str, ...], kept: Sequence[int]) -> tuple[float, ...] | tuple[str, ...]:
-    return tuple(cells[place] for place in kept)  # type: ignore[return-value]
+    return tuple(cells[place] for place in kept)  # type: ignore[return-value]  # of one kind, since the cells are
 
 
 def _largest_remainders(wanted: dict[float | str, float], most: int) -> dict[float | str, int]:

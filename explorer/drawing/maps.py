@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.described import Column, Described
+from explorer.drawing.segments import segments
 from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, short_text
 
 Places = NDArray[np.float32]
@@ -55,8 +56,7 @@ def flat_map(
     figure = go.Figure()
     texts = hover_texts(described, colour)
     for name, one, other in _joined(described):
-        ends = np.full((len(one) * 3, 2), np.nan, dtype=np.float32)  # a gap after each line
-        ends[0::3], ends[1::3] = places[one], places[other]
+        ends = segments(places[one], places[other])
         figure.add_scatter(
             x=ends[:, 0], y=ends[:, 1], mode="lines", name=name, showlegend=False, hoverinfo="skip",
             line={"color": _colour_of(described, name), "width": 1.5}, opacity=0.6,
@@ -100,8 +100,7 @@ def deep_map(
     texts = hover_texts(described, colour)
     size = _size(len(places)) / 2
     for name, one, other in _joined(described):
-        ends = np.full((len(one) * 3, 3), np.nan, dtype=np.float32)
-        ends[0::3], ends[1::3] = places[one], places[other]
+        ends = segments(places[one], places[other])
         figure.add_scatter3d(
             x=ends[:, 0], y=ends[:, 1], z=ends[:, 2], mode="lines", showlegend=False, hoverinfo="skip",
             line={"color": _colour_of(described, name), "width": 2},

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer.drawing.segments import segments
 from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.replay import Travel
 
@@ -19,11 +20,10 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
     """Where sentences lie at a step; a thin line leads from where each began."""
     now, first = travel.places[at], travel.places[0]
     figure = go.Figure()
-    gaps = np.full(len(now), np.nan)
+    ways = segments(first, now)
     figure.add_scatter(
-        # one trace of many lines: a gap ends each of them
-        x=np.stack([first[:, 0], now[:, 0], gaps], axis=1).ravel().astype(np.float32),
-        y=np.stack([first[:, 1], now[:, 1], gaps], axis=1).ravel().astype(np.float32),
+        x=ways[:, 0],
+        y=ways[:, 1],
         mode="lines",
         line={"color": QUIET, "width": 0.7},
         opacity=0.5,

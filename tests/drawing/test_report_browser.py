@@ -1,15 +1,10 @@
 """The report in a real browser: every picture is drawn, nothing is fetched. Skipped where there is none."""
 
-import pytest
-
 from explorer.drawing.report import report
 from tests import live
 from tests.drawing import made_up
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
-]
+pytestmark = live.IN_A_BROWSER
 
 
 def test_it_draws_itself_alone_in_the_colours_of_the_reader(tmp_path):

@@ -8,10 +8,7 @@ from explorer.data import sample
 from tests import live
 from tests.live import settle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
-]
+pytestmark = live.IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")

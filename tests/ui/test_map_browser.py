@@ -10,10 +10,7 @@ from explorer.encoding.readings import readings
 from tests import live, trainings
 from tests.live import settle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
-]
+pytestmark = live.IN_A_BROWSER
 
 # [number of the sentence, x, y] of every point of a map, in pixels of the window
 POINTS = """plot => {

@@ -8,10 +8,7 @@ from explorer.ui import query_form
 from tests import live
 from tests.live import settle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
-]
+pytestmark = live.IN_A_BROWSER
 
 NASTY = "<img src=x onerror=alert(1)> **bold** $x^2$ :red[red]"
 

@@ -10,10 +10,7 @@ from explorer.training import status as statuses
 from tests import live, trainings
 from tests.live import settle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(live.executable() is None, reason=f"no browser: none of {', '.join(live.NAMES)} is on the PATH"),
-]
+pytestmark = live.IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
