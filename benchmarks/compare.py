@@ -110,9 +110,9 @@ def _reruns(other: str, pairs: str) -> dict[str, list[Seconds]]:
         app = _opened(other, pairs)
         app.switch_page(file)
         app.run()
-        while any(job.live for job in work._jobs.values()):
+        while any(job.live for job in work._jobs.values()):  # one piece of work leads to the next
             time.sleep(0.1)
-        app.run()
+            app.run()
         times[file] = []
         for _ in range(2 * ROUNDS):
             times[file].append(_timed(app.run))

@@ -58,6 +58,14 @@ def umap_layout(
     return places
 
 
+def loaded() -> Work[None]:
+    """Load and compile UMAP, which costs a process seconds: worth beginning while sentences are still being read."""
+    square = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float32)
+    others = np.array([[1, 2], [0, 3], [0, 3], [1, 2]], dtype=np.int32)
+    near = Neighbourhoods(others, np.ones((4, 2), dtype=np.float32))
+    yield from umap_layout((near,), square, neighbours=3, min_dist=0.1, seed=0, epochs=1, stage="loading UMAP")
+
+
 def memberships(near: Neighbourhoods, neighbours: int) -> coo_matrix:
     """How strongly sentences belong together (sentence, sentence): UMAP's fuzzy union of what each finds near."""
     from scipy.sparse import coo_matrix

@@ -9,11 +9,11 @@ import numpy as np
 
 from explorer.data.described import Column, Described
 from explorer.data.kinds import digest_of
-from explorer.measuring import neighbourhoods, projection
+from explorer.measuring import neighbourhoods, projection, umap_layout
 from explorer.measuring.neighbourhoods import Neighbourhoods
 from explorer.measuring.projection import Map, Maps, Way
 from explorer.progress import Work
-from explorer.ui import vectors
+from explorer.ui import vectors, work
 from explorer.ui.readers import Reader
 from explorer.ui.vectors import Vectors
 
@@ -39,6 +39,8 @@ class Mapped:
 
 def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
     """All of it; None while it is being made."""
+    if way.kind == "UMAP":
+        work.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=work.LOADING)
     read: list[Vectors] = []
     for one in sides:
         of_one = one.vectors(described.texts)

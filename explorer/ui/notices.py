@@ -56,17 +56,17 @@ def _follow(key: str) -> None:
     st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
     front = work.in_front(job)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _stop(job, "Stop")
+        _stop(job, "Stop", job.key)
         if front is not None:
-            _stop(front, "Stop what is in front")
+            _stop(front, "Stop what is in front", f"before {job.key}")  # two on a page may wait for the same one
             st.caption(f"In front: {plain(front.title)}")
 
 
-def _stop(job: Job, label: str) -> None:
+def _stop(job: Job, label: str, key: str) -> None:
     if job.stopping:
         st.caption("Stopping …")
     else:
-        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"{label} {job.key}")
+        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
 
 
 def _again(job: Job, label: str) -> None:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from umap import layouts
 from umap.umap_ import compute_membership_strengths, smooth_knn_dist
 
 from explorer.errors import BadChoice
@@ -7,7 +8,7 @@ from explorer.measuring import projection
 from explorer.measuring.neighbourhoods import neighbourhoods
 from explorer.measuring.principal import principal, turned_onto
 from explorer.measuring.projection import KINDS, Way, maps
-from explorer.measuring.umap_layout import joined, memberships
+from explorer.measuring.umap_layout import joined, loaded, memberships
 from explorer.progress import finish
 
 
@@ -44,6 +45,16 @@ def test_memberships_are_umaps():
     whole = joined([ours, ours]).toarray()
     assert whole[:60, 60:].tolist() == np.eye(60).tolist(), "each sentence of A is a neighbour of itself in B"
     assert whole[60:, 60:] == pytest.approx(ours.toarray())
+
+
+def test_umap_that_is_loaded_ahead_is_compiled_for_a_map_and_changes_none():
+    before = mapped(clusters(), kind="UMAP").one.places
+    finish(loaded())
+    compiled = len(layouts._get_optimize_layout_euclidean_single_epoch_fn().signatures)
+    assert compiled
+    assert mapped(clusters(), kind="UMAP").one.places.tolist() == before.tolist()
+    mapped(clusters(), clusters(seed=1), kind="UMAP", axes=3)
+    assert len(layouts._get_optimize_layout_euclidean_single_epoch_fn().signatures) == compiled
 
 
 @pytest.mark.parametrize("axes", [2, 3])

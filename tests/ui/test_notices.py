@@ -1,7 +1,11 @@
 import string
+import threading
 
 import pytest
 from streamlit.testing.v1 import AppTest
+
+from explorer.progress import Progress
+from explorer.ui import work
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -36,3 +40,31 @@ def test_every_mark_of_markup_is_escaped(text):
         restored += unescaped[place]
         place += 1
     assert restored == text
+
+
+def two_that_wait():
+    from explorer.ui import notices, work
+
+    for key in ("one", "other"):
+        notices.progress_of(work.find(key))
+
+
+def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
+    gate = threading.Event()
+
+    def long_work():
+        gate.wait(30)
+        yield Progress("reading", 1, 1)
+
+    first = work.follow("first", "what is in front", long_work)
+    waiting = [work.follow(key, key, long_work) for key in ("one", "other")]
+    app = AppTest.from_function(two_that_wait).run()
+    assert not app.exception
+    assert [button.label for button in app.button] == ["Stop", "Stop what is in front"] * 2
+    app.button[3].click().run()
+    assert first.stopping
+    gate.set()
+    for job in (first, *waiting):
+        job.stop()
+        assert job.ends_within(10)
+        work.forget(job.key)
