@@ -40,8 +40,8 @@ print(time.perf_counter() - started, time.process_time() - busy, found.one.faith
 
 
 def main() -> None:
-    sentences = _sentences(max(COUNTS))
-    vectors = finish(of_reading(load(finding.find("all-MiniLM-L6-v2")), sentences, parse("mean of layer 6", 6), 64))
+    encoder, found = load(finding.find("all-MiniLM-L6-v2")), sentences(max(COUNTS))
+    vectors = finish(of_reading(encoder, found, parse("mean of layer 6", 6), 64))
     print(f"\nThe first UMAP of a process, {vectors.shape[1]} dimensions; the best of {ROUNDS} processes")
     with tempfile.TemporaryDirectory() as folder:
         import numpy as np
@@ -70,7 +70,7 @@ def _timed(file: Path, count: int, sides: str, way: str) -> tuple[float, float, 
     return float(told[0]), float(told[1]), float(told[2])
 
 
-def _sentences(most: int) -> list[str]:
+def sentences(most: int) -> list[str]:
     """Of the published sets that are here, else of the sample."""
     found = dict.fromkeys(sample.pairs().sentences)
     for name, split in sts.available():
