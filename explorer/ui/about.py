@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui import controls, notices
+from explorer.ui import controls, notices, sides
 from explorer.ui.controls import Choice
 from explorer.ui.panels import Shown
 
@@ -25,14 +25,18 @@ def encoder(shown: Shown) -> None:
 
 def on_disk(choice: Choice) -> None:
     """Every encoder that loads without a network, each a click away."""
-    names = controls.encoders()
+    names, other = controls.encoders(), sides.beside()
     for name in names:
         line = st.container(horizontal=True, vertical_alignment="center")
         line.text(name)
         if name == choice.source:
             line.badge("chosen", icon=":material/check:")
+            continue
+        line.button("Choose", key=f"choose {name}", on_click=controls.choose_encoder, args=(name,))
+        if other is not None and name == other.source:
+            line.page_link("pages/compare.py", label="beside it: compare", icon=":material/compare:")
         else:
-            line.button("Choose", key=f"choose {name}", on_click=controls.choose_encoder, args=(name,))
+            line.button("Put beside it", key=f"beside {name}", on_click=sides.choose, args=(name,))
     if len(names) == 1:
         st.caption(
             "It came with the requirements. Models of the hub that other programs have fetched show up here; "

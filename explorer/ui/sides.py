@@ -18,14 +18,16 @@ _PARTNERS = (("model", "beside"), ("reading", "beside_reading"))
 def control(choice: Choice) -> None:
     """Choose B, and remember it for `beside`; a key exchanges the two."""
     st.session_state["_beside"] = None
+    others = [name for name in controls.encoders() if name != choice.source]
     source: str = st.selectbox(
         "Beside it",
-        controls.with_current([NOTHING, *(name for name in controls.encoders() if name != choice.source)], "beside"),
+        controls.with_current([NOTHING, *others, choice.source], "beside"),
         key="beside",
         bind="query-params",
         accept_new_options=True,
         help="Another encoder, B, that is compared with the one above, A: on the Compare page and wherever two are "
-        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name.",
+        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name. The same "
+        "encoder under another reading shows what a layer or a pooling changes.",
     )
     if source == NOTHING:
         return

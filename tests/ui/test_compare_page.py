@@ -80,6 +80,23 @@ def test_an_encoder_beside_itself_has_changed_nothing(app, place):
     assert cards(app)["B - A"] == "+0.00 (+0.00 to +0.00)"
 
 
+def test_two_readings_of_one_encoder_stand_side_by_side(app, place):
+    app.run()
+    app.selectbox(key="beside").select(str(place.model)).run()
+    app.selectbox(key="beside_reading").select("cls of layer 1")
+    measured(app)
+    assert [card.delta for card in app.metric][:2] == ["mean of layer 2", "cls of layer 1"]
+    assert cards(app)["A"] != cards(app)["B"]
+
+
+def test_the_start_page_puts_a_run_beside_the_encoder(app):
+    app.switch_page("pages/start.py").run()
+    (button,) = (one for one in app.button if one.key == "beside run:tuned")
+    button.click().run()
+    assert app.selectbox(key="beside").value == "run:tuned"
+    assert "beside run:tuned" not in [one.key for one in app.button]
+
+
 def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     app.query_params["sts"] = str(place.test)
     app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "max"
