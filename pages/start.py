@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.drawing import by_layer
-from explorer.ui import about, bring, controls, frame, panels
+from explorer.ui import about, bring, camera, controls, frame, panels
 
 frame.enter()
 choice = controls.chosen()
@@ -20,7 +20,7 @@ if shown is not None:
     st.subheader("What each layer knows")
     st.plotly_chart(
         by_layer.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
-        config={"displayModeBar": False},
+        config=camera.config("by-layer"),
         alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )
     st.page_link("pages/layers.py", label="Look closer, and choose a reading", icon=":material/layers:")

@@ -10,7 +10,7 @@ from explorer.drawing import pair_curves, token_grid
 from explorer.encoding.readings import GRID_POOLINGS
 from explorer.measuring.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
-from explorer.ui import cached, camera, notices, two_sentences, vectors
+from explorer.ui import cached, camera, notices, take_tokens, two_sentences, vectors
 from explorer.ui.controls import Choice
 from explorer.ui.readers import Reader, readers
 
@@ -36,7 +36,8 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
         _by_layer(pairs)
     with right:
         _shares(pairs)
-    _tokens(pairs)
+    layers = _tokens(pairs)
+    take_tokens.offer({name: pair for name, (_, pair) in pairs.items()}, layers, (first, second))
 
 
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
@@ -154,7 +155,8 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
     return " ".join(told)
 
 
-def _tokens(pairs: Pairs) -> None:
+def _tokens(pairs: Pairs) -> dict[str, int]:
+    """Tokens beside tokens at a layer of each side; gives the layers."""
     st.markdown("**Token beside token**")
     most = max(len(pair.cosines) for _, pair in pairs.values())
     options = [AS_READ, *map(str, range(most))]
@@ -189,6 +191,7 @@ def _tokens(pairs: Pairs) -> None:
     if left_out:
         told += f" Only the first {MOST} tokens of each are shown; left out: {', '.join(left_out)}."
     st.caption(told)
+    return there
 
 
 def _told(number: float, spelled: str = ".3f") -> str:

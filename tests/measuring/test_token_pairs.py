@@ -9,6 +9,7 @@ from explorer.encoding.encoder import Encoder
 from explorer.encoding.readings import OWN, Reading, Row
 from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.token_pairs import MOST, token_pair, token_shares
+from explorer.measuring.token_tables import layer_rows, share_rows, token_rows
 from explorer.progress import finish
 from tests.tiny_models import LAYERS, SENTENCES
 
@@ -110,3 +111,24 @@ def test_many_tokens_are_cut_in_the_picture_and_all_of_them_counted(bundled_enco
     assert pair.left_out == (102 - MOST, 0)
     assert len(pair.shares.first) == 102
     assert pair.shares.first.sum() == pytest.approx(pair.cosine, abs=1e-5)
+
+
+def test_rows_hold_every_number_that_is_drawn(tiny_encoder):
+    mean, cls = (
+        finish(token_pair(tiny_encoder, *SENTENCES[:2], Reading(Row((1,)), pooling))) for pooling in ("mean", "cls")
+    )
+    sides = {"A": mean, "B": cls}
+    assert {row["side"] for row in layer_rows(sides)} == {"A", "B"}
+    shares = share_rows(sides)
+    assert {row["side"] for row in shares} == {"A"}, "[CLS] is no sum over tokens"
+    for number in (1, 2):
+        told = [row for row in shares if row["sentence"] == number]
+        assert [row["token"] for row in told] == list(mean.tokens[number - 1])
+        assert sum(row["share"] for row in told) == pytest.approx(mean.cosine, abs=1e-4)
+    beside = token_rows(sides, {"A": 1, "B": 0})
+    assert len(beside) == 2 * len(mean.tokens[0]) * len(mean.tokens[1])
+    for row in beside:
+        place = row["place"] - 1, row["other place"] - 1
+        assert (row["token"], row["other token"]) == (mean.tokens[0][place[0]], mean.tokens[1][place[1]])
+        assert row["cosine"] == pytest.approx(sides[row["side"]].cosines[row["layer"]][place], abs=1e-6)
+    assert {row["side"] for row in token_rows(sides, {"B": 2})} == {"B"}, "A has no such layer"
