@@ -7,7 +7,6 @@ from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
 from explorer.errors import StrataError
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.comparing import Comparison, Differences
-from explorer.measuring.comparison_tables import told_difference
 from explorer.measuring.findings import Findings, by_layer
 from explorer.ui import (
     cached,
@@ -19,10 +18,12 @@ from explorer.ui import (
     geometry_view,
     notices,
     panels,
+    picking,
     reach,
     report_button,
     score_ways,
     sides,
+    verdict,
 )
 
 
@@ -43,24 +44,6 @@ def choose_clicked(key: str, side: str, last: int) -> None:
             controls.choose_reading(reading)
         if side != "A":
             st.session_state["beside_reading"] = reading.title
-
-
-def headline(comparison: Comparison, metric: str, aggregate: str, chosen: Interval, count: int) -> None:
-    """Both scores, the difference, and how sure it is."""
-    cards = st.container(horizontal=True)
-    for name, scores, reading in (
-        ("A", comparison.one, comparison.one_reading),
-        ("B", comparison.other, comparison.other_reading),
-    ):
-        score = score_ways.told(scores.score(reading, metric, aggregate))
-        notices.number(cards, name, score, reading.title, border=True)
-    verdict = "beyond the draw of pairs" if chosen.sure else "within the draw of pairs"
-    notices.number(cards, "B - A", told_difference(chosen), verdict, border=True)
-    st.caption(
-        f"{metric} × 100 of {count:,} pairs. In brackets the middle {LEVEL:.0%} of {RESAMPLES:,} resamples of the "
-        "pairs, the same for both (paired bootstrap): an interval that holds 0 is within what the draw of pairs can "
-        "bring about."
-    )
 
 
 def grids(comparison: Comparison, metric: str, aggregate: str, differences: Differences) -> None:
@@ -146,22 +129,32 @@ st.markdown(
     f"**A** {notices.plain(one_shown.found.name)} · **B** {notices.plain(other_shown.found.name)} · "
     f"{notices.plain(one_shown.pairs.name)}"
 )
-headline(comparison, *ways, differences.chosen, len(one_shown.pairs))
+verdict.cards(comparison, *ways, differences.chosen)
+st.caption(
+    f"{ways[0]} × 100 of {len(one_shown.pairs):,} pairs. In brackets the middle {LEVEL:.0%} of {RESAMPLES:,} resamples "
+    "of the pairs, the same for both (paired bootstrap): an interval that holds 0 is within what the draw of pairs can "
+    "bring about."
+)
 grids(comparison, *ways, differences)
+both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
 st.info(
-    "A cell that is picked here is picked on the pairs it is scored on. To report a number, pick it on development "
-    "pairs (choose them in the sidebar), then change to the test pairs: the reading stays.",
+    "A cell that is picked here is picked on the pairs it is scored on. A number to report is that of a reading "
+    "picked on development pairs.",
     icon=":material/balance:",
 )
+pick = picking.picked(both, (choice, other), ways[0])
+if pick is not None:
+    picking.show(pick, both, *ways)
 pooling = lines(comparison, *ways, differences.grid)
-both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
 asked = geometry_view.asked()
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, differences, pooling), stem)
 flips.show(one_shown.pairs, comparison)
 st.subheader("Take it along")
-findings = Findings((one_shown.found, other_shown.found), one_shown.pairs, comparison, differences, *ways, seed=0)
+findings = Findings(
+    (one_shown.found, other_shown.found), one_shown.pairs, comparison, differences, *ways, seed=0, picked=pick
+)
 rows = findings.cells()
 if rows:
     st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))

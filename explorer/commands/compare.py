@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
+    from explorer.data.kinds import GradedPairs
+    from explorer.encoding.readings import Reading
     from explorer.measuring.findings import Findings
+    from explorer.measuring.scores import LayerScores
 
 
 def add(verbs: Any) -> None:
@@ -27,6 +30,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="graded pairs (default: the sample)")
     verb.add_argument("--reading", metavar="TITLE", help="of A: 'mean of layer 6', 'own reading', … (default: mean)")
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: A's)")
+    verb.add_argument("--dev", metavar="FILE|NAME", help="take the best reading of A and of B on these graded pairs")
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
     verb.add_argument("--aggregate", default="all", help="all (default), mean or wmean over sub-corpora")
     verb.add_argument("--seed", type=int, default=0, help="of the resamples (default 0)")
@@ -51,11 +55,12 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _found(options: argparse.Namespace) -> Findings:
     from explorer.encoding.finding import find
-    from explorer.encoding.readings import Reading, Row, parse
+    from explorer.errors import BadChoice
     from explorer.measuring.comparing import Comparison
     from explorer.measuring.findings import Findings
     from explorer.measuring.layer_geometry import check_pooling, layer_geometry
     from explorer.measuring.measure import Settings, measure
+    from explorer.measuring.picking import pick
     from explorer.measuring.scores import check_agreement
     from explorer.progress import finish
     from explorer.training.preparing import graded
@@ -63,24 +68,40 @@ def _found(options: argparse.Namespace) -> Findings:
     ways = options.metric, options.aggregate
     check_agreement(*ways)  # before minutes of work, not after
     check_pooling(options.pooling)
+    if options.dev and (options.reading or options.other_reading):
+        raise BadChoice(f"--dev {options.dev} picks both readings. Leave --reading and --other-reading away, or --dev.")
     pairs = graded(options.sts, options.online)
+    dev = graded(options.dev, options.online) if options.dev else None
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     settings = Settings(options.precision, options.device, options.max_length)
     geometry = None
     with Line() as line:
-        one, other = (finish(measure(side, pairs, settings), line.tell) for side in found)
-        first, second = (
-            parse(title, scores.last) if title else Reading(Row((scores.last,)), "mean")
-            for title, scores in zip(
-                (options.reading, options.other_reading or options.reading), (one, other), strict=True
-            )
-        )
-        comparison = Comparison(one, other, first, second)
+
+        def scored(on: GradedPairs) -> tuple[LayerScores, LayerScores]:
+            one, other = (finish(measure(side, on, settings), line.tell) for side in found)
+            return one, other
+
+        sides = scored(pairs)
+        picked = None if dev is None else pick(dev, scored(dev), pairs, options.metric)
+        readings = picked.readings if picked else _asked_for(options, sides)
+        comparison = Comparison(*sides, *readings)
         differences = comparison.differences(*ways, seed=options.seed)
         if options.geometry or options.report:
-            work = layer_geometry(found, pairs, options.pooling, (first, second), settings)
+            work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry)
+    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked)
+
+
+def _asked_for(options: argparse.Namespace, sides: tuple[LayerScores, LayerScores]) -> tuple[Reading, Reading]:
+    """The readings that were named; without a name the mean of the last layer."""
+    from explorer.encoding.readings import Reading, Row, parse
+
+    titles = options.reading, options.other_reading or options.reading
+    one, other = (
+        parse(title, scores.last) if title else Reading(Row((scores.last,)), "mean")
+        for title, scores in zip(titles, sides, strict=True)
+    )
+    return one, other
 
 
 def _write(findings: Findings, pooling: str, path: Path) -> None:

@@ -60,6 +60,8 @@ def _headline(findings: Findings) -> Iterator[str]:
         f"{RESAMPLES:,} resamples of the pairs, the same for both (paired bootstrap, seed {findings.seed}): an "
         "interval that holds 0 is within what the draw of pairs can bring about."
     )
+    if findings.picked_here:
+        yield note(findings.picked_here.told)
 
 
 def _grids(findings: Findings) -> Iterator[str]:

@@ -16,6 +16,7 @@ from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
 from explorer.measuring.geometry_tables import drift_rows, geometry_rows
 from explorer.measuring.layer_geometry import LayerGeometry
+from explorer.measuring.picking import Pick
 from explorer.measuring.scores import LayerScores
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ class Findings:
     aggregate: str
     seed: int
     geometry: LayerGeometry | None = None
+    picked: Pick | None = None  # the readings that are best on other pairs, where there was a choice of that kind
+
+    @property
+    def picked_here(self) -> Pick | None:
+        """How the readings that are compared were picked; None where they are others."""
+        compared = self.comparison.one_reading, self.comparison.other_reading
+        return self.picked if self.picked and self.picked.readings == compared else None
 
     @property
     def scores(self) -> tuple[LayerScores, LayerScores]:
@@ -105,11 +113,12 @@ def about_measuring(findings: Findings) -> dict[str, object]:
 
 def as_json(findings: Findings) -> str:
     """All of it."""
-    geometry = findings.geometry
+    geometry, picked = findings.geometry, findings.picked_here
     content = {
         **about_models(findings),
         **about_measuring(findings),
         "chosen": findings.chosen(),
+        **({} if picked is None else {"picked": _about_picking(picked)}),
         "cells": findings.cells(),
     }
     if geometry is not None:
@@ -126,6 +135,15 @@ def as_json(findings: Findings) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
+def _about_picking(picked: Pick) -> dict[str, object]:
+    return {
+        "on": picked.pairs,
+        "pairs": picked.count,
+        "scores": dict(zip("AB", (round(score, 4) for score in picked.scores), strict=True)),
+        "pairs_in_both": picked.shared,
+    }
+
+
 def as_text(findings: Findings) -> str:
     """The differences as a grid for the terminal, those beyond the draw of pairs marked."""
     comparison, grid, own = findings.comparison, findings.differences.grid, findings.differences.own
@@ -137,6 +155,7 @@ def as_text(findings: Findings) -> str:
         f"A  {_score(row['A'])}  {row['reading A']} of {one.name}",
         f"B  {_score(row['B'])}  {row['reading B']} of {other.name}",
         f"B - A  {told_difference(findings.differences.chosen)}",
+        *([findings.picked_here.told] if findings.picked_here else []),
         "",
     ]
     if grid is None:

@@ -37,6 +37,25 @@ def test_an_encoder_beside_itself_differs_by_nothing(place, said):
     assert all((cell["difference"], cell["low"], cell["high"], cell["sure"]) == (0, 0, 0, False) for cell in cells)
 
 
+def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, run, said, tmp_path):
+    words = ("compare", place.model, "run:tuned", "--sts", place.test, "--dev", place.dev)
+    file = tmp_path / "out.html"
+    code, told, err = said(*words, "--json", "--report", file)
+    assert code == 0, err
+    found = json.loads(told)
+    for side, model in (("A", place.model), ("B", run.model)):
+        numbers = {}
+        for pairs in (place.dev, place.test):
+            scores = json.loads(said("score", model, "--sts", pairs, "--json")[1])
+            numbers[pairs] = {row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "own"}
+        best = max(numbers[place.dev], key=lambda reading: numbers[place.dev][reading] or -100)
+        assert found["chosen"][f"reading {side}"] == best
+        assert found["chosen"][side] == pytest.approx(numbers[place.test][best], abs=1e-3)
+        assert found["picked"]["scores"][side] == pytest.approx(numbers[place.dev][best], abs=1e-3)
+    assert f"are the best on {found['picked']['on']}" in said(*words)[1]
+    assert "are the best on" in file.read_text(encoding="utf-8")
+
+
 def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path, said):
 
     other = save_tiny("bert", tmp_path / "other")
@@ -84,6 +103,10 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (
+            ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--reading", "mean"),
+            "--dev sample dev picks",
+        ),
         (("all-MiniLM-L6-v2", "run:nobody"), "No run 'nobody' has a model"),
         (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),

@@ -89,6 +89,25 @@ def test_two_readings_of_one_encoder_stand_side_by_side(app, place):
     assert cards(app)["A"] != cards(app)["B"]
 
 
+def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth_here(app, place):
+    app.query_params["beside"], app.query_params["sts"] = "run:tuned", str(place.test)
+    app.query_params["reading"] = "cls of layer 1"
+    measured(app)
+    before = [card.value for card in app.metric]
+    app.selectbox(key="picked_on").select("Sample pairs").run()
+    measured(app)
+    assert not app.exception
+    assert [card.value for card in app.metric][:3] == before, "what the sidebar says stays"
+    readings = [card.delta for card in app.metric][3:5]
+    assert any("are the best on Sample pairs" in caption.value for caption in app.caption)
+    (button,) = (one for one in app.button if one.label == "Look at these readings")
+    button.click()
+    measured(app)
+    assert [card.delta for card in app.metric][:2] == readings
+    assert [card.value for card in app.metric][:3] == [card.value for card in app.metric][3:]
+    assert "Look at these readings" not in [one.label for one in app.button]
+
+
 def test_the_start_page_puts_a_run_beside_the_encoder(app):
     app.switch_page("pages/start.py").run()
     (button,) = (one for one in app.button if one.key == "beside run:tuned")

@@ -1,0 +1,58 @@
+"""What are the readings worth that are best on development pairs?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.data import sets
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.picking import Pick, pick
+from explorer.ui import cached, controls, notices, panels, verdict
+from explorer.ui.controls import Choice
+from explorer.ui.panels import Shown
+
+NOTHING = "nothing"
+
+
+def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> Pick | None:
+    """The readings that are best on the pairs that the visitor names; None where none are named, or not scored yet."""
+    here = sides[0].pairs
+    name: str = st.selectbox(
+        "Pick both readings on",
+        controls.with_current([NOTHING, *(one for one in sets.names() if one != choices[0].sts)], "picked_on"),
+        key="picked_on",
+        bind="query-params",
+        width=300,
+        help="Graded pairs for development. The best reading of A and of B on them is what is compared on "
+        f"{here.name}.",
+    )
+    if name == NOTHING:
+        return None
+    one, other = (panels.shown(replace(choice, sts=name, reading=None)) for choice in choices)
+    if one is None or other is None:
+        return None  # what is under way, or in the way, is shown
+    return pick(one.pairs, (one.scores, other.scores), here, metric)
+
+
+def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
+    """Both scores of these readings, the difference, and how they were picked."""
+    comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
+    differences = cached.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
+    verdict.cards(comparison, metric, aggregate, differences.chosen)
+    st.caption(notices.plain(found.told))
+    if found.readings != (sides[0].reading, sides[1].reading):
+        st.button(
+            "Look at these readings",
+            icon=":material/check:",
+            on_click=_take,
+            args=(found,),
+            help="Makes them the readings of every page.",
+        )
+
+
+def _take(found: Pick) -> None:
+    one, other = found.readings
+    controls.choose_reading(one)
+    st.session_state["beside_reading"] = other.title

@@ -1,0 +1,23 @@
+"""What are A and B worth, what is the difference, and how sure is it?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.measuring.bootstrap import Interval
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparison_tables import told_difference
+from explorer.ui import notices, score_ways
+
+
+def cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval) -> None:
+    """Three numbers side by side."""
+    where = st.container(horizontal=True)
+    for name, scores, reading in (
+        ("A", comparison.one, comparison.one_reading),
+        ("B", comparison.other, comparison.other_reading),
+    ):
+        score = score_ways.told(scores.score(reading, metric, aggregate))
+        notices.number(where, name, score, reading.title, border=True)
+    sure = "beyond the draw of pairs" if chosen.sure else "within the draw of pairs"
+    notices.number(where, "B - A", told_difference(chosen), sure, border=True)
