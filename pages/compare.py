@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from explorer.drawing import beside, difference, grid
+from explorer.drawing import beside, difference, gold_histograms, grid
 from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
 from explorer.errors import StrataError
+from explorer.measuring import gold_bins
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.comparison_tables import told_difference
@@ -101,7 +102,7 @@ def grids(comparison: Comparison, metric: str, aggregate: str, differences: Diff
         )
 
 
-def lines(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> str:
+def lines(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None, stem: str) -> str:
     """Lines by layer under a pooling, which is told, and cosines by what people said."""
     left, right = st.columns(2, gap="medium")
     with left:
@@ -116,11 +117,15 @@ def lines(comparison: Comparison, metric: str, aggregate: str, differences: Inte
         )
     with right:
         st.subheader("Cosines by what people said")
+        bins = comparison.gold_bins()
         st.plotly_chart(
-            beside.cosines_by_gold(comparison),
+            gold_histograms.cosines_by_gold(bins),
             config=camera.config("cosines"),
-            alt="Cosines of both readings by the score people gave.",
+            alt="Histograms of the cosines of both readings, one for every fifth of the scale of grades. "
+            "The file below holds the numbers.",
         )
+        st.caption(gold_bins.HOW_TO_READ)
+        downloads.rows(gold_bins.gold_bin_rows(bins), f"{stem} cosines", "Histograms (CSV)")
     return pooling
 
 
@@ -153,8 +158,8 @@ st.info(
     "pairs (choose them in the sidebar), then change to the test pairs: the reading stays.",
     icon=":material/balance:",
 )
-pooling = lines(comparison, *ways, differences.grid)
 both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
+pooling = lines(comparison, *ways, differences.grid, stem)
 asked = geometry_view.asked()
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from explorer.drawing import beside, difference, grid, layer_geometry, standalone
+from explorer.drawing import beside, difference, gold_histograms, grid, layer_geometry, standalone
 from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.readings import Reading
+from explorer.measuring import gold_bins
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.comparison_tables import told_difference
 from explorer.measuring.findings import Findings, about_measuring, about_models, versions
@@ -81,11 +82,11 @@ def _grids(findings: Findings) -> Iterator[str]:
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     ways = findings.metric, findings.aggregate
     lines = beside.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
-    boxes = beside.cosines_by_gold(findings.comparison)
+    histograms = gold_histograms.cosines_by_gold(findings.comparison.gold_bins())
     yield heading("By layer, and by what people said")
     yield standalone.beside(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
-        picture(boxes, "Cosines by what people said", "Of the chosen readings.", among=2),
+        picture(histograms, "Cosines by what people said", gold_bins.HOW_TO_READ, among=2),
     )
 
 
