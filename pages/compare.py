@@ -35,6 +35,25 @@ def ask_for_another() -> None:
     st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
 
 
+def alone(choice: controls.Choice) -> None:
+    """What needs no B: how the layers of A lie in space."""
+    if not geometry_view.asked(1):
+        return
+    shown = panels.shown(choice)
+    if shown is not None:
+        geometry = geometry_view.found((shown,), pooling_control(), choice.settings)
+        if geometry is not None:
+            geometry_view.show(geometry, None, shown.found.name)
+
+
+def pooling_control() -> str:
+    """The pooling of what is drawn by layer."""
+    pooling: str = st.segmented_control(
+        "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
+    )
+    return pooling
+
+
 def choose_clicked(key: str, side: str, last: int) -> None:
     """Make the clicked cell the reading: A's in A's grid, B's in B's, both in the grid of differences."""
     points = st.session_state[key]["selection"]["points"]
@@ -107,9 +126,7 @@ def lines(comparison: Comparison, metric: str, aggregate: str, differences: Inte
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("By layer")
-        pooling: str = st.segmented_control(
-            "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
-        )
+        pooling = pooling_control()
         st.plotly_chart(
             beside.compared_by_layer(comparison, pooling, metric, aggregate, differences),
             config=camera.config("by-layer"),
@@ -136,6 +153,7 @@ if reach.encoder(choice.source) is None:
     st.stop()
 if other is None:
     ask_for_another()
+    alone(choice)
     st.stop()
 one_shown, other_shown = panels.shown(choice), panels.shown(other)
 if one_shown is None or other_shown is None:
@@ -160,7 +178,7 @@ st.info(
 )
 both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
 pooling = lines(comparison, *ways, differences.grid, stem)
-asked = geometry_view.asked()
+asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, differences, pooling), stem)

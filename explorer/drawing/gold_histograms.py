@@ -22,7 +22,7 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
     most = max(float(of_grade.shares.max()) for of_grade in found.bins)
     shown = {place for place, of_grade in enumerate(reversed(found.bins)) if of_grade.pairs}
     for place, of_grade in enumerate(reversed(found.bins)):
-        for side in range(len(of_grade.counts)) if of_grade.pairs else ():
+        for side in reversed(range(len(of_grade.counts))) if of_grade.pairs else ():  # A's line over what fills B's
             _add_outline(figure, found, of_grade, side, place + 1, legend=place == min(shown))
             _add_median(figure, of_grade, side, place + 1, most)
         _add_label(figure, of_grade, place + 1)
@@ -40,7 +40,7 @@ def _add_outline(figure: go.Figure, found: GoldBins, of_grade: GoldBin, side: in
     width = found.edges[1] - found.edges[0]
     middles = (found.edges[:-1] + found.edges[1:]) / 2
     notes = [
-        f"{name}, people {of_grade.label}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
+        f"{name}, graded {of_grade.label}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
         f"{of_grade.pairs:,} pairs"
         for low, high, share, count in zip(
             found.edges[:-1], found.edges[1:], of_grade.shares[side], of_grade.counts[side], strict=True
@@ -55,6 +55,7 @@ def _add_outline(figure: go.Figure, found: GoldBins, of_grade: GoldBin, side: in
         fillcolor=f"rgba({','.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))},0.22)",
         name=name,
         legendgroup=name,
+        legendrank=side,
         showlegend=legend,
         hovertext=["", *notes, ""],
         hoverinfo=["skip", *["text"] * len(notes), "skip"],
@@ -72,7 +73,7 @@ def _add_median(figure: go.Figure, of_grade: GoldBin, side: int, row: int, most:
         line={"color": SIDES[side], "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
-        hovertext=f"{name}, people {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
+        hovertext=f"{name}, graded {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
         hoverinfo="text",
         row=row,
         col=1,
@@ -82,7 +83,7 @@ def _add_median(figure: go.Figure, of_grade: GoldBin, side: int, row: int, most:
 def _add_label(figure: go.Figure, of_grade: GoldBin, row: int) -> None:
     told = f"{of_grade.pairs:,} pair{'s' * (of_grade.pairs != 1)}" if of_grade.pairs else "no pairs"
     figure.add_annotation(
-        text=f"{of_grade.label}: {told}",
+        text=f"graded {of_grade.label}: {told}",
         xref=f"x{row if row > 1 else ''} domain",
         yref=f"y{row if row > 1 else ''} domain",
         x=0,
