@@ -15,6 +15,7 @@ from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
 from explorer.measuring.geometry_tables import drift_rows, geometry_rows
+from explorer.measuring.gold_bins import median_rows
 from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.scores import LayerScores
 
@@ -111,6 +112,7 @@ def as_json(findings: Findings) -> str:
         **about_measuring(findings),
         "chosen": findings.chosen(),
         "cells": findings.cells(),
+        "cosines_by_grade": median_rows(findings.comparison.gold_bins()),
     }
     if geometry is not None:
         content["geometry"] = {

@@ -79,6 +79,21 @@ def gold_bin_rows(found: GoldBins) -> Rows:
     ]
 
 
+def median_rows(found: GoldBins) -> Rows:
+    """A row for every bin of grades: its pairs, and the median cosine of A, and of B; missing where it has no pairs."""
+    return [
+        {
+            "grades": of_grade.label,
+            "pairs": of_grade.pairs,
+            **{
+                f"median cosine {name}": round(median, 4) if of_grade.pairs else None
+                for name, median in zip("AB", of_grade.medians, strict=False)
+            },
+        }
+        for of_grade in found.bins
+    ]
+
+
 def _edges(low: float, high: float) -> Floats:
     """Of the bins of cosines; all the same have a bin in the middle of a narrow range."""
     if high - low < 1e-6:

@@ -6,7 +6,7 @@ import statistics
 import numpy as np
 import pytest
 
-from explorer.measuring.gold_bins import COSINES, gold_bin_rows, gold_bins
+from explorer.measuring.gold_bins import COSINES, gold_bin_rows, gold_bins, median_rows
 
 LABELS = ["0 to below 1", "1 to below 2", "2 to below 3", "3 to below 4", "4 to 5"]
 
@@ -53,6 +53,8 @@ def test_a_fifth_without_pairs_has_no_median_and_no_share():
     assert all(math.isnan(one.medians[0]) for one in found.bins[1:4])
     assert not any(one.shares.any() for one in found.bins[1:4])
     assert found.bins[-1].medians == (pytest.approx(0.6),)
+    assert [row["median cosine A"] for row in median_rows(found)] == [0.1, None, None, None, 0.6]
+    assert [row["pairs"] for row in median_rows(found)] == [1, 0, 0, 0, 2]
 
 
 def test_grades_or_cosines_that_are_all_the_same_have_one_bin_that_holds_them():
