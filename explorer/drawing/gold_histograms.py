@@ -31,7 +31,8 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
     figure.update_xaxes(title="cosine", row=rows, col=1)
     figure.update_yaxes(range=[0, most * 1.08], nticks=3, tickformat=".0%", zerolinecolor=QUIET, fixedrange=True)
     legend = {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"}
-    return laid_out(figure, 75 + ROW * rows, hovermode="closest", legend=legend)
+    figure = laid_out(figure, 95 + ROW * rows, hovermode="closest", legend=legend)
+    return figure.update_layout(margin_t=52)  # the buttons of a picture stand above its legend
 
 
 def _add_outline(figure: go.Figure, found: GoldBins, of_grade: GoldBin, side: int, row: int, *, legend: bool) -> None:

@@ -83,20 +83,23 @@ def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
         negation = _choice("Negation", ("in one only", "in either", "in neither"), "flips_negation")
         numbers = _choice("Numbers", DIFFER, "flips_numbers")
         names = _choice("Names", DIFFER, "flips_names", "A name is a word with a capital within a sentence.")
-        parts = sorted(set(pairs.parts))
-        part = _choice("Sub-corpus", parts, "flips_part") if len(parts) > 1 else ANY
+        part = _choice("Sub-corpus", sorted(set(pairs.parts)), "flips_part")
+        tag = _choice("Tag", sorted(set(pairs.tags)), "flips_tag", "What the set itself says of a pair.")
     kept = []
     for place in places:
         told = traits(pairs.first[place], pairs.second[place])
         fits = told.words >= words and _shares(told, overlap) and _negates(told, negation)
         fits = fits and _differs(told.numbers, numbers) and _differs(told.names, names)
-        if fits and part in (ANY, pairs.parts[place]):
+        fits = fits and part in (ANY, pairs.parts[place])
+        if fits and (tag == ANY or tag == pairs.tags[place]):
             kept.append(place)
     return np.array(kept, dtype=np.intp)
 
 
 def _choice(label: str, options: Sequence[str], key: str, told: str | None = None) -> str:
-    """One filter; it and all others are in the address."""
+    """One filter, which the address remembers; a single option leaves nothing to choose."""
+    if len(options) < 2:
+        return ANY
     if st.session_state.get(key) not in (ANY, *options):
         st.session_state.pop(key, None)  # another set has other sub-corpora
     chosen: str = st.selectbox(label, (ANY, *options), key=key, bind="query-params", width=160, help=told)

@@ -27,7 +27,7 @@ def pairs(count: int = 60) -> GradedPairs:
     """Pairs with a nasty text in every other place."""
     first = tuple(NASTY[place // 2 % 6] + f" {place}" if place % 2 else f"plain {place}" for place in range(count))
     gold = tuple(round(5 * place / (count - 1), 2) for place in range(count))
-    return GradedPairs("<b>set</b> & more", first, first[::-1], gold, ("",) * count)
+    return GradedPairs("<b>set</b> & more", first, first[::-1], gold, ("",) * count, ("<i>a</i>", "b") * (count // 2))
 
 
 def scores(gold: tuple[float, ...], seed: int, last: int = 2) -> LayerScores:
