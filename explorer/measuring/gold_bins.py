@@ -18,7 +18,7 @@ COSINES = 25  # bins between the lowest and the highest cosine
 
 HOW_TO_READ = (
     "Of the pairs in each fifth of the scale of grades, how many have about which cosine; dotted, the median. The less "
-    "the rows lie above each other, the better the cosines tell apart what people tell apart."
+    "the rows overlap, the better the cosines tell apart what people tell apart."
 )
 
 
