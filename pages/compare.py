@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from explorer.drawing import beside, difference, grid
+from explorer.drawing import beside, difference, gold_histograms, grid
 from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
 from explorer.errors import StrataError
+from explorer.measuring import gold_bins
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.findings import Findings, by_layer
@@ -33,6 +34,25 @@ def ask_for_another() -> None:
     for name in [one for one in controls.encoders() if one != controls.chosen().source][:6]:
         st.button(f"Compare with {notices.plain(name)}", key=f"beside {name}", on_click=sides.choose, args=(name,))
     st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+
+
+def alone(choice: controls.Choice) -> None:
+    """What needs no B: how the layers of A lie in space."""
+    if not geometry_view.asked(1):
+        return
+    shown = panels.shown(choice)
+    if shown is not None:
+        geometry = geometry_view.found((shown,), pooling_control(), choice.settings)
+        if geometry is not None:
+            geometry_view.show(geometry, None, shown.found.name)
+
+
+def pooling_control() -> str:
+    """The pooling of what is drawn by layer."""
+    pooling: str = st.segmented_control(
+        "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
+    )
+    return pooling
 
 
 def choose_clicked(key: str, side: str, last: int) -> None:
@@ -84,14 +104,12 @@ def grids(comparison: Comparison, metric: str, aggregate: str, differences: Diff
         )
 
 
-def lines(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None) -> str:
+def lines(comparison: Comparison, metric: str, aggregate: str, differences: Interval | None, stem: str) -> str:
     """Lines by layer under a pooling, which is told, and cosines by what people said."""
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("By layer")
-        pooling: str = st.segmented_control(
-            "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
-        )
+        pooling = pooling_control()
         st.plotly_chart(
             beside.compared_by_layer(comparison, pooling, metric, aggregate, differences),
             config=camera.config("by-layer"),
@@ -99,11 +117,15 @@ def lines(comparison: Comparison, metric: str, aggregate: str, differences: Inte
         )
     with right:
         st.subheader("Cosines by what people said")
+        bins = comparison.gold_bins()
         st.plotly_chart(
-            beside.cosines_by_gold(comparison),
+            gold_histograms.cosines_by_gold(bins),
             config=camera.config("cosines"),
-            alt="Cosines of both readings by the score people gave.",
+            alt="Histograms of the cosines of both readings, one for every fifth of the scale of grades. "
+            "The file below holds the numbers.",
         )
+        st.caption(gold_bins.HOW_TO_READ)
+        downloads.rows(gold_bins.gold_bin_rows(bins), f"{stem} cosines", "Histograms (CSV)")
     return pooling
 
 
@@ -114,6 +136,7 @@ if reach.encoder(choice.source) is None:
     st.stop()
 if other is None:
     ask_for_another()
+    alone(choice)
     st.stop()
 one_shown, other_shown = panels.shown(choice), panels.shown(other)
 if one_shown is None or other_shown is None:
@@ -145,8 +168,8 @@ st.info(
 pick = picking.picked(both, (choice, other), ways[0])
 if pick is not None:
     picking.show(pick, both, *ways)
-pooling = lines(comparison, *ways, differences.grid)
-asked = geometry_view.asked()
+pooling = lines(comparison, *ways, differences.grid, stem)
+asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, differences, pooling), stem)

@@ -95,6 +95,7 @@ class GradedPairs:
     second: tuple[str, ...]
     gold: tuple[float, ...]
     parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
+    tags: tuple[str, ...] = ()  # what else a set says of each row, as SICK of entailment; no score depends on it
 
     @cached_property
     def digest(self) -> str:

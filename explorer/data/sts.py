@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from explorer.data.columns import guess
@@ -44,6 +44,7 @@ class GradedSet:
     hub_id: str
     splits: tuple[Split, ...]
     part: str | None = None  # the column that names the sub-corpus
+    tag: str | None = None  # a column that says something else of each pair
     also: tuple[str, ...] = ()  # other names it goes by, as `_plain` writes them
 
 
@@ -63,6 +64,7 @@ SETS = (
             Split("test", "STSB/test.tsv", 1379, ("test",), (500, 625, 254)),
         ),
         part="genre",
+        tag="source",
         also=("stsbenchmark",),
     ),
     GradedSet("STS12", "mteb/sts12-sts", _test("STS12", 3108, 750, 750, 459, 750, 399), part="source"),
@@ -78,6 +80,7 @@ SETS = (
             Split("dev", "SICK/trial.tsv", 500),
             Split("test", "SICK/test.tsv", 4927),
         ),
+        tag="entailment",
         also=("sick",),
     ),
     GradedSet(
@@ -176,6 +179,8 @@ def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
             f"{title} has sub-corpora of other sizes than published. Here: {here}; "
             f"published: {', '.join(map(str, split.parts))}. {advice}"
         )
+    if chosen.tag in table.columns and len(table.rows) == len(pairs):  # a row that was dropped would shift the tags
+        return replace(pairs, tags=table.column(chosen.tag or ""))
     return pairs
 
 

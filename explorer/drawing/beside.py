@@ -1,12 +1,9 @@
-"""How do A and B look beside each other: their scores by layer, and their cosines by what people said?"""
+"""How do the scores of A and B by layer look beside each other?"""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from explorer.drawing.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET, SIDES
@@ -65,28 +62,3 @@ def _add_intervals(figure: go.Figure, grid: Interval, column: int, layers: int) 
     figure.add_hline(y=0, line={"color": QUIET, "width": 1.5}, row=2, col=1)
     figure.update_yaxes(title="B - A", zeroline=False, row=2, col=1)
     figure.update_xaxes(title="layer", zeroline=False, row=2, col=1)
-
-
-def cosines_by_gold(comparison: Comparison, bins: int = 5) -> go.Figure:
-    """A box of cosines for every fifth of the scale, of A beside B."""
-    gold = comparison.one.gold
-    edges = np.linspace(gold.min(), gold.max(), bins + 1)
-    inside = np.clip(np.digitize(gold, edges) - 1, 0, bins - 1)
-    labels = [f"{low:.1f} to {high:.1f}" for low, high in pairwise(edges)]
-    figure = go.Figure()
-    sides: tuple[tuple[str, NDArray[np.float32]], ...] = (
-        ("A", comparison.one.cosines_of(comparison.one_reading)),
-        ("B", comparison.other.cosines_of(comparison.other_reading)),
-    )
-    for (name, cosines), colour in zip(sides, SIDES, strict=True):
-        figure.add_box(
-            x=[labels[place] for place in inside],
-            y=cosines,
-            name=name,
-            boxpoints=False,
-            line={"color": colour, "width": 2},
-            fillcolor="rgba(0,0,0,0)",
-        )
-    figure.update_xaxes(title="score given by people", categoryorder="array", categoryarray=labels)
-    figure.update_yaxes(title="cosine", zeroline=False)
-    return laid_out(figure, 420, boxmode="group", legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})

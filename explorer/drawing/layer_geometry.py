@@ -1,7 +1,8 @@
-"""How do the layers of A and B lie in space, and how far has each moved, as pictures?"""
+"""How do the layers of A, or of A and B, lie in space, and how far has each moved, as pictures?"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ _LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 
 
 def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
-    """One measure of A and of B, a small picture among others."""
+    """One measure of every side, a small picture among others."""
     figure = go.Figure()
     for name, side, colour in _sides(found):
         figure.add_scatter(
@@ -67,7 +68,9 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
 
 
 def _add_arrow(figure: go.Figure, found: LayerGeometry) -> None:
-    start, end = ((side.chosen.geometry.uniformity, side.chosen.alignment) for side in (found.one, found.other))
+    if len(found.sides) < 2:
+        return
+    start, end = ((side.chosen.geometry.uniformity, side.chosen.alignment) for side in found.sides)
     if not np.isfinite([*start, *end]).all() or start == end:
         return
     figure.add_annotation(
@@ -132,11 +135,11 @@ def _add_differences(figure: go.Figure, differences: Interval, layers: list[int]
     figure.update_yaxes(title="B - A", zeroline=False, row=row, col=1)
 
 
-def _sides(found: LayerGeometry) -> tuple[tuple[str, Side, str], ...]:
-    return ("A", found.one, SIDES[0]), ("B", found.other, SIDES[1])
+def _sides(found: LayerGeometry) -> Iterator[tuple[str, Side, str]]:
+    return zip("AB", found.sides, SIDES, strict=False)
 
 
 def _whole(found: LayerGeometry) -> dict[str, Any]:
     """Every layer has a tick where there is room, and none lies between two."""
-    most = max(len(found.one.layers), len(found.other.layers))
+    most = max(len(side.layers) for side in found.sides)
     return {"tick0": 0, "dtick": 1 if most <= 13 else 2 if most <= 25 else 4}

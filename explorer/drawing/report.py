@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from explorer.drawing import beside, difference, grid, layer_geometry, standalone
+from explorer.drawing import beside, difference, gold_histograms, grid, layer_geometry, standalone
 from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.readings import Reading
+from explorer.measuring import gold_bins
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.comparison_tables import told_difference
 from explorer.measuring.findings import Findings, about_measuring, about_models, versions
@@ -20,7 +21,7 @@ from explorer.measuring.geometry_tables import (
 )
 from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.pair_tables import pair_rows
-from explorer.measuring.rank_errors import BROKEN, FAR, FIXED
+from explorer.measuring.rank_errors import FAR, KINDS
 from explorer.measuring.scores import LayerScores
 
 MOST = 20  # pairs of a kind
@@ -83,12 +84,13 @@ def _grids(findings: Findings) -> Iterator[str]:
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     ways = findings.metric, findings.aggregate
     lines = beside.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
-    boxes = beside.cosines_by_gold(findings.comparison)
+    bins = findings.comparison.gold_bins()
     yield heading("By layer, and by what people said")
     yield standalone.beside(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
-        picture(boxes, "Cosines by what people said", "Of the chosen readings.", among=2),
+        picture(gold_histograms.cosines_by_gold(bins), "Cosines by what people said", gold_bins.HOW_TO_READ, among=2),
     )
+    yield table(gold_bins.median_rows(bins), other=3)
 
 
 def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
@@ -117,9 +119,9 @@ def _pairs(findings: Findings) -> Iterator[str]:
     yield note(
         f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
         f"{FAR:.0%} of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other "
-        "way round. Those that changed most stand first."
+        "way round. Those that changed most stand first, and among the still wrong those that are most wrong."
     )
-    for kind in (FIXED, BROKEN):
+    for kind in KINDS:
         places = errors.places(kind)
         yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
         if len(places):

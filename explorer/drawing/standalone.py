@@ -9,6 +9,8 @@ import plotly.graph_objects as go
 
 Row = Mapping[str, object]
 
+LONG = 24  # letters of a text whose column is not to be squeezed
+
 CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": "strata"}}
 # nothing may be fetched from anywhere, whatever a later version of a library would like
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -29,7 +31,7 @@ figure { margin: 0; min-width: 0 }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 thead th { position: sticky; top: 0; background: var(--soft) } th.number, td.number { text-align: right }
-td.text { white-space: pre-wrap; min-width: 12rem } td.number { white-space: nowrap }
+td.text { white-space: pre-wrap } td.long { min-width: 12rem } td.number { white-space: nowrap }
 th { vertical-align: bottom; overflow-wrap: normal; min-width: 4.5rem }
 @page { size: A4 landscape; margin: 12mm }
 @media print { body { padding: 0; max-width: none; font-size: 12px } .modebar-container { display: none }
@@ -131,4 +133,5 @@ def _cell(value: object, digits: int) -> str:
         return f'<td class="number"><data value="{value!r}">{value:.{digits}f}</data></td>'
     if isinstance(value, int):
         return f'<td class="number"><data value="{value}">{value:,}</data></td>'
-    return f'<td class="text" dir="auto">{escape(str(value))}</td>'
+    told = str(value)
+    return f'<td class="text{" long" if len(told) > LONG else ""}" dir="auto">{escape(told)}</td>'

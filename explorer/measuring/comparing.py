@@ -10,6 +10,7 @@ from explorer.encoding.readings import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.cosines import Cosines
+from explorer.measuring.gold_bins import GoldBins, gold_bins
 from explorer.measuring.rank_errors import RankErrors, rank_errors
 from explorer.measuring.scores import LayerScores
 
@@ -54,8 +55,7 @@ class Comparison:
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Interval:
         """B's reading less A's."""
-        sides = self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
-        return self._difference(*sides, metric, aggregate, resamples, seed)
+        return self._difference(*self._sides(), metric, aggregate, resamples, seed)
 
     def own(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
@@ -103,8 +103,15 @@ class Comparison:
 
     def rank_errors(self) -> RankErrors:
         """How far from its place each pair is, in either reading."""
-        sides = self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
-        return rank_errors(self.one.gold, *sides)
+        return rank_errors(self.one.gold, *self._sides())
+
+    def gold_bins(self) -> GoldBins:
+        """The cosines of both readings, by what people said."""
+        return gold_bins(self.one.gold, self._sides())
+
+    def _sides(self) -> tuple[Cosines, Cosines]:
+        """The cosines (pair) of the chosen readings."""
+        return self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
 
     def _difference(
         self, one: Cosines, other: Cosines, metric: str, aggregate: str, resamples: int, seed: int

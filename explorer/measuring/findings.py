@@ -15,6 +15,7 @@ from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
 from explorer.measuring.geometry_tables import drift_rows, geometry_rows
+from explorer.measuring.gold_bins import median_rows
 from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.picking import Pick
 from explorer.measuring.scores import LayerScores
@@ -120,6 +121,7 @@ def as_json(findings: Findings) -> str:
         "chosen": findings.chosen(),
         **({} if picked is None else {"picked": _about_picking(picked)}),
         "cells": findings.cells(),
+        "cosines_by_grade": median_rows(findings.comparison.gold_bins()),
     }
     if geometry is not None:
         content["geometry"] = {

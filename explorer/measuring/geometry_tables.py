@@ -70,7 +70,9 @@ def definition(found: LayerGeometry) -> str:
 
 def not_comparable(found: LayerGeometry) -> str:
     """What cannot be said of these two, and why; empty where all can."""
-    layers = [len(side.layers) - 1 for side in (found.one, found.other)]
+    if len(found.sides) < 2:
+        return ""
+    layers = [len(side.layers) - 1 for side in found.sides]
     if not found.alike:
         return f"A has {layers[0]} layers and B {layers[1]}: no layer of one is a layer of the other."
     if not found.same_width:
@@ -81,10 +83,10 @@ def not_comparable(found: LayerGeometry) -> str:
 
 
 def geometry_rows(found: LayerGeometry) -> Rows:
-    """A row for every layer of A and of B, and one for the reading each stands for."""
+    """A row for every layer of every side, and one for the reading each stands for."""
     return [
         {"encoder": name, "reading": title, **{measure.name: _number(measure.of(cloud)) for measure in MEASURES}}
-        for name, side in (("A", found.one), ("B", found.other))
+        for name, side in zip("AB", found.sides, strict=False)
         for title, cloud in (
             *((f"{found.pooling} of layer {layer}", cloud) for layer, cloud in enumerate(side.layers)),
             (f"chosen: {side.reading.title}", side.chosen),

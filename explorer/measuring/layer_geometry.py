@@ -1,7 +1,8 @@
-"""How do the vectors of every layer lie in space, in two encoders, and how far has each layer moved?"""
+"""How do the vectors of every layer lie in space, in one encoder or two, and how far has each layer moved?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.close_grades import close_from
 from explorer.measuring.drift import alike, shift
 from explorer.measuring.geometry import Geometry, alignment, geometry
+from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.measure import Load, Settings, load_encoder
 from explorer.progress import Progress, Work
 
@@ -48,11 +50,10 @@ class Side:
 
 @dataclass(frozen=True)
 class LayerGeometry:
-    """Two encoders on the same sentences; `alike` (CKA) and `shift` by layer, empty where the depths differ."""
+    """Encoders on the same sentences; `alike` (CKA) and `shift` by layer, empty but for two of the same depth."""
 
     pooling: str
-    one: Side
-    other: Side
+    sides: tuple[Side, ...]
     alike: tuple[float, ...]
     shift: tuple[float, ...]
     sentences: int
@@ -62,13 +63,22 @@ class LayerGeometry:
     close_from: float
     seed: int
 
-    def standing_for(self, readings: tuple[Reading, Reading]) -> LayerGeometry:
-        """The same, of encoders that stand for sentences by other layers under this pooling."""
-        sides = []
-        for side, reading in zip((self.one, self.other), readings, strict=True):
-            layer = layer_of(reading, self.pooling)
-            sides.append(side if layer is None else replace(side, reading=reading, chosen=side.layers[layer]))
-        return replace(self, one=sides[0], other=sides[1])
+    def cloud_of(self, side: int, reading: Reading) -> Cloud | None:
+        """That of a reading of one side, where it is among those that were looked at."""
+        layer = layer_of(reading, self.pooling)
+        if layer is not None:
+            return self.sides[side].layers[layer]
+        return self.sides[side].chosen if self.sides[side].reading == reading else None
+
+    def standing_for(self, chosen: Sequence[tuple[Reading, Cloud]]) -> LayerGeometry:
+        """The same, of encoders that stand for sentences by other readings."""
+        return replace(
+            self,
+            sides=tuple(
+                replace(side, reading=reading, chosen=cloud)
+                for side, (reading, cloud) in zip(self.sides, chosen, strict=True)
+            ),
+        )
 
     @property
     def same_width(self) -> bool:
@@ -77,19 +87,19 @@ class LayerGeometry:
 
 
 def layer_geometry(
-    found: tuple[Found, Found],
+    found: Sequence[Found],
     pairs: GradedPairs,
     pooling: str,
-    readings: tuple[Reading, Reading],
+    readings: Sequence[Reading],
     settings: Settings,
     load: Load = load_encoder,
     seed: int = SEED,
 ) -> Work[LayerGeometry]:
-    """Read the sentences of graded pairs with both encoders, once each; only numbers are kept."""
+    """Read the sentences of graded pairs with one encoder or two, once each; only numbers are kept."""
     check_pooling(pooling)
     drawn = _drawn(pairs, seed)
     kept, sides = [], []
-    for one, reading, name in zip(found, readings, "AB", strict=True):
+    for one, reading, name in zip(found, readings, "AB", strict=False):
         yield Progress(f"loading {one.name}", 0, 0)
         encoder = load(one, settings)
         layers, chosen = yield from _read(encoder, drawn.sentences, pooling, reading, settings.max_length)
@@ -100,11 +110,10 @@ def layer_geometry(
         layer = layer_of(reading, pooling)
         sides.append(Side(tuple(clouds), reading, drawn.cloud(chosen) if layer is None else clouds[layer]))
         kept.append(layers)
-    moved = yield from _moved(*kept)
+    moved = yield from _moved(kept)
     return LayerGeometry(
         pooling=pooling,
-        one=sides[0],
-        other=sides[1],
+        sides=tuple(sides),
         alike=tuple(of_layer for of_layer, _ in moved),
         shift=tuple(of_layer for _, of_layer in moved),
         sentences=len(drawn.sentences),
@@ -116,12 +125,27 @@ def layer_geometry(
     )
 
 
-def _moved(one: Vectors, other: Vectors) -> Work[list[tuple[float, float]]]:
-    """CKA and shift of every layer, of vectors (layer, sentence, width); nothing where the depths differ."""
+def reading_cloud(
+    found: Found,
+    pairs: GradedPairs,
+    reading: Reading,
+    settings: Settings,
+    load: Load = load_encoder,
+    seed: int = SEED,
+) -> Work[Cloud]:
+    """One reading more of an encoder whose layers were looked at already, on the same sentences."""
+    drawn = _drawn(pairs, seed)
+    yield Progress(f"loading {found.name}", 0, 0)
+    vectors = yield from of_reading(load(found, settings), drawn.sentences, reading, settings.max_length)
+    return drawn.cloud(vectors)
+
+
+def _moved(kept: list[Vectors]) -> Work[list[tuple[float, float]]]:
+    """CKA and shift of every layer, of vectors (layer, sentence, width); nothing of one, or where the depths differ."""
     moved: list[tuple[float, float]] = []
-    if len(one) == len(other):
-        for place, (first, second) in enumerate(zip(one, other, strict=True)):
-            yield Progress("comparing the layers", place, len(one))
+    if len(kept) == 2 and len(kept[0]) == len(kept[1]):
+        for place, (first, second) in enumerate(zip(*kept, strict=True)):
+            yield Progress("comparing the layers", place, len(kept[0]))
             moved.append((alike(first, second), shift(first, second)))
     return moved
 

@@ -28,6 +28,7 @@ def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, pl
             "error A": round(float(errors.one[place]), 4),
             "error B": round(float(errors.other[place]), 4),
             **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
+            **({"tag": pairs.tags[place]} if pairs.tags else {}),
         }
         for place in places
     ]

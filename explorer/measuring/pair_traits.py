@@ -1,4 +1,4 @@
-"""What can be said of a pair of sentences without a model: its length, the words it shares, negation, numbers?"""
+"""What can be said of a pair of sentences without a model: length, shared words, negation, numbers, names?"""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ _NUMBER = re.compile(
     r"thousand|million|billion|first|second|third|half|both|several|many|few)\b",
     re.IGNORECASE,
 )
+_NAME = re.compile(
+    r"(?<=[^\s.!?:;\"“”'‘(\[-])[\s,]{1,3}([A-Z][\w.&-]*\w)"
+)  # a capital within a sentence, not at its start
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class PairTraits:
     negated: bool  # one is negated, and the other is not
     negation: bool  # at least one is
     numbers: bool  # numbers in one that are not in the other
+    names: bool  # what is written like a name in one, and is no word of the other
 
 
 def traits(first: str, second: str) -> PairTraits:
@@ -39,4 +43,19 @@ def traits(first: str, second: str) -> PairTraits:
         negated=negations[0] != negations[1],
         negation=any(negations),
         numbers=numbers[0] != numbers[1],
+        names=_has_name_of_its_own(first, second) or _has_name_of_its_own(second, first),
     )
+
+
+def _has_name_of_its_own(text: str, other: str) -> bool:
+    if _is_headline(text):
+        return False
+    words = set(_WORD.findall(other.lower()))
+    return any(not words.issuperset(_WORD.findall(name.lower())) for name in _NAME.findall(text))
+
+
+def _is_headline(text: str) -> bool:
+    """Whether most of its longer words have a capital, which then says nothing of names."""
+    longer: list[str] = [word for word in _WORD.findall(text) if len(word) > 3]
+    capitals = sum(word[0].isupper() for word in longer)
+    return capitals * 4 > len(longer) * 3 > 12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from explorer.ui import controls, downloads, microscope, sides
 
 MOST = 500  # rows of a table; the file has all
 ANY = "any"
+DIFFER = "that differ", "that do not"
+OF_LONGER = "Of the longer sentence of the two."
 
 
 def show(pairs: GradedPairs, comparison: Comparison) -> None:
@@ -32,9 +36,9 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
         default=FIXED,
         required=True,
         key="flips",
-        bind="query-params",
-        format_func=lambda one: f"{one} ({len(found[one])})",
+        bind="query-params",  # the address holds the label, so no count is in it
     )
+    st.caption(" · ".join(f"{one} {len(found[one]):,}" for one in KINDS))
     places = _filtered(pairs, found[kind])
     st.caption(f"{len(places):,} of {len(found[kind]):,} pairs")
     if not len(places):
@@ -72,21 +76,34 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
 def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those that the filters let through."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.number_input("At least so many words", 1, value=1, key="flips words", width=190)
-        overlap = st.selectbox("Words they share", (ANY, "under half", "half or more"), key="flips overlap", width=170)
-        negation = st.selectbox(
-            "Negation", (ANY, "in one only", "in either", "in neither"), key="flips negation", width=150
+        words = st.number_input(
+            "At least so many words", 1, value=1, key="flips_words", bind="query-params", width=190, help=OF_LONGER
         )
-        numbers = st.selectbox("Numbers", (ANY, "that differ", "that do not"), key="flips numbers", width=150)
-        parts = sorted(set(pairs.parts))
-        part = st.selectbox("Sub-corpus", (ANY, *parts), key="flips part", width=190) if len(parts) > 1 else ANY
+        overlap = _choice("Words they share", ("under half", "half or more"), "flips_shared")
+        negation = _choice("Negation", ("in one only", "in either", "in neither"), "flips_negation")
+        numbers = _choice("Numbers", DIFFER, "flips_numbers")
+        names = _choice("Names", DIFFER, "flips_names", "A name is a word with a capital within a sentence.")
+        part = _choice("Sub-corpus", sorted(set(pairs.parts)), "flips_part")
+        tag = _choice("Tag", sorted(set(pairs.tags)), "flips_tag", "What the set itself says of a pair.")
     kept = []
     for place in places:
         told = traits(pairs.first[place], pairs.second[place])
-        fits = told.words >= words and _shares(told, overlap) and _negates(told, negation) and _counts(told, numbers)
-        if fits and part in (ANY, pairs.parts[place]):
+        fits = told.words >= words and _shares(told, overlap) and _negates(told, negation)
+        fits = fits and _differs(told.numbers, numbers) and _differs(told.names, names)
+        fits = fits and part in (ANY, pairs.parts[place])
+        if fits and (tag == ANY or tag == pairs.tags[place]):
             kept.append(place)
     return np.array(kept, dtype=np.intp)
+
+
+def _choice(label: str, options: Sequence[str], key: str, told: str | None = None) -> str:
+    """One filter, which the address remembers; a single option leaves nothing to choose."""
+    if len(options) < 2:
+        return ANY
+    if st.session_state.get(key) not in (ANY, *options):
+        st.session_state.pop(key, None)  # another set has other sub-corpora
+    chosen: str = st.selectbox(label, (ANY, *options), key=key, bind="query-params", width=160, help=told)
+    return chosen
 
 
 def _shares(told: PairTraits, asked: str) -> bool:
@@ -99,5 +116,5 @@ def _negates(told: PairTraits, asked: str) -> bool:
     return asked == ANY or told.negation == (asked == "in either")
 
 
-def _counts(told: PairTraits, asked: str) -> bool:
-    return asked == ANY or told.numbers == (asked == "that differ")
+def _differs(does: bool, asked: str) -> bool:
+    return asked == ANY or does == (asked == DIFFER[0])

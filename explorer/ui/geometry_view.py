@@ -1,6 +1,8 @@
-"""How do the layers of A and B lie in space, and how far has each moved? Looked at when asked for."""
+"""How do the layers of A, or of A and B, lie in space, and how far has each moved? Looked at when asked for."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -14,41 +16,60 @@ from explorer.measuring.geometry_tables import (
     geometry_rows,
     not_comparable,
 )
-from explorer.measuring.layer_geometry import MOST, LayerGeometry, layer_geometry, layer_of
+from explorer.measuring.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
 from explorer.measuring.measure import Settings
 from explorer.ui import cached, camera, downloads, notices, vectors
 from explorer.ui.panels import Shown
 
-Sides = tuple[Shown, Shown]
+Sides = Sequence[Shown]
 
 
-def asked() -> bool:
-    """Whether it is to be shown: reading sentences takes a while, and the rest of the page need not wait."""
-    st.subheader("Geometry and drift")
+def asked(count: int) -> bool:
+    """Whether it is to be shown, of so many sides: reading sentences takes a while, and the page need not wait."""
+    st.subheader("Geometry and drift" if count > 1 else "Geometry")
+    readers = "A and once with B" if count > 1 else "A"
     shown: bool = st.toggle(
-        "Show how the layers lie in space, and how far each has moved",
+        "Show how the layers lie in space" + ", and how far each has moved" * (count > 1),
         key="geometry",
         bind="query-params",
-        help=f"Reads the sentences of the pairs, at most {MOST:,}, once with A and once with B.",
+        help=f"Reads the sentences of the pairs, at most {MOST:,}, once with {readers}. "
+        "Tells why every cosine is near 0.9, if it is.",
     )
     return shown
 
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether it was looked at before."""
-    return bool(cached.held(_key(sides, pooling, settings)))
+    held = cached.held(_key(sides, pooling, settings))
+    return bool(held) and all(
+        held[0].cloud_of(place, side.reading) or cached.held(_cloud_key(side, settings))
+        for place, side in enumerate(sides)
+    )
 
 
 def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
     """The numbers; None while they are being made, which is shown."""
-    one, other = sides
-    readings = one.reading, other.reading
+    encoders, readings = [side.found for side in sides], [side.reading for side in sides]
     made: LayerGeometry | None = vectors.made(
         _key(sides, pooling, settings),
-        f"Geometry of {one.found.name} and {other.found.name}",
-        lambda: layer_geometry((one.found, other.found), one.pairs, pooling, readings, settings, cached.encoder),
+        f"Geometry of {' and '.join(one.name for one in encoders)}",
+        lambda: layer_geometry(encoders, sides[0].pairs, pooling, readings, settings, cached.encoder),
     )
-    return made.standing_for(readings) if made else None
+    if made is None:
+        return None
+    # the layers are remembered, whatever stands for a sentence: a reading apart from them is looked at by itself
+    clouds = [made.cloud_of(place, side.reading) or _cloud(side, settings) for place, side in enumerate(sides)]
+    known = [(reading, cloud) for reading, cloud in zip(readings, clouds, strict=True) if cloud is not None]
+    return made.standing_for(known) if len(known) == len(sides) else None
+
+
+def _cloud(side: Shown, settings: Settings) -> Cloud | None:
+    cloud: Cloud | None = vectors.made(
+        _cloud_key(side, settings),
+        f"Geometry of {side.reading.title} of {side.found.name}",
+        lambda: reading_cloud(side.found, side.pairs, side.reading, settings, cached.encoder),
+    )
+    return cloud
 
 
 def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
@@ -61,18 +82,24 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
                 st.plotly_chart(
                     drawn.measure_by_layer(geometry, measure),
                     config=camera.config(measure.name.replace(" ", "-")),
-                    alt=f"{measure.name} of A and B by layer. {measure.meaning} The table below holds the numbers.",
+                    alt=f"{measure.name} by layer. {measure.meaning} The table below holds the numbers.",
                 )
-    left, right = st.columns(2, gap="medium")
+    if len(geometry.sides) > 1:
+        left, right = st.columns(2, gap="medium")
+        with right:
+            _drift(geometry, differences)
+    else:
+        left = st.container()
     with left:
-        st.markdown("**Alignment and uniformity**", help="The arrow leads from A to B, at the chosen readings.")
+        st.markdown(
+            "**Alignment and uniformity**",
+            help="The arrow leads from A to B, at the chosen readings." if len(geometry.sides) > 1 else None,
+        )
         st.plotly_chart(
             drawn.alignment_by_uniformity(geometry),
             config=camera.config("alignment-uniformity"),
-            alt="Each layer of A and B by its uniformity and alignment, with an arrow between the chosen readings.",
+            alt="Each layer by its uniformity and alignment. The table below holds the numbers.",
         )
-    with right:
-        _drift(geometry, differences)
     with st.expander("The numbers"):
         _tables(geometry, differences, stem)
 
@@ -101,7 +128,8 @@ def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) ->
 
 
 def _key(sides: Sides, pooling: str, settings: Settings) -> str:
-    # a reading that is one of the layers needs no other look
-    apart = [side.reading.title for side in sides if layer_of(side.reading, pooling) is None]
-    one, other = sides
-    return f"geometry {one.found.digest} {other.found.digest} {one.pairs.digest} {pooling} {apart} {settings}"
+    return f"geometry {[side.found.digest for side in sides]} {sides[0].pairs.digest} {pooling} {settings}"
+
+
+def _cloud_key(side: Shown, settings: Settings) -> str:
+    return f"cloud {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"

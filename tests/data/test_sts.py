@@ -118,6 +118,19 @@ def test_without_sub_corpora_every_part_is_empty(tmp_path: Path) -> None:
     assert set(load("STS13", folder=tmp_path).parts) == {""}
 
 
+def test_what_a_set_says_of_its_pairs_stays_beside_them_and_changes_no_digest(tmp_path: Path) -> None:
+    tags = ["NEUTRAL", "CONTRADICTION"] * 250
+    rows = [f"{row}\t{tag}" for row, tag in zip(_rows(500).splitlines(), tags, strict=True)]
+    _put(tmp_path, "SICK/trial.tsv", "\n".join(["score\tsentence1\tsentence2\tentailment", *rows, ""]))
+    tagged = load("SICK-R", "dev", tmp_path)
+    assert list(tagged.tags) == tags
+    # a row that has no grade is dropped: what is left of the column is not beside its pairs
+    _put(tmp_path, "SICK/trial.tsv", "\n".join(["score\tsentence1\tsentence2\tentailment", "\ta\tb\tX", *rows, ""]))
+    untagged = load("SICK-R", "dev", tmp_path)
+    assert untagged.tags == ()
+    assert tagged.digest == untagged.digest
+
+
 def test_the_folder_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _put(tmp_path, "STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(250))
     monkeypatch.setenv(VARIABLE, str(tmp_path))

@@ -27,7 +27,7 @@ def pairs(count: int = 60) -> GradedPairs:
     """Pairs with a nasty text in every other place."""
     first = tuple(NASTY[place // 2 % 6] + f" {place}" if place % 2 else f"plain {place}" for place in range(count))
     gold = tuple(round(5 * place / (count - 1), 2) for place in range(count))
-    return GradedPairs("<b>set</b> & more", first, first[::-1], gold, ("",) * count)
+    return GradedPairs("<b>set</b> & more", first, first[::-1], gold, ("",) * count, ("<i>a</i>", "b") * (count // 2))
 
 
 def scores(gold: tuple[float, ...], seed: int, last: int = 2) -> LayerScores:
@@ -51,7 +51,8 @@ def geometry(last: tuple[int, int] = (2, 2)) -> LayerGeometry:
         sides.append(Side(tuple(clouds), parse(f"mean of layer {layers}", layers), clouds[-1]))
     sides[1] = Side((missing, *sides[1].layers[1:]), OWN, sides[0].layers[0])
     moved = [tuple(random.uniform(0, 1, last[0] + 1)) if last[0] == last[1] else () for _ in range(2)]
-    return LayerGeometry("mean", *sides, *moved, sentences=60, pairs=60, of_pairs=60, close=13, close_from=4.0, seed=0)
+    counts = {"sentences": 60, "pairs": 60, "of_pairs": 60, "close": 13, "close_from": 4.0, "seed": 0}
+    return LayerGeometry("mean", tuple(sides), *moved, **counts)
 
 
 def findings(looked: LayerGeometry | None = None, last: tuple[int, int] = (2, 2)) -> Findings:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.beside import compared_by_layer, cosines_by_gold
+from explorer.drawing.beside import compared_by_layer
 from explorer.drawing.difference import difference_grid
 from explorer.encoding.readings import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing import Comparison
@@ -67,10 +67,3 @@ def test_lines_are_the_scores_and_bars_the_intervals(comparison):
     assert np.allclose(other.y, comparison.other.table()[:7, column], equal_nan=True)
     assert np.allclose(between.y + np.array(between.error_y.array), grid.high[:7, column], equal_nan=True)
     assert len(compared_by_layer(comparison, "max", "Spearman", "all", None).data) == 2
-
-
-def test_cosines_stand_by_what_people_said(comparison):
-    one, other = cosines_by_gold(comparison).data
-    assert np.allclose(one.y, comparison.one.cosines_of(LAST))
-    assert np.allclose(other.y, comparison.other.cosines_of(LAST))
-    assert len(set(one.x)) == 5

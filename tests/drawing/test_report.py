@@ -8,7 +8,7 @@ import pytest
 
 from explorer.drawing.report import MOST, report
 from explorer.measuring.findings import as_json
-from explorer.measuring.rank_errors import BROKEN, FIXED
+from explorer.measuring.rank_errors import KINDS
 from tests.drawing import made_up
 from tests.html_tables import tables, told
 
@@ -26,8 +26,9 @@ def page(findings):
 def test_tables_hold_the_numbers_of_the_json(findings, page):
     numbers = json.loads(as_json(findings))
     found = tables(page)
-    assert found[0] == numbers["geometry"]["layers"]
-    assert found[1] == numbers["geometry"]["drift"]
+    assert found[0] == numbers["cosines_by_grade"]
+    assert found[1] == numbers["geometry"]["layers"]
+    assert found[2] == numbers["geometry"]["drift"]
     assert found[-3] == told(numbers["cells"])
     assert any(row["difference"] is None for row in found[-3]), "what is missing is empty"
     assert found[-3][-1]["reading"] == "own reading"
@@ -52,14 +53,15 @@ def test_every_text_is_there_as_text(findings, page):
     assert "<img" not in body
     assert "<b>one</b>" not in body
     errors = findings.comparison.rank_errors()
-    fixed, broken = tables(page)[2:4]
-    for rows, kind in ((fixed, FIXED), (broken, BROKEN)):
+    flipped = tables(page)[3:6]
+    for rows, kind in zip(flipped, KINDS, strict=True):
         places = errors.places(kind)[:MOST]
         assert 0 < len(rows) == len(places)
         for row, place in zip(rows, places, strict=True):
             text = findings.pairs.first[place].encode("utf-8", "replace").decode()
             assert row["first"] == text
-    assert any("script" in row["first"] + row["second"] for row in fixed + broken), "the premise"
+            assert row["tag"] == findings.pairs.tags[place]
+    assert any("script" in row["first"] + row["second"] for rows in flipped for row in rows), "the premise"
     assert "<b>one</b> and run:'other\" on <b>set</b> & more" in unescape(page[: page.index("</title>")])
 
 

@@ -34,6 +34,21 @@ def test_numbers_that_only_one_has_are_found(first, second, expected):
     assert traits(first, second).numbers == expected
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("Troops leave Mali.", "Troops leave Chad.", True),
+        ("Troops leave Mali.", "They leave mali, today.", False),
+        ("A dog runs.", "The cat sleeps. He said: Go.", False),
+        ("It was John Smith", "It was Smith, John", False),
+        ("Police Arrest Seven Suspects After Market Bombing", "seven were arrested by police", False),
+        ("שלום עולם", "", False),
+    ],
+)
+def test_names_are_capitals_within_a_sentence_that_the_other_has_not(first, second, expected):
+    assert traits(first, second).names == traits(second, first).names == expected
+
+
 def test_overlap_is_the_share_of_all_words_that_both_have():
     assert traits("A man plays.", "a Man sings!").overlap == pytest.approx(2 / 4)
     assert traits("same words", "words, same").overlap == 1

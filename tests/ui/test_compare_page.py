@@ -9,7 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.__main__ import main
+from explorer.data import sample
 from explorer.measuring.geometry_tables import MEASURES
+from explorer.measuring.pair_traits import traits
 from explorer.ui import work
 from tests import trainings
 from tests.live import ROOT
@@ -136,6 +138,30 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     assert numbers["geometry"]["drift"] in shown(app)
 
 
+def test_geometry_of_a_alone_is_that_beside_b(app, place):
+    app.query_params["sts"], app.query_params["geometry"] = str(place.test), "true"
+    measured(app)
+    assert not app.exception
+    assert len(app.get("plotly_chart")) == len(MEASURES) + 1
+    (alone,) = shown(app)
+    assert alone == [
+        row for row in told_by_the_command(place, "--geometry")["geometry"]["layers"] if row["encoder"] == "A"
+    ]
+
+
+def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
+    app.query_params["sts"], app.query_params["geometry"] = str(place.test), "true"
+    app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "cls"
+    measured(app)
+    with mock.patch("explorer.ui.geometry_view.layer_geometry") as again:
+        for reading in ("max of layer 1", "cls of layer 1"):
+            app.selectbox(key="beside_reading").set_value(reading)
+            measured(app)
+            assert not app.exception
+            assert any(row.get("reading") == f"chosen: {reading}" for table in shown(app) for row in table)
+    again.assert_not_called()
+
+
 def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     app.query_params["sts"] = str(place.test)
     app.query_params["beside"] = "run:tuned"
@@ -175,14 +201,48 @@ def test_cameras_keep_what_was_chosen(app, pictures, kept):
     assert len({one["filename"] for one in options}) == len(options) == 5
 
 
-def test_pairs_that_flipped_can_be_filtered_down_to_none(app):
-    app.query_params["beside"] = "run:tuned"
-    app.query_params["flips"] = "still wrong"
+def test_filters_let_through_the_pairs_they_name(app):
+    app.query_params["beside"], app.query_params["flips"] = "run:tuned", "still wrong"
     measured(app)
     assert not app.exception
-    app.number_input(key="flips words").set_value(500)
-    app.run()
+    assert app.segmented_control(key="flips").value == "still wrong"
+    wrong = shown(app)[0]
+    told = [traits(row["first"], row["second"]) for row in wrong]
+    assert len({row["sub-corpus"] for row in wrong}) > 1, "the premise"
+    wanted = {
+        "flips_negation": ("in one only", [one.negated for one in told]),
+        "flips_numbers": ("that do not", [not one.numbers for one in told]),
+        "flips_names": ("that do not", [not one.names for one in told]),
+        "flips_shared": ("under half", [one.overlap < 0.5 for one in told]),
+        "flips_part": (wrong[0]["sub-corpus"], [row["sub-corpus"] == wrong[0]["sub-corpus"] for row in wrong]),
+    }
+    for key, (value, fits) in wanted.items():
+        app.selectbox(key=key).set_value(value)
+        app.run()
+        left = [row for row, fit in zip(wrong, fits, strict=True) if fit]
+        assert (shown(app)[0] if left else []) == left, key
+        app.selectbox(key=key).set_value("any")
+
+
+def test_every_filter_of_flipped_pairs_can_be_in_the_address(app):
+    asked = {"shared": "under half", "negation": "in neither", "numbers": "that do not", "names": "that do not"}
+    asked["part"] = max(sample.pairs().parts)
+    app.query_params["beside"], app.query_params["flips"] = "run:tuned", "still wrong"
+    for name, value in asked.items():
+        app.query_params[f"flips_{name}"] = value
+    measured(app)
+    assert not app.exception
+    assert {name: app.selectbox(key=f"flips_{name}").value for name in asked} == asked
+
+
+def test_filters_can_leave_no_pair_and_nonsense_in_the_address_is_no_filter(app):
+    app.query_params["beside"], app.query_params["flips_words"] = "run:tuned", "500"
+    for name in ("flips_shared", "flips_numbers", "flips_names", "flips_part"):
+        app.query_params[name] = "<b>"
+    measured(app)
+    assert not app.exception
     assert any("No pair is left" in info.value for info in app.info)
+    assert {app.selectbox(key=f"flips_{name}").value for name in ("shared", "numbers", "names", "part")} == {"any"}
 
 
 @pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>", "/no/such", "run:../tuned"])
