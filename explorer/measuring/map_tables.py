@@ -62,6 +62,17 @@ def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]])
     return found
 
 
+def told_of_widths(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+    """Why nothing tells how far a sentence moved, where that is so."""
+    widths = [side.shape[1] for side in vectors]
+    if len(set(widths)) < 2:
+        return []
+    return [
+        "A's vectors have {:,} numbers and B's {:,}: there is no cosine between the two, so how far a sentence moved "
+        "is not shown.".format(*widths)
+    ]
+
+
 def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]) -> list[float]:
     known = unit(vectors[[sentence, *others]])
     return [round(float(cosine), 4) for cosine in known[1:] @ known[0]]

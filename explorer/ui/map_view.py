@@ -34,7 +34,10 @@ def show(mapped: Mapped, way: Way) -> None:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
             st.caption(_judged(one.faithfulness))
-    for told in map_tables.told_of_lines(mapped.described, mapped.vectors):
+    for told in (
+        *map_tables.told_of_lines(mapped.described, mapped.vectors),
+        *map_tables.told_of_widths(mapped.vectors),
+    ):
         st.caption(notices.plain(told))
     if len(mapped.sides) < 2:
         with columns[1]:
