@@ -48,8 +48,7 @@ def show(
     scale = "one scale" if other is not None else "a scale"
     st.caption(
         f"Cosines on {scale} from {span[0]:.2f} to {span[1]:.2f}; a sentence with itself is left out."
-        + (" Click a cell to choose its pair." if len(sentences) <= drawn.CLICKED else "")
-        + _told_of_all(one, other)
+        " Click a cell to choose its pair." + _told_of_all(one, other)
     )
     return None if chosen[0] == chosen[1] else chosen
 
