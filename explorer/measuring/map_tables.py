@@ -30,6 +30,14 @@ def rows(
     ]
 
 
+def labels(described: Described) -> dict[str, list[object]]:
+    """What is known of each sentence, column by column; None where it is missing."""
+    return {
+        column.name: [None if cell == "" or cell != cell else cell for cell in column.cells]
+        for column in described.columns
+    }
+
+
 def neighbour_rows(
     texts: Sequence[str], vectors: Sequence[NDArray[np.floating]], near: Sequence[Neighbourhoods], sentence: int
 ) -> list[Row]:

@@ -1,7 +1,8 @@
 """Which sentences are selected, in both maps alike? What one map tells is shown by the other.
 
 A map that is drawn anew forgets what was selected in it. So of the two only the one that did not tell is drawn
-anew with the selection, and the other keeps what the visitor drew on it.
+anew with the selection, and the other keeps what the visitor drew on it. A word that is looked for stands in the
+address in place of what it selects; whoever selects otherwise looks for it no more.
 """
 
 from __future__ import annotations
@@ -12,25 +13,28 @@ import streamlit as st
 
 ADDRESS = "selected"  # its parameter; so many numbers at most stand there, since addresses have an end
 MOST = 100
+WORD = "find"  # the parameter of the word
 _SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
 SIDES = ("A", "B")
 
 
-def current(subject: Hashable, looks: Hashable, count: int) -> tuple[int, ...]:
-    """The numbers of the selected sentences, of so many; none where other ones are mapped than before.
+def current(subject: Hashable, looks: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
+    """The numbers of the selected sentences, of so many; where other ones are mapped than before, those that hold the
+    word that is looked for, and none where none is.
 
     Where the maps look otherwise than before, both are drawn anew, and both with the selection.
     """
     if st.session_state.get(_SUBJECT) != subject:
         opened = _SUBJECT not in st.session_state  # a link that someone gave; later ones are our own
-        st.session_state[_SELECTED] = _of_address(count) if opened else ()
+        told = _of_address(count) if opened else ()
+        st.session_state[_SELECTED] = told if found is None else tuple(found)
         st.session_state[_SUBJECT] = subject
         st.session_state.pop(_LOOKS, None)
     selected: tuple[int, ...] = st.session_state[_SELECTED]
     if st.session_state.get(_LOOKS) != looks:
         st.session_state[_LOOKS] = looks
         show(selected)
-    _into_address(selected)
+    _into_address(selected if found is None else ())
     return selected
 
 
@@ -45,11 +49,18 @@ def show(places: Sequence[int]) -> None:
     st.session_state[_LIT] = dict.fromkeys(SIDES, tuple(places))
 
 
+def clear() -> None:
+    """Select none; only in a callback."""
+    st.session_state[WORD] = ""
+    show(())
+
+
 def take(side: str, key: str) -> None:
     """Select what was drawn round in a map; in its callback."""
     points = st.session_state[key]["selection"]["points"]
     # a line or a bar has no number
     places = tuple(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point))
+    st.session_state[WORD] = ""
     st.session_state[_SELECTED] = places
     st.session_state[_LIT] = {one: st.session_state[_LIT][one] if one == side else places for one in SIDES}
 

@@ -167,7 +167,7 @@ def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
 def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
     typed(app, "map", ODD)
     for at, text in enumerate(MARKUP):
-        app.text_input(key="map find").set_value(text[:8])
+        app.text_input(key="find").set_value(text[:8])
         settled(app)
         assert not app.error
         no_markup(app)
