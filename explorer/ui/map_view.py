@@ -60,7 +60,10 @@ def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
     with tools:
         st.button("Clear selection", icon=":material/deselect:", on_click=selection.clear, disabled=not selected)
     if mapped.maps.one.places.shape[1] == 2:
-        st.caption("Drag round sentences in either map: they light up in both. Double click clears.")
+        st.caption(
+            "Drag round sentences in either map: they light up in both. The other map is drawn anew for it, in full, "
+            "whatever was zoomed into. Double click clears."
+        )
     else:
         st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
 
@@ -76,8 +79,9 @@ def _one_map(
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
         st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
+    figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name))
     st.plotly_chart(
-        drawing.flat_map(places, span, mapped.described, colour, selection.lit(name)),
+        figure.update_layout(uirevision=selection.times(name)),
         key=key,
         on_select=lambda: selection.take(name, key),
         selection_mode=("points", "box", "lasso"),

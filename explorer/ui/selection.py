@@ -15,6 +15,7 @@ ADDRESS = "selected"  # its parameter; so many numbers at most stand there, sinc
 MOST = 100
 WORD = "find"  # the parameter of the word
 _SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
+_TIMES = "_map_times"
 SIDES = ("A", "B")
 
 
@@ -43,10 +44,17 @@ def lit(side: str) -> tuple[int, ...] | None:
     return st.session_state[_LIT][side] or None
 
 
+def times(side: str) -> int:
+    """How often a map has been told what is selected; drawn with this, it is drawn anew though it be told the same."""
+    told: dict[str, int] = st.session_state[_TIMES]
+    return told[side]
+
+
 def show(places: Sequence[int]) -> None:
     """Select these, in both maps."""
     st.session_state[_SELECTED] = tuple(places)
-    st.session_state[_LIT] = dict.fromkeys(SIDES, tuple(places))
+    for side in SIDES:
+        _tell(side, tuple(places))
 
 
 def clear() -> None:
@@ -62,7 +70,16 @@ def take(side: str, key: str) -> None:
     places = tuple(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point))
     st.session_state[WORD] = ""
     st.session_state[_SELECTED] = places
-    st.session_state[_LIT] = {one: st.session_state[_LIT][one] if one == side else places for one in SIDES}
+    for other in SIDES:
+        if other != side:
+            _tell(other, places)
+
+
+def _tell(side: str, places: tuple[int, ...]) -> None:
+    st.session_state[_LIT] = st.session_state.get(_LIT, {}) | {side: places}
+    st.session_state[_TIMES] = st.session_state.get(_TIMES, {}) | {
+        side: st.session_state.get(_TIMES, {}).get(side, 0) + 1
+    }
 
 
 def _of_address(count: int) -> tuple[int, ...]:
