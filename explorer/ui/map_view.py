@@ -60,10 +60,11 @@ def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
     with tools:
         st.button("Clear selection", icon=":material/deselect:", on_click=selection.clear, disabled=not selected)
     if mapped.maps.one.places.shape[1] == 2:
-        st.caption(
+        both = (
             "Drag round sentences in either map: they light up in both. The other map is drawn anew for it, in full, "
-            "whatever was zoomed into. Double click clears."
+            "whatever was zoomed into."
         )
+        st.caption(f"{both if len(mapped.sides) > 1 else 'Drag round sentences to select them.'} Double click clears.")
     else:
         st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
 
@@ -81,6 +82,7 @@ def _one_map(
         return
     figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name))
     st.plotly_chart(
+        # told the same again it is another figure: of one that stays, what was drawn round in it stays, too
         figure.update_layout(uirevision=selection.times(name)),
         key=key,
         on_select=lambda: selection.take(name, key),

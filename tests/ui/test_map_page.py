@@ -193,3 +193,12 @@ def test_the_vectors_of_either_side_can_be_taken_along(app, place):
     labels = [one.proto.label for one in app.get("download_button")]
     assert labels == ["Maps (CSV)", *["NumPy (.npy)", "Parquet", "Projector (.zip)"] * 2]
     assert sum(caption.value == "Vectors of B: 24 × 32" for caption in app.caption) == 1
+
+
+@pytest.mark.parametrize("word", ["", "  ", "w" * 5000])
+def test_a_word_that_is_none_selects_none(app, word):
+    app.query_params["find"] = word
+    assert drawn(app)
+    assert not app.exception
+    assert not app.dataframe
+    assert not [one for one in app.caption if one.value.startswith("No sentence holds") and len(word) < 200]
