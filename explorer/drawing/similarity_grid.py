@@ -113,7 +113,8 @@ def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp
     small = {"tickfont": {"size": 11 if count <= 20 else 9}}
     across, down = [-0.5, count - 0.5], [count - 0.5, -0.5]
     numbers = [str(number + 1) for number in order]
-    labels = [f"{short_text(sentences[number], 14)} {number + 1}" for number in order] if every else numbers
+    # isolated: beside what is written from right to left the number would change places with it
+    labels = [f"\u2068{short_text(sentences[number], 14)}\u2069 {number + 1}" for number in order] if every else numbers
     seen = slice(None) if every else some
     names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
     told = {"tickvals": places, "ticktext": names, "showticklabels": False, **still}
