@@ -121,7 +121,7 @@ def _byte_pairs(spelling: Spelling) -> Tokenizer:
     return backend
 
 
-def tiny_model(kind: str = "bert", vocabulary: int = 128, seed: int = 0) -> PreTrainedModel:
+def tiny_model(kind: str = "bert", vocabulary: int = 128, seed: int = 0, **sizes_of_its_own: Any) -> PreTrainedModel:
     """The model of a family with random weights; the encoder alone where a T5 is asked for."""
     spelling, sizes = FAMILIES[kind]
     shared = {"vocab_size": vocabulary, **sizes}
@@ -129,7 +129,7 @@ def tiny_model(kind: str = "bert", vocabulary: int = 128, seed: int = 0) -> PreT
         shared["max_position_embeddings"] = POSITIONS + (2 if kind in _STARTS_AFTER_PAD else 0)
     config = AutoConfig.for_model(
         kind,
-        **shared,
+        **shared | sizes_of_its_own,
         pad_token_id=None if spelling.pad is None else spelling.special.index(spelling.pad),
         bos_token_id=0,
         eos_token_id=0 if spelling is GPT else 2,
@@ -138,9 +138,9 @@ def tiny_model(kind: str = "bert", vocabulary: int = 128, seed: int = 0) -> PreT
     return T5EncoderModel(config).eval() if kind == "t5" else AutoModel.from_config(config).eval()
 
 
-def save_tiny(kind: str, folder: Path, lower: bool = False, seed: int = 0) -> Path:
+def save_tiny(kind: str, folder: Path, lower: bool = False, seed: int = 0, **sizes_of_its_own: Any) -> Path:
     """A folder in transformers layout: config.json, model.safetensors, tokenizer.json, tokenizer_config.json."""
     tokenizer = tiny_tokenizer(kind, lower)
-    tiny_model(kind, len(tokenizer), seed).save_pretrained(folder)
+    tiny_model(kind, len(tokenizer), seed, **sizes_of_its_own).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

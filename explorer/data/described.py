@@ -107,7 +107,10 @@ def of_table(table: Table, column: str | None = None) -> Described:
         )
     texts = tuple(first_at)
     others = tuple(
-        Column(_free(other, ("words",)), _numbers_or_names([table.column(other)[place] for place in first_at.values()]))
+        Column(
+            _free(other, ("words", "sentence", "vector")),
+            _numbers_or_names([table.column(other)[place] for place in first_at.values()]),
+        )
         for other in table.columns
         if other != column
     )

@@ -14,9 +14,8 @@ from explorer.measuring.similarities import Matrix, apart
 Span = tuple[float, float]
 
 WRITTEN = 12  # sentences up to which the number stands in the cell
-CLICKED = 40  # and up to which every cell answers a click: beyond, the invisible points weigh more than the picture
 _LABELLED = 40
-_HOVERED = 160  # characters of a sentence where every cell tells both
+_HOVERED = 160  # characters of a sentence that a cell tells
 
 
 def span_of(*matrices: Matrix) -> Span:
@@ -64,16 +63,12 @@ def _square(
     count = len(order)
     shown = values[np.ix_(order, order)].astype(np.float32)
     np.fill_diagonal(shown, np.nan)
-    clicked = count <= CLICKED
-    # places, not texts, are the axes: two sentences that are the same would be one row. Where no cell tells its
-    # sentences itself, the numbered texts are, which no two share
-    places = list(range(count))
-    names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
-    axis = places if clicked else names
+    gap = 1 if count <= _LABELLED else 0
     figure = go.Figure()
+    # places, not texts, are the axes: two sentences that are the same would be one row
     figure.add_heatmap(
-        x=axis,
-        y=axis,
+        x=list(range(count)),
+        y=list(range(count)),
         z=shown,
         zmin=span[0],
         zmax=span[1],
@@ -88,67 +83,87 @@ def _square(
             "nticks": 5,
             "outlinewidth": 0,
         },
-        xgap=1 if clicked else 0,
-        ygap=1 if clicked else 0,
-        hoverinfo="skip" if clicked else None,
-        hovertemplate=None if clicked else f"%{{y}}<br>%{{x}}<br><b>%{{z:{spelled}}}</b><extra></extra>",
-        hoverongaps=False,
+        xgap=gap,
+        ygap=gap,
+        hoverinfo="skip",
     )
-    if clicked:
+    _add_points(figure, shown, order, spelled)
+    if count <= WRITTEN:
         colours = (
             text_colours(np.clip(shown.astype(np.float64), *span), *span)
             if scale == GRID_SCALE
             else _on_change(shown, span[1])
         )
-        _add_points(figure, shown, names, order, spelled, colours)
+        _write(figure, shown, spelled, colours)
     _add_frame(figure, order, chosen)
-    small, every = {"size": 11 if count <= 20 else 9}, count <= _LABELLED
-    some = slice(None, None, -(-count // 20))
-    still = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": "", "tickfont": small}
-    figure.update_xaxes(
-        tickvals=places[some],
-        ticktext=[str(order[place] + 1) for place in places[some]],
-        side="top",
-        tickangle=0,
-        range=[-0.5, count - 0.5],
-        **still,
-    )
-    labels = (
-        [f"{short_text(sentences[number], 14)} {number + 1}" for number in order]
-        if every
-        else [str(number + 1) for number in order]
-    )
-    seen = slice(None) if every else some
-    figure.update_yaxes(tickvals=places[seen], ticktext=labels[seen], range=[count - 0.5, -0.5], **still)
+    _label(figure, sentences, order)
     return figure.update_layout(
         height=430, hovermode="closest", hoverdistance=-1, showlegend=False, margin={"l": 0, "r": 4, "t": 24, "b": 44}
     )
 
 
-def _add_points(
-    figure: go.Figure,
-    shown: NDArray[np.float32],
-    names: list[str],
-    order: NDArray[np.intp],
-    spelled: str,
-    colours: list[str],
-) -> None:
-    """A heatmap answers no clicks, so an invisible point stands on every cell; it tells both sentences by number."""
+def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp]) -> None:
+    """Numbers and beginnings of sentences along the square; and, on axes of their own that lie over it and are not
+    seen, the names that hovering tells."""
     count = len(order)
-    written = count <= WRITTEN
-    cells = [(row, column) for row in range(count) for column in range(count) if row != column]
+    places = list(range(count))
+    every = count <= _LABELLED
+    some = slice(None, None, -(-count // (20 if count < 100 else 10)))
+    still = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    small = {"tickfont": {"size": 11 if count <= 20 else 9}}
+    across, down = [-0.5, count - 0.5], [count - 0.5, -0.5]
+    numbers = [str(number + 1) for number in order]
+    # isolated: beside what is written from right to left the number would change places with it
+    labels = [f"\u2068{short_text(sentences[number], 14)}\u2069 {number + 1}" for number in order] if every else numbers
+    seen = slice(None) if every else some
+    names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
+    told = {"tickvals": places, "ticktext": names, "showticklabels": False, **still}
+    figure.update_layout(
+        xaxis={"side": "top", "tickangle": 0, "range": across, **still, **small}
+        | {"tickvals": places[some], "ticktext": numbers[some]},
+        yaxis={"range": down, **still, **small} | {"tickvals": places[seen], "ticktext": labels[seen]},
+        xaxis2={"overlaying": "x", "range": across, **told},
+        yaxis2={"overlaying": "y", "range": down, **told},
+    )
+
+
+def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np.intp], spelled: str) -> None:
+    """A heatmap answers no clicks, so a point stands on every cell; its names are those of its axes."""
+    count = len(order)
+    known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
+    for cells, told in (
+        (known, f"%{{marker.color:{spelled}}}"),
+        (apart_from_itself & ~known, "no cosine"),
+    ):
+        if not cells.any():
+            continue
+        rows, columns = np.nonzero(cells)
+        figure.add_scatter(
+            x=columns.astype(np.uint8),
+            y=rows.astype(np.uint8),
+            xaxis="x2",
+            yaxis="y2",
+            mode="markers",
+            # of points that are not seen one is drawn: all of 200 sentences would be 40,000 nodes of the page
+            marker={"maxdisplayed": 1, "opacity": 0, "color": shown[cells]},
+            customdata=(order[rows] * count + order[columns]).astype(np.int32),
+            hovertemplate=f"%{{y}}<br>%{{x}}<br><b>{told}</b><extra></extra>",
+        )
+
+
+def _write(figure: go.Figure, shown: NDArray[np.float32], spelled: str, colours: list[str]) -> None:
+    """The number into every cell that has one."""
+    rows, columns = np.nonzero(np.isfinite(shown))
     figure.add_scatter(
-        x=[column for _, column in cells],
-        y=[row for row, _ in cells],
-        mode="markers+text" if written else "markers",
-        text=[format(shown[cell], spelled) if np.isfinite(shown[cell]) else "" for cell in cells] if written else None,
-        textfont={"size": 10, "color": [colours[row * count + column] for row, column in cells]},
-        marker={"symbol": "square", "size": max(4, 200 // count), "opacity": 0},
-        customdata=[int(order[row]) * count + int(order[column]) for row, column in cells],
-        hovertext=[
-            f"{names[row]}<br>{names[column]}<br><b>{_number(shown[row, column], spelled)}</b>" for row, column in cells
-        ],
-        hovertemplate="%{hovertext}<extra></extra>",
+        x=columns,
+        y=rows,
+        mode="text",
+        text=[format(value, spelled) for value in shown[rows, columns].tolist()],
+        textfont={
+            "size": 10,
+            "color": [colours[row * len(shown) + column] for row, column in zip(rows, columns, strict=True)],
+        },
+        hoverinfo="skip",
     )
 
 
@@ -157,13 +172,14 @@ def _add_frame(figure: go.Figure, order: NDArray[np.intp], chosen: tuple[int, in
     one, other = (place[number] for number in chosen)
     if one == other:
         return
+    half = max(0.5, len(order) / 80)  # round a cell of very many it is wider than the cell, to be seen
     for row, column in ((one, other), (other, one)):
         figure.add_shape(
             type="rect",
-            x0=column - 0.5,
-            x1=column + 0.5,
-            y0=row - 0.5,
-            y1=row + 0.5,
+            x0=column - half,
+            x1=column + half,
+            y0=row - half,
+            y1=row + half,
             line={"color": ACCENT, "width": 3},
         )
 
@@ -171,7 +187,3 @@ def _add_frame(figure: go.Figure, order: NDArray[np.intp], chosen: tuple[int, in
 def _on_change(values: NDArray[np.float32], reach: float) -> list[str]:
     """Black or white for each value: the ends of the scale of differences are dark."""
     return ["#ffffff" if abs(value) > 0.5 * reach else "#000000" for value in values.flat]
-
-
-def _number(value: float, spelled: str) -> str:
-    return "no cosine" if np.isnan(value) else format(value, spelled)

@@ -30,6 +30,14 @@ def rows(
     ]
 
 
+def labels(described: Described) -> dict[str, list[object]]:
+    """What is known of each sentence, column by column; None where it is missing."""
+    return {
+        column.name: [None if cell == "" or cell != cell else cell for cell in column.cells]
+        for column in described.columns
+    }
+
+
 def neighbour_rows(
     texts: Sequence[str], vectors: Sequence[NDArray[np.floating]], near: Sequence[Neighbourhoods], sentence: int
 ) -> list[Row]:
@@ -60,6 +68,17 @@ def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]])
         where = " and ".join(f"{median:.2f} in {name}" for name, median in zip("AB", medians, strict=False))
         found.append(f"Of the {len(ends)} pairs {group} the median cosine is {where}.")
     return found
+
+
+def told_of_widths(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+    """Why nothing tells how far a sentence moved, where that is so."""
+    widths = [side.shape[1] for side in vectors]
+    if len(set(widths)) < 2:
+        return []
+    return [
+        "A's vectors have {:,} numbers and B's {:,}: there is no cosine between the two, so how far a sentence moved "
+        "is not shown.".format(*widths)
+    ]
 
 
 def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]) -> list[float]:

@@ -137,8 +137,12 @@ def _told_of_principal(one: Vectors, other: Vectors | None, shares: tuple[float,
     )
     told = f"PCA: {way.axes} directions hold {held}." if held else "PCA: all vectors are the same."
     if other is not None:
-        same = one.shape[1] == other.shape[1]
-        told += " A and B are seen along the same directions." if same else " B is turned onto A: their widths differ."
+        widths = one.shape[1], other.shape[1]
+        told += (
+            " A and B are seen along the same directions."
+            if widths[0] == widths[1]
+            else " B is turned onto A: no direction of {} numbers is one of {}.".format(*widths)
+        )
     return told
 
 

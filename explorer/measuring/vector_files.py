@@ -60,4 +60,6 @@ def as_projector(
 
 def _cell(value: object) -> str:
     """In one line and one cell; an empty one would be passed over as an empty line."""
+    if value is None:
+        return "-"
     return " ".join(str(value).split()) or "-"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -91,7 +92,8 @@ def _typed() -> Described | None:
     if not typed.strip():
         st.info("Type at least two sentences, one a line.", icon=":material/edit:")
         return None
-    return described.of_table(read_bytes("What is typed.txt", typed.encode("utf-8", "replace")))
+    table = read_bytes("typed.txt", typed.encode("utf-8", "replace"))
+    return replace(described.of_table(replace(table, name="The text box")), name="the text box")
 
 
 def _keep() -> None:

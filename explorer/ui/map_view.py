@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -14,7 +13,7 @@ from explorer.drawing import maps as drawing
 from explorer.measuring import map_tables
 from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.projection import Way
-from explorer.ui import camera, downloads, map_form, notices, readers, selection
+from explorer.ui import camera, downloads, map_form, map_search, notices, readers, selection, take_vectors
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
 
 SHOWN = 500  # rows of a table; the file has all
@@ -25,7 +24,8 @@ def show(mapped: Mapped, way: Way) -> None:
     """The maps, what is selected, and its neighbours; a selection draws no other part of the page anew."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
     colour = map_form.colour(tools, mapped.described.columns)
-    selected = selection.current(mapped.subject, (way, colour.name), len(mapped.described))
+    found = map_search.found(tools, mapped.described.texts)
+    selected = selection.current(mapped.subject, (way, colour.name), len(mapped.described), found)
     _tools(tools, mapped, len(selected))
     span = drawing.spans(*(one.places for one in mapped.drawn))
     columns = st.columns(2, gap="medium")
@@ -34,7 +34,10 @@ def show(mapped: Mapped, way: Way) -> None:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
             st.caption(_judged(one.faithfulness))
-    for told in map_tables.told_of_lines(mapped.described, mapped.vectors):
+    for told in (
+        *map_tables.told_of_lines(mapped.described, mapped.vectors),
+        *map_tables.told_of_widths(mapped.vectors),
+    ):
         st.caption(notices.plain(told))
     if len(mapped.sides) < 2:
         with columns[1]:
@@ -44,34 +47,26 @@ def show(mapped: Mapped, way: Way) -> None:
 
 
 def take_along(mapped: Mapped) -> None:
-    """Both maps as a file."""
+    """Both maps as a file, and the vectors they are made of."""
+    st.subheader("Take it along")
     rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
+    labels = map_tables.labels(mapped.described)
+    for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
+        take_vectors.offer(side.name, side.found.name, mapped.described.texts, vectors, labels)
 
 
 def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
     with tools:
-        st.text_input(
-            "Find",
-            key="map find",
-            on_change=_find,
-            args=(mapped.described.texts,),
-            placeholder="a word, then Enter",
-            width=240,
-            help="Selects every sentence that holds it, in any case.",
-        )
-        st.button(
-            "Clear selection", icon=":material/deselect:", on_click=selection.show, args=((),), disabled=not selected
-        )
+        st.button("Clear selection", icon=":material/deselect:", on_click=selection.clear, disabled=not selected)
     if mapped.maps.one.places.shape[1] == 2:
-        st.caption("Drag round sentences in either map: they light up in both. Double click clears.")
+        both = (
+            "Drag round sentences in either map: they light up in both. The other map is drawn anew for it, in full, "
+            "whatever was zoomed into."
+        )
+        st.caption(f"{both if len(mapped.sides) > 1 else 'Drag round sentences to select them.'} Double click clears.")
     else:
         st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
-
-
-def _find(texts: Sequence[str]) -> None:
-    word = st.session_state["map find"].strip().casefold()
-    selection.show([place for place, text in enumerate(texts) if word in text.casefold()] if word else ())
 
 
 def _one_map(
@@ -85,8 +80,10 @@ def _one_map(
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
         st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
+    figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name))
     st.plotly_chart(
-        drawing.flat_map(places, span, mapped.described, colour, selection.lit(name)),
+        # told the same again it is another figure: of one that stays, what was drawn round in it stays, too
+        figure.update_layout(uirevision=selection.times(name)),
         key=key,
         on_select=lambda: selection.take(name, key),
         selection_mode=("points", "box", "lasso"),
@@ -118,6 +115,7 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
         rows[:SHOWN],
         hide_index=True,
         height=35 * min(8, len(rows) + 1) + 3,
+        placeholder=notices.MISSING,
         column_config={"sentence": st.column_config.TextColumn(width="large"), **numbers},
         on_select="rerun",
         selection_mode="single-row",
@@ -143,6 +141,7 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
         rows,
         hide_index=True,
         height=35 * min(12, len(rows) + 1) + 3,
+        placeholder=notices.MISSING,
         column_config={
             "sentence": st.column_config.TextColumn(width="large"),
             **dict.fromkeys(("cosine", "cosine in A", "cosine in B"), number),

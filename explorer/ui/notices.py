@@ -11,6 +11,8 @@ from explorer.errors import StrataError
 from explorer.ui import work
 from explorer.ui.work import Job
 
+MISSING = "–"  # in a cell of a table that has no number
+
 
 def plain(text: str) -> str:
     """Text that a user or a file brought, safe inside markdown: nothing in it is read as markup."""

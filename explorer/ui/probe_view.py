@@ -62,7 +62,10 @@ def _packs(one: Probed, other: Probed | None) -> None:
             **{f"mean cosine {name}": number for name in names},
             **{f"told apart {name}": share for name in names},
         },
+        placeholder=notices.MISSING,
     )
+    same = " and ".join(pack.name for pack in one.packs if pack.same)
+    st.caption(f"{notices.MISSING} stands where nothing is to be told apart: pairs of {same} mean the same.")
 
 
 def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None:
@@ -80,6 +83,7 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
         on_select="rerun",
         selection_mode="single-row",
         column_config=dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+        placeholder=notices.MISSING,
     )
     downloads.rows(every, f"probes {' '.join(side.found.name for side in sides)}", "Probes (CSV)")
     st.subheader("Pair microscope")

@@ -147,9 +147,16 @@ def whole_model(run: Run, looks: list[Line], number: int, at: int) -> None:
         help="Makes it B on every page.",
     )
     choice = controls.chosen()
-    shown = panels.shown(Choice(source, choice.sts, choice.reading, choice.settings))
+    folder = cached.found(source).folder
+    reading = choice.reading if choice.reading in controls.titles(folder) else None
+    shown = panels.shown(Choice(source, choice.sts, reading, choice.settings))
     if shown is None:
         return
+    if reading is None and choice.reading is not None:
+        st.caption(
+            f"A's reading is {notices.plain(choice.reading)}; the last layer here is {shown.scores.last}, so "
+            f"{notices.plain(shown.reading.title)} is framed."
+        )
     metric, aggregate = score_ways.ways(shown.scores)
     st.plotly_chart(
         grid.layer_by_pooling(shown.scores, metric, aggregate, shown.reading, short=True),

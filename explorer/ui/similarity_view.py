@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from explorer.data.kinds import digest_of
 from explorer.drawing import similarity_grid as drawn
 from explorer.measuring.similarities import Matrix, apart, clustered, foremost, pair_row, similarities
-from explorer.ui import camera
+from explorer.ui import camera, notices
 from explorer.ui.readers import Reader
 from explorer.ui.two_sentences import shortened
 from explorer.ui.vectors import Vectors
@@ -48,8 +48,7 @@ def show(
     scale = "one scale" if other is not None else "a scale"
     st.caption(
         f"Cosines on {scale} from {span[0]:.2f} to {span[1]:.2f}; a sentence with itself is left out."
-        + (" Click a cell to choose its pair." if len(sentences) <= drawn.CLICKED else "")
-        + _told_of_all(one, other)
+        " Click a cell to choose its pair." + _told_of_all(one, other)
     )
     return None if chosen[0] == chosen[1] else chosen
 
@@ -132,6 +131,7 @@ def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) 
             "other number": "Second",
             **dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
         },
+        placeholder=notices.MISSING,
     )
     return first, second
 

@@ -37,7 +37,7 @@ def offer(
                 icon=":material/download:",
                 on_click="ignore",
                 key=f"{label} of {name}",
-                help=_HELP.get(label),
+                help=_HELP[label] + (" With what is known of each." if labels and ending != "npy" else ""),
             )
 
 

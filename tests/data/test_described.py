@@ -97,3 +97,8 @@ def test_a_sample_keeps_the_shares_of_the_sub_corpora_and_says_so():
 def test_the_digest_is_of_the_sentences_in_their_order():
     assert Described("a", ("x", "y"), ()).digest == Described("b", ("x", "y"), ()).digest
     assert Described("a", ("x", "y"), ()).digest != Described("a", ("y", "x"), ()).digest
+
+
+def test_a_column_named_sentence_beside_the_one_that_is_mapped_does_not_take_its_place():
+    found = of_table(table("sentence,text,words\nyes,a b c,one\nno,d e f,two\n"), "text")
+    assert [column.name for column in found.columns] == ["sentence (of the file)", "words (of the file)", "words"]

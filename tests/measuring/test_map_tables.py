@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.described import Column, Described
-from explorer.measuring.map_tables import neighbour_rows, rows, told_of_lines
+from explorer.measuring.map_tables import labels, neighbour_rows, rows, told_of_lines, told_of_widths
 from explorer.measuring.neighbourhoods import neighbourhoods
 from explorer.progress import finish
 
@@ -45,3 +45,15 @@ def test_of_joined_pairs_the_median_cosine_is_told_group_by_group():
         "Of the 1 pairs scored 0 the median cosine is 0.00 in A and 1.00 in B.",
     ]
     assert told_of_lines(SENTENCES, [vectors]) == []
+
+
+def test_labels_are_the_columns_with_what_is_missing_left_empty():
+    topics = Described("two", ("a", "b"), (Column("topic", ("news", "")), Column("weight", (math.nan, 1 / 3))))
+    assert labels(topics) == {"topic": ["news", None], "weight": [None, 1 / 3]}
+
+
+def test_only_of_vectors_of_two_widths_it_is_told_why_nothing_has_moved():
+    narrow, wide = np.ones((2, 3)), np.ones((2, 1024))
+    assert told_of_widths([narrow]) == told_of_widths([narrow, narrow]) == []
+    (told,) = told_of_widths([narrow, wide])
+    assert "A's vectors have 3 numbers and B's 1,024" in told

@@ -50,3 +50,10 @@ def test_several_columns_have_a_header(vectors):
 
 def test_the_same_vectors_are_the_same_file(vectors):
     assert as_projector(SENTENCES, vectors) == as_projector(SENTENCES, vectors)
+
+
+def test_a_label_that_is_missing_is_empty_in_parquet_and_a_dash_for_the_projector(vectors):
+    missing = {"weight": (None, 1.5, None, 2.0), "topic": ("news", None, "x", "y")}
+    table = parquet.read_table(io.BytesIO(as_parquet(SENTENCES, vectors, missing)))
+    assert table["weight"].to_pylist() == list(missing["weight"])
+    assert lines(as_projector(SENTENCES, vectors, missing), "metadata.tsv")[1] == "plain\t-\tnews"

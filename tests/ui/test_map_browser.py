@@ -103,10 +103,21 @@ def test_then_three_in_the_other_map_take_their_place_and_clearing_leaves_none(p
     three = draw_round(page, 1, 3)
     assert lit(page) == [three, three]
     assert len(taken_along(page)) == 3
-    page.get_by_role("button", name="Clear selection").click()
-    page.get_by_role("heading", name="3 selected").wait_for(state="detached")
-    drawn(page)
+    cleared(page)
     assert lit(page) == [[], []]
+
+
+def test_what_was_drawn_round_in_a_map_that_nothing_had_told_is_cleared_there_too(page):
+    four = draw_round(page, 0, 4)
+    assert lit(page) == [four, four]
+    cleared(page)
+    assert lit(page) == [[], []]
+
+
+def cleared(page):
+    page.get_by_role("button", name="Clear selection").click()
+    page.get_by_role("heading", name="selected").wait_for(state="detached")
+    drawn(page)
 
 
 def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):

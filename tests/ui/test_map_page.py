@@ -79,7 +79,7 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
     first, second, _ = trainings.texts_of(place.dev)
     texts = list(dict.fromkeys([*first, *second]))
     word = texts[0].split()[0]
-    app.text_input(key="map find").set_value(word.upper())
+    app.text_input(key="find").set_value(word.upper())
     figures = drawn(app)
     holding = [at for at, text in enumerate(texts) if word in text]
     for figure in figures:
@@ -154,3 +154,51 @@ def test_settings_in_the_address_that_are_not_possible_fall_back(app):
     drawn(app)
     assert not app.exception
     assert app.get("plotly_chart")
+
+
+def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
+    first, second, _ = trainings.texts_of(place.dev)
+    texts = list(dict.fromkeys([*first, *second]))
+    word = texts[0].split()[0]
+    holding = [text for text in texts if word in text]
+    assert 0 < len(holding) < len(texts)
+    app.query_params["find"] = word.upper()
+    drawn(app)
+    assert app.dataframe[0].value["sentence"].tolist() == holding
+    assert "selected" not in app.query_params, "the word says it"
+    app.segmented_control(key="mapped").set_value(map_text.EXTREMES)
+    drawn(app)
+    assert set(app.dataframe[0].value["sentence"]) == set(holding), "of other sentences those that hold it"
+    (clear,) = (one for one in app.button if one.label == "Clear selection")
+    clear.click()
+    drawn(app)
+    assert not app.dataframe
+    assert app.text_input(key="find").value == ""
+
+
+@pytest.mark.parametrize("word", ["no such word", "<b>x</b> **y**", "%{x}", "ـِ", "🙂", "w" * 200])
+def test_a_word_that_no_sentence_holds_is_told(app, word):
+    app.query_params["find"] = word
+    drawn(app)
+    assert not app.exception
+    (told,) = (caption.value for caption in app.caption if caption.value.startswith("No sentence holds"))
+    assert word[:100] in told.replace("\\", "")
+    assert "<b>" not in told
+    assert not app.dataframe
+
+
+def test_the_vectors_of_either_side_can_be_taken_along(app, place):
+    app.query_params["beside"] = str(place.folder / "other")
+    drawn(app)
+    labels = [one.proto.label for one in app.get("download_button")]
+    assert labels == ["Maps (CSV)", *["NumPy (.npy)", "Parquet", "Projector (.zip)"] * 2]
+    assert sum(caption.value == "Vectors of B: 24 × 32" for caption in app.caption) == 1
+
+
+@pytest.mark.parametrize("word", ["", "  ", "w" * 5000])
+def test_a_word_that_is_none_selects_none(app, word):
+    app.query_params["find"] = word
+    assert drawn(app)
+    assert not app.exception
+    assert not app.dataframe
+    assert not [one for one in app.caption if one.value.startswith("No sentence holds") and len(word) < 200]

@@ -1,0 +1,187 @@
+"""Two sides that have little in common, and sentences that are hard to show, on every page that shows both."""
+
+import json
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.encoding import layout
+from explorer.encoding.finding import of_folder
+from explorer.encoding.loading import load
+from explorer.ui import typed_sentences, work
+from tests import trainings
+from tests.live import ROOT
+from tests.tiny_models import save_tiny
+
+PAGES = ("compare", "sentences", "map", "search", "layers", "layer_attention", "replay")
+MARKUP = (
+    "<script>alert(1)</script> and <b>fat</b>",
+    "**two stars** and [a link](b) and # head",
+    "$x^2$ and :red[ink] and `code`",
+    "&lt;i&gt; is not <i> and %{x} is no number",
+)
+ODD = (*MARKUP, "🦜🎸 👩‍👩‍👧 parrots", "كم ثمن هذا الببغاء؟", "word " * 1000)
+# as none of it may reach what reads markup
+RAW = ("<script>", "<b>fat", "**two", "[a link](", "$x^2$", ":red[", "`code`", "<i>")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+    save_tiny("gpt2", place.folder / "gpt2", n_embd=48, n_layer=3, max_position_embeddings=32)
+    asked = {"steps": 4, "evaluate_every": 2, "keep_steps": True}
+    trainings.train(trainings.new(place, "simcse", name="kept", settings=asked))
+    return place
+
+
+@pytest.fixture
+def app(place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    asked = {"model": place.model, "beside": place.folder / "gpt2", "sts": place.dev, "projection": "PCA"}
+    for name, value in (asked | {"geometry": "true", "replayed": "kept"}).items():
+        opened.query_params[name] = str(value)
+    yield opened
+    work.stop_all()
+
+
+def settled(app, seconds=60):
+    """Run the page until it shows no work under way: one piece of work leads to the next."""
+    end = time.monotonic() + seconds
+    while any(button.label == "Stop" for button in app.run().button) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert [error.value for error in app.exception] == []
+    return app
+
+
+def opened(app, page):
+    app.switch_page(f"pages/{page}.py")
+    return settled(app)
+
+
+def typed(app, page, sentences):
+    """The page with these sentences."""
+    if page == "map":
+        app.query_params["mapped"] = "typed sentences"
+    opened(app, page)
+    app.text_area(key="map typed" if page == "map" else typed_sentences.BOX).set_value("\n".join(sentences))
+    return settled(app)
+
+
+def told(app):
+    """All text that is read as markdown, as Streamlit is given it."""
+    return [one.value for kind in ("markdown", "caption", "info", "warning", "error") for one in app.get(kind)]
+
+
+def plain(app):
+    return " ".join(told(app)).replace("\\", "")
+
+
+def figures(app):
+    return [one.proto.spec for one in app.get("plotly_chart")]
+
+
+def strings(value):
+    """Every text of a figure."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from strings(one)
+
+
+def no_markup(app):
+    """Nothing that was typed is markup: neither in markdown, nor in figures, where plotly reads tags."""
+    for raw in RAW:
+        assert not [text for text in told(app) if raw in text]
+    for spec in figures(app):
+        texts = list(strings(json.loads(spec)))
+        assert not [text for text in texts for raw in ("<script", "<b>fat", "<i>") if raw in text]
+
+
+def test_the_two_have_another_width_depth_tokenizer_and_limit(place):
+    sides = [load(of_folder(str(one), one), precision="float32") for one in (place.model, place.folder / "gpt2")]
+    assert [side.limit(None) for side in sides] == [64, 32]
+    assert [layout.last_layer(one) for one in (place.model, place.folder / "gpt2")] == [2, 3]
+    tokens = [side.tokens(["a man plays"]).ids[0] for side in sides]
+    assert len(tokens[0]) != len(tokens[1])
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("exchanged", [False, True], ids=["the shallow one is A", "the deep one is A"])
+def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exchanged):
+    if exchanged:
+        app.query_params["model"], app.query_params["beside"] = str(place.folder / "gpt2"), str(place.model)
+    opened(app, page)
+    assert not app.error
+    assert figures(app)
+    deep, shallow = (3, 2) if exchanged else (2, 3)
+    wide, narrow = (48, 32) if exchanged else (32, 48)
+    if page == "compare":
+        assert f"A has {deep} layers and B {shallow}: no cell of one is a cell of the other" in plain(app)
+        assert f"A has {deep} layers and B {shallow}: no layer of one is a layer of the other" in plain(app)
+    if page == "map":
+        assert f"A's vectors have {wide} numbers and B's {narrow}" in plain(app)
+        assert f"no direction of {wide} numbers is one of {narrow}" in plain(app)
+    if page == "replay" and exchanged:
+        assert "A's reading is mean of layer 3; the last layer here is 2, so mean of layer 2 is framed" in plain(app)
+
+
+@pytest.mark.parametrize("page", PAGES[:4])
+def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place, page):
+    app.query_params["max_length"] = "50"
+    opened(app, page)
+    (error,) = (one.value.replace("\\", "") for one in app.error)
+    assert error.startswith("A maximum length of 50 tokens is not possible")
+    assert f"{place.folder / 'gpt2'} reads 3 to 32" in error
+
+
+@pytest.mark.parametrize("page", ["sentences", "map"])
+def test_two_sentences_are_enough(app, page):
+    typed(app, page, ["a man plays", "the dog runs"])
+    assert not app.error
+    assert len(figures(app)) == (8 if page == "sentences" else 2)
+
+
+def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
+    typed(app, "map", ["no"] * 200)
+    assert "has 1 different sentences" in plain(app)
+    assert not figures(app)
+
+
+def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
+    typed(app, "sentences", ODD)
+    for pair in ((0, 1), (2, 3), (4, 5), (5, 6)):
+        boxes = [box for box in app.selectbox if box.label in ("First sentence", "Second sentence")]
+        for box, number in zip(boxes, pair, strict=True):
+            box.set_value(number)
+        settled(app)
+        assert not app.error
+        no_markup(app)
+        for number in pair:
+            assert " ".join(ODD[number].split())[:100] in plain(app)
+        assert "&lt;script&gt;" in figures(app)[0]
+
+
+def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
+    typed(app, "map", ODD)
+    for at, text in enumerate(MARKUP):
+        app.text_input(key="find").set_value(text[:8])
+        settled(app)
+        assert not app.error
+        no_markup(app)
+        assert app.dataframe[0].value["sentence"].tolist() == [ODD[at]]
+        assert f"“{text}”" in plain(app)
+    assert all("&lt;script&gt;" in spec for spec in figures(app))
+
+
+def test_odd_sentences_are_text_in_what_is_found_and_what_changed(app, place):
+    path = place.folder / "odd.txt"
+    path.write_text("\n".join(ODD), encoding="utf-8")
+    app.query_params["corpus"], app.query_params["query"] = str(path), MARKUP[1]
+    opened(app, "search")
+    assert not app.error
+    no_markup(app)
+    shown = [one.value for one in app.text]
+    assert set(MARKUP) <= set(shown)
