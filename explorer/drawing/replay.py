@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.replay import Travel
 
 HEIGHT = 430
+_MARKED = {"symbol": "star", "size": 17, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
 Lines = Sequence[Mapping[str, Any]]
 
 
@@ -75,7 +77,7 @@ def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
                 x=[line["uniformity"]],
                 y=[line["alignment"]],
                 mode="markers",
-                marker={"symbol": "star", "size": 17, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
+                marker=_MARKED,
                 hoverinfo="skip",
                 name="this step",
             )
@@ -84,6 +86,38 @@ def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
     figure.update_xaxes(title="uniformity: all sentences apart", zeroline=False)
     figure.update_yaxes(title="alignment: partners apart", zeroline=False)
     return _laid_out(figure)
+
+
+def score_by_step(steps: Sequence[int], scores: Sequence[float], at: int, metric: str, height: int) -> go.Figure:
+    """The score of one reading at every step whose model was kept; this step is marked."""
+    known = [None if math.isnan(score) else score for score in scores]  # a gap, never 0
+    figure = go.Figure()
+    figure.add_scatter(
+        x=list(steps),
+        y=known,
+        mode="lines+markers",
+        line={"color": SIDES[0], "width": 2},
+        marker={"size": 7},
+        hovertemplate="step %{x}: %{y:.2f}<extra></extra>",
+        name="steps",
+    )
+    if known[at] is not None:
+        figure.add_scatter(
+            x=[steps[at]],
+            y=[known[at]],
+            mode="markers",
+            marker=_MARKED,
+            hoverinfo="skip",
+            name="this step",
+        )
+    else:
+        figure.add_annotation(
+            x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="nothing to correlate at this step"
+        )
+    figure.update_xaxes(title="step", zeroline=False)
+    figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
+    # as far from the top as the grids beside it
+    return _laid_out(figure).update_layout(height=height, margin={"t": 30})
 
 
 def _laid_out(figure: go.Figure) -> go.Figure:

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from explorer.drawing import curves, grid, replay
+from explorer.drawing import curves, replay
 from explorer.encoding import finding
 from explorer.measuring.replay import Travel
 from explorer.training import runs
 from explorer.training.runs import Run
-from explorer.ui import cached, camera, controls, notices, panels, score_ways, sides
-from explorer.ui.controls import Choice
+from explorer.ui import cached, camera, controls, notices, replay_grid, sides
 from explorer.ui.run_numbers import Line
 
 
@@ -128,38 +127,6 @@ def _map(run: Run, found: tuple[Travel, list[str]], at: int) -> None:
     )
 
 
-def whole_model(run: Run, looks: list[Line], number: int, at: int) -> None:
-    """Every reading at the step, where the run kept its models."""
-    seeds = run.recipe().seeds
-    source = f"{finding.RUN}{run.name}@{finding.step_name(seeds[number - 1], looks[at]['step'], len(seeds))}"
-    st.subheader("Every layer at this step")
-    if source not in finding.steps_of(run.name):
-        st.caption(
-            "This run did not keep the models of its steps. Set keep_steps when you train, under the settings of the "
-            "schedule, or give the command line `--set keep_steps=on`."
-        )
-        return
-    st.button(
-        "Compare with this step",
-        icon=":material/compare_arrows:",
-        on_click=sides.choose,
-        args=(source,),
-        help="Makes it B on every page.",
-    )
-    choice = controls.chosen()
-    shown = panels.shown(Choice(source, choice.sts, choice.reading, choice.settings))
-    if shown is None:
-        return
-    metric, aggregate = score_ways.ways(shown.scores)
-    st.plotly_chart(
-        grid.layer_by_pooling(shown.scores, metric, aggregate, shown.reading, short=True),
-        key="replayed grid",
-        config=camera.config("replay"),
-        alt=f"{metric} of every reading of the model at this step.",
-    )
-    st.caption(f"{metric} × 100 on {notices.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs.")
-
-
 def show() -> None:
     """The page, once there is a run."""
     run: Any = choose_run()
@@ -170,4 +137,4 @@ def show() -> None:
     at = choose_step(looks, run)
     numbers(looks, at)
     figures(run, looks, number, at)
-    whole_model(run, looks, number, at)
+    replay_grid.show(run, looks, number, at)

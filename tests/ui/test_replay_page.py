@@ -1,12 +1,21 @@
 """The Replay page, without a browser."""
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.data import sample
+from explorer.encoding import finding
+from explorer.encoding.readings import parse
+from explorer.measuring.measure import Settings, measure
+from explorer.progress import finish
 from explorer.ui import work
 from tests import trainings
 from tests.live import ROOT
 from tests.ui.test_pages import measured
+
+LAST = parse("mean of layer 2", 2)  # of the tiny encoder; it is the one that is chosen where none is
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +59,44 @@ def test_a_step_shows_what_its_look_measured(app, place):
     assert any("did not keep the models" in caption.value for caption in app.caption)
 
 
-def test_the_models_of_steps_show_their_grid_and_become_b(app):
+def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
     app.query_params["replayed"] = "kept"
     measured(app)
     app.select_slider(key="replayed_step").set_value(2)
     measured(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 4
-    (button,) = (one for one in app.button if one.label == "Compare with this step")
-    button.click()
-    app.run()
-    assert app.selectbox(key="beside").value == "run:kept@step-2"
+    for side, key in (("B", "beside"), ("A", "model")):
+        (button,) = (one for one in app.button if one.label == f"Pin as {side}")
+        assert not button.disabled
+        button.click()
+        measured(app)
+        assert app.selectbox(key=key).value == "run:kept@step-2"
+        assert [one.disabled for one in app.button if one.label == f"Pin as {side}"] == [True]
+
+
+def test_all_steps_are_scored_once_and_share_their_scales(app, place):
+    app.query_params["replayed"], app.query_params["every_step"] = "kept", "true"
+    measured(app)
+    steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
+    scored = [
+        finish(measure(finding.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(LAST) for step in steps
+    ]
+    assert len(set(scored)) > 2, "the premise"
+    drawn = []
+    for at, step in enumerate(steps):
+        app.select_slider(key="replayed_step").set_value(step)
+        app.run()
+        assert not app.exception
+        assert not work._jobs, "nothing is left to be scored"
+        *_, own_grid, changes, line = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+        assert line["data"][0]["y"] == pytest.approx(scored)
+        star = line["data"][1]
+        assert (star["x"], star["y"]) == ([step], pytest.approx([scored[at]]))
+        drawn.append([[trace[end] for end in ("zmin", "zmax")] for trace in (own_grid["data"][0], changes["data"][0])])
+    assert all(one == drawn[0] for one in drawn)
+    low, high = drawn[0][1]
+    assert low == -high < 0
 
 
 def test_each_seed_has_its_own_way(app, place):
