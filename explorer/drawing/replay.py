@@ -11,9 +11,12 @@ import plotly.graph_objects as go
 
 from explorer.drawing.segments import segments
 from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
+from explorer.measuring.bootstrap import LEVEL, Interval
 from explorer.measuring.replay import Travel
 
 HEIGHT = 430
+# the colour of the line, faint
+_SHADE = "rgba(140, 107, 177, 0.2)"
 _MARKED = {"symbol": "star", "size": 17, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
 Lines = Sequence[Mapping[str, Any]]
 
@@ -38,6 +41,7 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
         mode="markers",
         name="sentence",
         text=[hover_text(sentence) for sentence in sentences],
+        customdata=np.arange(len(sentences), dtype=np.int32),  # the same number for a sentence at every step
         marker={
             "size": 8,
             "color": travel.turned[at].astype(np.float32),
@@ -88,36 +92,63 @@ def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
     return _laid_out(figure)
 
 
-def score_by_step(steps: Sequence[int], scores: Sequence[float], at: int, metric: str, height: int) -> go.Figure:
-    """The score of one reading at every step whose model was kept; this step is marked."""
-    known = [None if math.isnan(score) else score for score in scores]  # a gap, never 0
+def score_by_step(
+    steps: Sequence[int], scores: Sequence[float], since: Sequence[Interval], at: int, metric: str, height: int
+) -> go.Figure:
+    """The score of one reading at every step whose model was kept; this step is marked.
+
+    `since` is what has changed since the first: the band is its interval, from the first step's score on.
+    """
     figure = go.Figure()
+    for edge, fill in ((_edge(scores, since, "high"), None), (_edge(scores, since, "low"), "tonexty")):
+        figure.add_scatter(
+            x=list(steps),
+            y=edge,
+            mode="lines",
+            line={"width": 0},
+            fill=fill,
+            fillcolor=_SHADE,
+            hoverinfo="skip",
+            name="interval",
+        )
     figure.add_scatter(
         x=list(steps),
-        y=known,
+        y=_known(scores),
         mode="lines+markers",
         line={"color": SIDES[0], "width": 2},
         marker={"size": 7},
-        hovertemplate="step %{x}: %{y:.2f}<extra></extra>",
+        customdata=[_told_since(steps[0], one) for one in since],
+        hovertemplate="step %{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
         name="steps",
     )
-    if known[at] is not None:
-        figure.add_scatter(
-            x=[steps[at]],
-            y=[known[at]],
-            mode="markers",
-            marker=_MARKED,
-            hoverinfo="skip",
-            name="this step",
-        )
-    else:
+    if math.isnan(scores[at]):
         figure.add_annotation(
             x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="nothing to correlate at this step"
+        )
+    else:
+        figure.add_scatter(
+            x=[steps[at]], y=[scores[at]], mode="markers", marker=_MARKED, hoverinfo="skip", name="this step"
         )
     figure.update_xaxes(title="step", zeroline=False)
     figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
     # as far from the top as the grids beside it
     return _laid_out(figure).update_layout(height=height, margin={"t": 30})
+
+
+def _edge(scores: Sequence[float], since: Sequence[Interval], side: str) -> list[float | None]:
+    return _known([scores[0] + float(getattr(one, side)) for one in since])
+
+
+def _known(scores: Sequence[float]) -> list[float | None]:
+    """What is missing is a gap, never 0."""
+    return [None if math.isnan(score) else score for score in scores]
+
+
+def _told_since(first: int, change: Interval) -> str:
+    if math.isnan(float(change.difference)):
+        return "no correlation on one side"
+    low, high = float(change.low), float(change.high)
+    return f"{float(change.difference):+.2f} since step {first}<br>{LEVEL:.0%} of resamples: {low:+.2f} to {high:+.2f}"
 
 
 def _laid_out(figure: go.Figure) -> go.Figure:

@@ -1,4 +1,4 @@
-"""How did the vectors of some sentences travel while a model was tuned? On one plane for all steps."""
+"""How did the vectors of some sentences travel while a model was tuned? On one plane for all steps, or by UMAP."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from explorer.measuring import projection
+from explorer.measuring.faithfulness import Faithfulness, faithfulness
+from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.measuring.projection import Way
+from explorer.measuring.umap_layout import umap_layout
+from explorer.progress import Work
 
 Floats = NDArray[np.float64]
 
@@ -42,3 +49,26 @@ def travel(probes: NDArray[Any]) -> Travel:
         1 - (vectors * vectors[0]).sum(-1),
         float(variances[::-1][:2].sum() / total) if total > 1e-12 * len(centred) else float("nan"),
     )
+
+
+def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats]:
+    """Places (step, sentence, 2) of all steps laid out as one, from those on the plane.
+
+    A sentence is a neighbour of itself at the looks before and after (the idea of AlignedUMAP), so that what moves on
+    the map is what moves in the vectors.
+    """
+    near = []
+    for place, vectors in enumerate(probes):
+        stage = f"looking for neighbours at look {place + 1} of {len(probes)}"
+        near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
+    start = projection.spread(plane.places.reshape(-1, 2).astype(np.float32), 10, way.seed)
+    rounds = projection.rounds(len(start))
+    found = yield from umap_layout(tuple(near), start, way.neighbours, way.min_dist, way.seed, rounds, "UMAP")
+    return found.reshape(plane.places.shape).astype(np.float64)
+
+
+def believed(probe: NDArray[Any], places: Floats) -> Work[Faithfulness]:
+    """How far the map of one step, places (sentence, 2), is to be believed."""
+    vectors = probe.astype(np.float32)
+    near = yield from neighbourhoods(vectors)
+    return (yield from faithfulness(vectors, near, places, "judging the map"))

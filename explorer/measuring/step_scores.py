@@ -36,10 +36,11 @@ class Change:
         known = np.abs(np.concatenate(every))
         return float(known[np.isfinite(known)].max(initial=0.0))
 
-    def of(self, reading: Reading, scores: LayerScores) -> Interval | None:
+    def of(self, reading: Reading, scores: LayerScores) -> Interval:
         """That of one reading; `scores` say where it stands."""
         if reading == OWN:
-            return self.own
+            missing = np.asarray(np.nan)
+            return self.own or Interval(missing, missing, missing)
         at = scores.place(reading)
         return Interval(*(np.asarray(side[at]) for side in (self.grid.difference, self.grid.low, self.grid.high)))
 

@@ -168,21 +168,20 @@ def _beside_each_other(
             alt=f"What every reading gained or lost since step {first}. The table holds the numbers of every step.",
         )
     of_reading = [one.score(reading, metric, aggregate) for one in scores]
+    since = [change.of(reading, scores[0]) for change in changed]
     with columns[2]:
         st.markdown(f"**{reading.title}**")
         st.plotly_chart(
-            replay.score_by_step(kept.steps, of_reading, at, metric, height),
+            replay.score_by_step(kept.steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=camera.config("replay-reading"),
             alt=f"{metric} of the chosen reading at every kept step, this step marked.",
         )
-    interval = changed[at].of(reading, scores[0])
-    since = "" if interval is None or not at else f", {told_difference(interval)} since step {first}"
     st.caption(
         f"{metric} × 100 on {notices.plain(pairs.name)}, {len(pairs):,} pairs; colours mean the same at every step. "
-        f"{reading.title}: {score_ways.told(of_reading[at])}{since}. In brackets, and under the mouse, the middle "
-        f"{LEVEL:.0%} of {RESAMPLES:,} resamples of the pairs; what is hollow is within what the draw of pairs can "
-        "bring about. Click a cell to follow its reading."
+        f"{reading.title}: {score_ways.told(of_reading[at])}, {told_difference(since[at])} since step {first}. In "
+        f"brackets, as a band and under the mouse: the middle {LEVEL:.0%} of {RESAMPLES:,} resamples of the pairs. "
+        "What is hollow is within what the draw of pairs can bring about. Click a cell to follow its reading."
     )
     stem = f"{kept.names[0].partition('@')[0]} {pairs.name} steps"
     downloads.rows(step_rows(kept.steps, scores), stem, "Scores of all steps (CSV)")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from explorer.drawing import curves, replay
 from explorer.encoding import finding
-from explorer.measuring.replay import Travel
 from explorer.training import runs
 from explorer.training.runs import Run
-from explorer.ui import cached, camera, controls, notices, replay_grid, sides
+from explorer.ui import cached, camera, controls, notices, replay_grid, replay_map, sides
 from explorer.ui.run_numbers import Line
 
 
@@ -80,16 +78,9 @@ def numbers(looks: list[Line], at: int) -> None:
 
 def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
     """The sentences at the step, and the step on the run's way."""
-    seed = run.recipe().seeds[number - 1]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.subheader("Where the sentences lie")
-        steps = tuple(look["step"] for look in looks)
-        found = cached.travel(run, seed, steps, looks[-1]["time"])
-        if found is None:
-            st.caption("This run kept no vectors at its looks.")
-        else:
-            _map(run, found, at)
+        replay_map.show(run, looks, run.recipe().seeds[number - 1], at)
     with right:
         st.subheader("How they lie")
         st.plotly_chart(
@@ -108,22 +99,6 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
         key="replayed scores",
         config=camera.config("replay"),
         alt="The development score at each look, this step marked.",
-    )
-
-
-def _map(run: Run, found: tuple[Travel, list[str]], at: int) -> None:
-    travel, sentences = found
-    st.plotly_chart(
-        replay.places(travel, sentences, at),
-        key="replayed map",
-        config=camera.config("replay"),
-        alt="Sentences of the development pairs on a plane, each with a line from where it was before training.",
-    )
-    st.caption(
-        f"{len(sentences)} of the development sentences in the reading that is trained, on the plane of the widest two "
-        f"directions of all steps together (PCA), which holds {travel.shown:.0%} of the variance. The colour is how "
-        "far a vector has turned: 1 less its cosine with that of the first step. Here "
-        f"{float(np.mean(travel.turned[at])):.3f} on average."
     )
 
 

@@ -89,7 +89,7 @@ def test_a_first_step_has_no_difference_to_itself_and_none_where_it_has_no_score
     assert np.isnan(change.grid.low[0, 0])
     assert not np.nan_to_num(change.grid.difference).any()
     assert not change.grid.sure.any()
-    assert change.of(OWN, first) is None
+    assert np.isnan(change.of(OWN, first).difference)
     assert change.widest == 0
 
 

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.data import sample
 from explorer.encoding import finding
 from explorer.encoding.readings import parse
+from explorer.measuring import projection
 from explorer.measuring.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui import work
@@ -90,13 +91,31 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
         assert not app.exception
         assert not work._jobs, "nothing is left to be scored"
         *_, own_grid, changes, line = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
-        assert line["data"][0]["y"] == pytest.approx(scored)
-        star = line["data"][1]
+        *_, every, star = line["data"]
+        assert every["y"] == pytest.approx(scored)
         assert (star["x"], star["y"]) == ([step], pytest.approx([scored[at]]))
         drawn.append([[trace[end] for end in ("zmin", "zmax")] for trace in (own_grid["data"][0], changes["data"][0])])
     assert all(one == drawn[0] for one in drawn)
     low, high = drawn[0][1]
     assert low == -high < 0
+
+
+def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
+    monkeypatch.setattr(projection, "_EPOCHS", 20)
+    app.query_params["replayed"], app.query_params["replayed_projection"] = "plain", "UMAP"
+    measured(app)
+    assert not app.exception
+    frames, told = [], []
+    for step in app.select_slider(key="replayed_step").options:
+        app.select_slider(key="replayed_step").set_value(int(step))
+        app.run()
+        assert not work._jobs, "nothing is left to be laid out"
+        figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+        frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
+        told += [caption.value for caption in app.caption if "UMAP of all" in caption.value]
+    assert all(frame == frames[0] for frame in frames)
+    assert len(told) == len(set(told)) == len(frames), "each look's map is judged by itself"
+    assert "20 rounds, seed 0" in told[0]
 
 
 def test_each_seed_has_its_own_way(app, place):
