@@ -93,11 +93,11 @@ def _told_of_plane(travel: Travel) -> str:
 
 
 def _told_of_umap(travel: Travel) -> str:
-    steps, sentences, _ = travel.places.shape
+    sentences = travel.places.shape[1]
     return (
-        f"UMAP of all {steps} looks at once, every sentence a neighbour of itself at the look before and after: "
+        "UMAP of every look, drawn towards the looks before and after and turned onto the one before: "
         f"{min(WAY.neighbours, sentences)} neighbours by cosine, least distance {WAY.min_dist:g}, "
-        f"{projection.rounds(steps * sentences)} rounds, seed {WAY.seed}."
+        f"{projection.rounds(sentences)} rounds, seed {WAY.seed}."
     )
 
 

@@ -112,7 +112,7 @@ def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
         assert not work._jobs, "nothing is left to be laid out"
         figure = json.loads(app.get("plotly_chart")[0].proto.spec)
         frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
-        told += [caption.value for caption in app.caption if "UMAP of all" in caption.value]
+        told += [caption.value for caption in app.caption if "UMAP of every look" in caption.value]
     assert all(frame == frames[0] for frame in frames)
     assert len(told) == len(set(told)) == len(frames), "each look's map is judged by itself"
     assert "20 rounds, seed 0" in told[0]
