@@ -17,7 +17,8 @@ from explorer.measuring.replay import Travel
 HEIGHT = 430
 # the colour of the line, faint
 _SHADE = "rgba(140, 107, 177, 0.2)"
-_MARKED = {"symbol": "star", "size": 17, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
+# no star: that is the best step, in the figure of the scores
+_MARKED = {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
 Lines = Sequence[Mapping[str, Any]]
 
 
@@ -57,7 +58,9 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
     for axis, ends in (("xaxis", travel.places[..., 0]), ("yaxis", travel.places[..., 1])):
         low, high = float(ends.min()), float(ends.max())
         room = 0.05 * max(high - low, 1e-6)
-        figure.update_layout({axis: {"range": [low - room, high + room], "showticklabels": False, "zeroline": False}})
+        still = {"showticklabels": False, "zeroline": False, "showgrid": False, "constrain": "domain"}
+        figure.update_layout({axis: {"range": [low - room, high + room], **still}})
+    figure.update_yaxes(scaleanchor="x")  # a distance is the same in every direction
     return _laid_out(figure)
 
 

@@ -57,7 +57,11 @@ def score_steps(
     missing = {one.digest: one for one in found if known[one.digest] is None}
     for done, (digest, one) in enumerate(missing.items()):
         known[digest] = yield from _told_of_all(measure(one, pairs, settings, load), done, len(missing))
-    return tuple(scores for one in found if (scores := known[one.digest]) is not None)
+    every = tuple(scores for one in found if (scores := known[one.digest]) is not None)
+    for place, scores in enumerate(every):
+        yield Progress("correlating", place, len(every))
+        score_rows(scores)  # scores remember their correlations, all of which are shown
+    return every
 
 
 def _told_of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:

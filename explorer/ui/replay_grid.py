@@ -152,7 +152,7 @@ def _beside_each_other(
             scores[at], metric, aggregate, reading, grid.span_of(*scores, metric=metric, aggregate=aggregate)
         )
     with columns[1]:
-        st.markdown(f"**Less those at step {first}**")
+        st.markdown(f"**Changed since step {first}**")
         st.plotly_chart(
             difference.difference_grid(
                 Comparison(scores[0], scores[at], reading, reading),
