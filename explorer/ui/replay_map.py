@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from typing import Any
 
@@ -80,6 +81,8 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], stamp: float, plane: T
             raise RunError(f"The vectors of run '{run.name}' are gone from {run.folder}. Choose PCA or another run.")
         return (yield from travel_by_umap(probes, plane, WAY))
 
+    # UMAP brings it along: a figure that is drawn while its thread has imported it by half would fail
+    importlib.import_module("pandas")
     key = digest_of([str(run.folder), str(seed), *map(str, steps), str(stamp), str(WAY)])
     places: Any = vectors.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} looks", make)
     return None if places is None else np.asarray(places)
