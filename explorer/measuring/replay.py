@@ -68,7 +68,7 @@ def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats
     noise = projection.spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, way.seed)
     start = (plane.places * size + noise).astype(np.float32)
     rounds = projection.rounds(start.shape[1])
-    found = yield from umap_layouts(tuple(near), start, way.neighbours, way.min_dist, way.seed, rounds, "UMAP")
+    found = yield from umap_layouts(tuple(near), start, way.neighbours, way.min_dist, way.seed, rounds, "laying out")
     for before, now in itertools.pairwise(found):
         now[:] = turned_onto(before, now, same_size=False)
     return found.astype(np.float64)

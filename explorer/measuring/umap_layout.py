@@ -57,7 +57,7 @@ def umap_layouts(
     of all, as of two, sentences would be driven away from those of other views, too: many views would lie in a row.
     Views that are the same end at the same places, since all take the same draws.
     """
-    yield Progress(stage, 0, epochs)
+    yield Progress("loading UMAP", 0, 0)  # and compiling it, in the first round
     layouts = [
         _Layout(memberships(one, neighbours), places, min_dist, seed, epochs)
         for one, places in zip(near, start, strict=True)

@@ -103,9 +103,11 @@ def _this_step(kept: Kept) -> None:
         return
     metric, aggregate = score_ways.ways(shown.scores)
     _grid(shown.scores, metric, aggregate, shown.reading, None)
+    others = len(kept.steps) - 1
     st.caption(
-        f"{metric} × 100 on {notices.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs. Colours are those of this "
-        f"step alone. To score it took {shown.scores.seconds:.1f} s; there are {len(kept.steps)} steps."
+        f"{metric} × 100 on {notices.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs, on a scale of colour of "
+        f"this step alone. To score it took {shown.scores.seconds:.1f} s"
+        + (f"; with All steps, {others} more are scored." if others else ".")
     )
 
 
