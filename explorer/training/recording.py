@@ -147,11 +147,12 @@ def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
 
 
 def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | None:
-    """The probe's vectors (step, sentence, width) at some looks; None where one is missing or of another shape."""
+    """The probe's vectors (step, sentence, width) at some looks; None where one is missing or no number."""
     found = [one for step in steps if (one := probe(run, seed, step)) is not None]
     if len(found) < len(steps) or len({one.shape for one in found}) != 1:
         return None
-    return np.stack(found)
+    vectors = np.stack(found)
+    return vectors if np.isfinite(vectors).all() else None
 
 
 def probe_sentences(run: Run) -> list[str]:

@@ -32,7 +32,7 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
     steps = tuple(look["step"] for look in looks)
     found = cached.travel(run, seed, steps, looks[-1]["time"])
     if found is None:
-        st.caption("This run kept no vectors at its looks.")
+        st.caption("This run kept no vectors at its looks that can be put on a map.")
         return
     travel, sentences = found
     kind, told = "PCA", _told_of_plane(travel)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -126,6 +127,24 @@ def test_each_seed_has_its_own_way(app, place):
     app.run()
     step = app.select_slider(key="replayed_step").value
     assert cards(app)["Development pairs"] == f"{trainings.looks(run, 2)[int(step)]:.2f}"
+
+
+@pytest.mark.parametrize("spoil", ["gone", "other sentences", "no number"])
+def test_where_vectors_cannot_be_put_on_a_map_the_rest_is_shown(app, place, spoil):
+    name = f"spoiled-{spoil.replace(' ', '-')}"
+    trainings.train(trainings.new(place, "simcse", name=name, settings={"steps": 2}))
+    folder = place.runs / name / "probe"
+    path = sorted(folder.glob("*.npy"))[-1]
+    vectors = np.load(path)
+    if spoil == "gone":
+        path.unlink()
+    else:
+        np.save(path, vectors[:-1] if spoil == "other sentences" else np.full_like(vectors, np.inf))
+    app.query_params["replayed"] = name
+    app.run()
+    assert not app.exception
+    assert any("kept no vectors" in caption.value for caption in app.caption)
+    assert len(app.get("plotly_chart")) == 2
 
 
 def test_a_run_that_is_not_there_is_named(app):
