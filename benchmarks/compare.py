@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -28,8 +31,9 @@ def main() -> None:
     seconds = [_intervals(seed) for seed in range(ROUNDS)]
     print(f"  {LAYERS} layers × {READINGS} readings × {PAIRS:,} pairs × {RESAMPLES:,} resamples  {_told(seconds)}")
     pairs = "STS-B test" if ("STS-B", "test") in sts.available() else sets.SAMPLE
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _runs_in(Path(folder) / "runs"):
         other = _another(Path(folder) / "another")
+        _train()
         for source in ("all-MiniLM-L6-v2", other):
             finish(measure(finding.find(source), sets.by_name(pairs), Settings()))
         print(f"  Compare page, {pairs}, from kept scores         {_told(_first_looks(other, pairs))}")
@@ -77,6 +81,22 @@ def _another(folder: Path) -> str:
     return str(folder)
 
 
+@contextmanager
+def _runs_in(folder: Path) -> Iterator[None]:
+    """Runs are looked for there, and nowhere else."""
+    with mock.patch.dict(os.environ, {"STRATA_RUNS": str(folder)}):
+        yield
+
+
+def _train() -> None:
+    """A run of a few steps that keeps their models: the Replay page has something to replay."""
+    from explorer.training import running, runs
+    from explorer.training.recipe import Recipe
+
+    settings = {"steps": 4, "batch_size": 16, "evaluate_every": 1, "keep_steps": True}
+    finish(running.train(runs.new(Recipe("simcse", settings=settings).checked(), "replayed")))
+
+
 def _opened(other: str, pairs: str):
     from streamlit.testing.v1 import AppTest
 
@@ -109,10 +129,13 @@ def _reruns(other: str, pairs: str) -> dict[str, list[Seconds]]:
     for file, *_ in frame.PAGES:
         app = _opened(other, pairs)
         app.switch_page(file)
+        app.query_params["every_step"], app.query_params["replayed_projection"] = "true", "UMAP"  # all there is
         app.run()
         while any(job.live for job in work._jobs.values()):  # one piece of work leads to the next
             time.sleep(0.1)
             app.run()
+        if file == "pages/replay.py" and len(app.get("plotly_chart")) != 6:
+            raise RuntimeError("the Replay page does not show all steps of the run, so it is not the one to time")
         times[file] = []
         for _ in range(2 * ROUNDS):
             times[file].append(_timed(app.run))

@@ -16,15 +16,22 @@ from explorer.measuring.comparing import Comparison
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
 
-def difference_grid(comparison: Comparison, grid: Interval, own: Interval | None = None) -> go.Figure:
+def difference_grid(
+    comparison: Comparison,
+    grid: Interval,
+    own: Interval | None = None,
+    widest: float | None = None,
+    name: str = "B - A",
+) -> go.Figure:
     """B less A in every cell; blue is B's gain. A difference within what the draw of pairs can bring about is hollow.
 
-    Where both declare a reading of their own, its difference stands above, as wide as the grid.
+    Where both declare a reading of their own, its difference stands above, as wide as the grid. Grids of one `widest`
+    have one scale of colour; `name` is what a difference is called under the mouse.
 
     The invisible points carry the place of the reading, as those of the other grids do.
     """
     heights, last = heights_of(comparison.rows), comparison.one.last
-    widest = _widest(grid, own)
+    widest = widest or _widest(grid, own)
     sure = np.where(grid.sure, grid.difference, np.nan)
     figure = go.Figure()
     top = heights[-1]
@@ -37,10 +44,10 @@ def difference_grid(comparison: Comparison, grid: Interval, own: Interval | None
                 **_colours(widest),
             )
     _add_frames(figure, grid, heights)
-    _add_cells(figure, comparison, grid, heights, widest)
+    _add_cells(figure, comparison, grid, heights, widest, name)
     if own is not None:
         top += 1 + GAP
-        _add_own(figure, own, top, widest, grid.difference.size)
+        _add_own(figure, own, top, widest, grid.difference.size, name)
     if comparison.one_reading == comparison.other_reading:
         _add_chosen(figure, comparison, heights, None if own is None else top)
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
@@ -67,7 +74,9 @@ def _add_frames(figure: go.Figure, grid: Interval, heights: list[float]) -> None
     )
 
 
-def _add_cells(figure: go.Figure, comparison: Comparison, grid: Interval, heights: list[float], widest: float) -> None:
+def _add_cells(
+    figure: go.Figure, comparison: Comparison, grid: Interval, heights: list[float], widest: float, name: str
+) -> None:
     """A point on every cell, with its number: in the page's own colour, but on a filled cell."""
     columns = len(GRID_POOLINGS)
     every = [(row, column) for row in range(len(heights)) for column in range(columns)]
@@ -85,14 +94,14 @@ def _add_cells(figure: go.Figure, comparison: Comparison, grid: Interval, height
             text=["" if np.isnan(grid.difference[at]) else f"{grid.difference[at]:+.2f}" for at in inside],
             textfont={"color": colour} if colour else {},
             hovertext=[
-                _told(Reading(comparison.rows[row], GRID_POOLINGS[column]).title, grid, (row, column))
+                _told(Reading(comparison.rows[row], GRID_POOLINGS[column]).title, grid, (row, column), name)
                 for row, column in inside
             ],
             hovertemplate="%{hovertext}<extra></extra>",
         )
 
 
-def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place: int) -> None:
+def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place: int, name: str) -> None:
     """The readings the models declare: one cell as wide as the grid; its place is that behind the last cell."""
     columns = len(GRID_POOLINGS)
     sure, value = bool(own.sure), float(own.difference)
@@ -110,7 +119,7 @@ def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place:
         customdata=[place] * columns,
         text=[f"{value:+.2f}" if column == columns // 2 and np.isfinite(value) else "" for column in range(columns)],
         textfont={"color": "#ffffff" if dark else "#000000"} if sure else {},
-        hovertext=[_told(OWN.title, own, ())] * columns,
+        hovertext=[_told(OWN.title, own, (), name)] * columns,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -144,12 +153,12 @@ def _widest(*several: Interval | None) -> float:
     return float(np.nanmax(every)) if np.isfinite(every).any() else 1.0
 
 
-def _told(title: str, interval: Interval, at: tuple[int, ...]) -> str:
+def _told(title: str, interval: Interval, at: tuple[int, ...], name: str) -> str:
     if np.isnan(interval.difference[at]):
         return f"<b>{title}</b><br>no correlation on one side"
     verdict = "beyond" if interval.sure[at] else "within"
     return (
-        f"<b>{title}</b><br>B - A: {interval.difference[at]:+.2f}<br>{LEVEL:.0%} of resamples: "
+        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{LEVEL:.0%} of resamples: "
         f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict} what the draw of pairs can bring about"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,9 +11,14 @@ import plotly.graph_objects as go
 
 from explorer.drawing.segments import segments
 from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
+from explorer.measuring.bootstrap import LEVEL, Interval
 from explorer.measuring.replay import Travel
 
 HEIGHT = 430
+# the colour of the line, faint
+_SHADE = "rgba(140, 107, 177, 0.2)"
+# no star: that is the best step, in the figure of the scores
+_MARKED = {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
 Lines = Sequence[Mapping[str, Any]]
 
 
@@ -36,6 +42,7 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
         mode="markers",
         name="sentence",
         text=[hover_text(sentence) for sentence in sentences],
+        customdata=np.arange(len(sentences), dtype=np.int32),  # the same number for a sentence at every step
         marker={
             "size": 8,
             "color": travel.turned[at].astype(np.float32),
@@ -51,7 +58,9 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
     for axis, ends in (("xaxis", travel.places[..., 0]), ("yaxis", travel.places[..., 1])):
         low, high = float(ends.min()), float(ends.max())
         room = 0.05 * max(high - low, 1e-6)
-        figure.update_layout({axis: {"range": [low - room, high + room], "showticklabels": False, "zeroline": False}})
+        still = {"showticklabels": False, "zeroline": False, "showgrid": False, "constrain": "domain"}
+        figure.update_layout({axis: {"range": [low - room, high + room], **still}})
+    figure.update_yaxes(scaleanchor="x")  # a distance is the same in every direction
     return _laid_out(figure)
 
 
@@ -75,7 +84,7 @@ def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
                 x=[line["uniformity"]],
                 y=[line["alignment"]],
                 mode="markers",
-                marker={"symbol": "star", "size": 17, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
+                marker=_MARKED,
                 hoverinfo="skip",
                 name="this step",
             )
@@ -84,6 +93,65 @@ def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
     figure.update_xaxes(title="uniformity: all sentences apart", zeroline=False)
     figure.update_yaxes(title="alignment: partners apart", zeroline=False)
     return _laid_out(figure)
+
+
+def score_by_step(
+    steps: Sequence[int], scores: Sequence[float], since: Sequence[Interval], at: int, metric: str, height: int
+) -> go.Figure:
+    """The score of one reading at every step whose model was kept; this step is marked.
+
+    `since` is what has changed since the first: the band is its interval, from the first step's score on.
+    """
+    figure = go.Figure()
+    for edge, fill in ((_edge(scores, since, "high"), None), (_edge(scores, since, "low"), "tonexty")):
+        figure.add_scatter(
+            x=list(steps),
+            y=edge,
+            mode="lines",
+            line={"width": 0},
+            fill=fill,
+            fillcolor=_SHADE,
+            hoverinfo="skip",
+            name="interval",
+        )
+    figure.add_scatter(
+        x=list(steps),
+        y=_known(scores),
+        mode="lines+markers",
+        line={"color": SIDES[0], "width": 2},
+        marker={"size": 7},
+        customdata=[_told_since(steps[0], one) for one in since],
+        hovertemplate="step %{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
+        name="steps",
+    )
+    if math.isnan(scores[at]):
+        figure.add_annotation(
+            x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="nothing to correlate at this step"
+        )
+    else:
+        figure.add_scatter(
+            x=[steps[at]], y=[scores[at]], mode="markers", marker=_MARKED, hoverinfo="skip", name="this step"
+        )
+    figure.update_xaxes(title="step", zeroline=False)
+    figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
+    # as far from the top as the grids beside it
+    return _laid_out(figure).update_layout(height=height, margin={"t": 30})
+
+
+def _edge(scores: Sequence[float], since: Sequence[Interval], side: str) -> list[float | None]:
+    return _known([scores[0] + float(getattr(one, side)) for one in since])
+
+
+def _known(scores: Sequence[float]) -> list[float | None]:
+    """What is missing is a gap, never 0."""
+    return [None if math.isnan(score) else score for score in scores]
+
+
+def _told_since(first: int, change: Interval) -> str:
+    if math.isnan(float(change.difference)):
+        return "no correlation on one side"
+    low, high = float(change.low), float(change.high)
+    return f"{float(change.difference):+.2f} since step {first}<br>{LEVEL:.0%} of resamples: {low:+.2f} to {high:+.2f}"
 
 
 def _laid_out(figure: go.Figure) -> go.Figure:

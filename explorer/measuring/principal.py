@@ -32,7 +32,7 @@ def principal(
     return found[0], found[1], shares
 
 
-def turned_onto(still: Places, turned: Places) -> Places:
+def turned_onto(still: Places, turned: Places, same_size: bool = True) -> Places:
     """The second picture moved, turned or mirrored and brought to the size of the first, so that both agree best.
 
     Orthogonal Procrustes. The size is that of the first, not the one that agrees best, which is the smaller the less
@@ -45,7 +45,8 @@ def turned_onto(still: Places, turned: Places) -> Places:
     if min(sizes) == 0:
         return np.asarray(other + still.mean(0), dtype=np.float32)
     rotation, _ = orthogonal_procrustes(other, one)
-    return np.asarray(other @ rotation * (sizes[0] / sizes[1]) + still.mean(0), dtype=np.float32)
+    factor = sizes[0] / sizes[1] if same_size else 1.0
+    return np.asarray(other @ rotation * factor + still.mean(0), dtype=np.float32)
 
 
 def _centred(vectors: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -95,8 +95,8 @@ def _umap(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Wo
     count = len(sides[0])
     if len(sides) == 2:
         sides = [sides[0], turned_onto(sides[0], sides[1])]
-    start = np.concatenate([_spread(side, 10, way.seed) for side in sides])
-    epochs = _EPOCHS if len(start) <= _MANY else _EPOCHS_OF_MANY
+    start = np.concatenate([spread(side, 10, way.seed) for side in sides])
+    epochs = rounds(len(start))
     found = yield from umap_layout(near, start, way.neighbours, way.min_dist, way.seed, epochs, "UMAP")
     neighbours = min(way.neighbours, count)
     told = (
@@ -110,7 +110,7 @@ def _umap(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Wo
 def _tsne(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Work[tuple[list[Places], str]]:
     """A from its principal components, B from where A ends."""
     perplexity = min(float(way.perplexity), (len(sides[0]) - 1) / 3)
-    start = _spread(sides[0], 1e-4, way.seed)
+    start = spread(sides[0], 1e-4, way.seed)
     found = [(yield from tsne_layout(near[0], start, perplexity, _EXAGGERATED, _STEPS, "t-SNE of A"))]
     told = f"t-SNE: perplexity {perplexity:.3g}, {_EXAGGERATED + _STEPS} steps, seed {way.seed}."
     if perplexity < way.perplexity:
@@ -122,7 +122,12 @@ def _tsne(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Wo
     return found, told
 
 
-def _spread(places: Places, size: float, seed: int) -> Places:
+def rounds(points: int) -> int:
+    """How often UMAP moves every point."""
+    return _EPOCHS if points <= _MANY else _EPOCHS_OF_MANY
+
+
+def spread(places: Places, size: float, seed: int) -> Places:
     """Places brought to a size, with a little noise: of two that are the same none would ever leave the other."""
     noise = np.random.default_rng(seed).normal(scale=size * 1e-2, size=places.shape)
     largest = float(np.abs(places).max())

@@ -1,12 +1,21 @@
-"""How did the vectors of some sentences travel while a model was tuned? On one plane for all steps."""
+"""How did the vectors of some sentences travel while a model was tuned? On one plane for all steps, or by UMAP."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from explorer.measuring import projection
+from explorer.measuring.faithfulness import Faithfulness, faithfulness
+from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.measuring.principal import turned_onto
+from explorer.measuring.projection import Way
+from explorer.measuring.umap_layout import umap_layouts
+from explorer.progress import Work
 
 Floats = NDArray[np.float64]
 
@@ -42,3 +51,31 @@ def travel(probes: NDArray[Any]) -> Travel:
         1 - (vectors * vectors[0]).sum(-1),
         float(variances[::-1][:2].sum() / total) if total > 1e-12 * len(centred) else float("nan"),
     )
+
+
+def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats]:
+    """Places (step, sentence, 2) of all steps laid out as one, from those on the plane.
+
+    Each look is laid out by itself, drawn towards those before and after, and turned onto the one before: where a map
+    lies as a whole, and how it is turned, says nothing.
+    """
+    near = []
+    for place, vectors in enumerate(probes):
+        stage = f"looking for neighbours at look {place + 1} of {len(probes)}"
+        near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
+    # the same noise at every look: what does not move begins where it was
+    size = 10 / max(1e-12, float(np.abs(plane.places).max()))
+    noise = projection.spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, way.seed)
+    start = (plane.places * size + noise).astype(np.float32)
+    rounds = projection.rounds(start.shape[1])
+    found = yield from umap_layouts(tuple(near), start, way.neighbours, way.min_dist, way.seed, rounds, "laying out")
+    for before, now in itertools.pairwise(found):
+        now[:] = turned_onto(before, now, same_size=False)
+    return found.astype(np.float64)
+
+
+def believed(probe: NDArray[Any], places: Floats) -> Work[Faithfulness]:
+    """How far the map of one step, places (sentence, 2), is to be believed."""
+    vectors = probe.astype(np.float32)
+    near = yield from neighbourhoods(vectors)
+    return (yield from faithfulness(vectors, near, places, "judging the map"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Places = NDArray[np.float32]
 
 NEGATIVES = 5  # steps away from strangers for each step towards a neighbour, as umap-learn has it
+PULL = 0.3  # share of the way towards the views beside it that a view is drawn in each round
 _HALVINGS = 64
 
 
@@ -34,28 +35,74 @@ def umap_layout(
 ) -> Work[Places]:
     """Places (sentence, axis) of one or more views of the same sentences, one view after another, from their start."""
     yield Progress(stage, 0, epochs)
-    from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
-    from umap.umap_ import find_ab_params, make_epochs_per_sample
-
-    graph = joined([memberships(one, neighbours) for one in near])
-    graph.data[graph.data < graph.data.max() / epochs] = 0.0
-    graph.eliminate_zeros()
-    places = np.ascontiguousarray(start, dtype=np.float32).copy()
-    every = make_epochs_per_sample(graph.data, epochs)
-    every_negative = every / NEGATIVES
-    next_one, next_negative = every.copy(), every_negative.copy()
-    drawn = np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(places), 3)).astype(np.int64)
-    step = _get_optimize_layout_euclidean_single_epoch_fn()
-    shape = (len(places), every, *find_ab_params(1.0, min_dist), drawn, 1.0, places.shape[1], True)
-    none = np.zeros(1, dtype=np.float32)
-    densities: tuple[Any, ...] = (False, none, none, 0, 0, 0, 0, none, none, 0)  # not asked for
-    alpha = 1.0
+    layout = _Layout(joined([memberships(one, neighbours) for one in near]), start, min_dist, seed, epochs)
     for epoch in range(epochs):
-        due = (every_negative, next_negative, next_one, epoch)
-        step(places, places, graph.row, graph.col, *shape, alpha, *due, *densities)
-        alpha = 1.0 - epoch / epochs
+        layout.move(epoch)
         yield Progress(stage, epoch + 1, epochs)
-    return places
+    return layout.places
+
+
+def umap_layouts(
+    near: tuple[Neighbourhoods, ...],
+    start: Places,
+    neighbours: int,
+    min_dist: float,
+    seed: int,
+    epochs: int,
+    stage: str,
+) -> Work[Places]:
+    """Places (view, sentence, axis) of many views of the same sentences, each laid out by itself from its start.
+
+    After every round each view is drawn towards the one before and the one after, as AlignedUMAP has it. In one layout
+    of all, as of two, sentences would be driven away from those of other views, too: many views would lie in a row.
+    Views that are the same end at the same places, since all take the same draws.
+    """
+    yield Progress("loading UMAP", 0, 0)  # and compiling it, in the first round
+    layouts = [
+        _Layout(memberships(one, neighbours), places, min_dist, seed, epochs)
+        for one, places in zip(near, start, strict=True)
+    ]
+    for epoch in range(epochs):
+        for layout in layouts:
+            layout.move(epoch)
+        every = np.stack([layout.places for layout in layouts])
+        for layout, towards in zip(layouts, _between_others(every), strict=True):
+            layout.places += PULL * (towards - layout.places)
+        yield Progress(stage, epoch + 1, epochs)
+    return np.stack([layout.places for layout in layouts])
+
+
+def _between_others(views: Places) -> Places:
+    """For each view the middle of the one before and the one after; beyond an end stands the last one again."""
+    padded = np.concatenate([views[:1], views, views[-1:]])
+    return np.asarray((padded[:-2] + padded[2:]) / 2, dtype=np.float32)
+
+
+class _Layout:
+    """Points that move towards their neighbours and away from strangers, round by round."""
+
+    def __init__(self, graph: coo_matrix, start: Places, min_dist: float, seed: int, epochs: int) -> None:
+        from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
+        from umap.umap_ import find_ab_params, make_epochs_per_sample
+
+        graph.data[graph.data < graph.data.max() / epochs] = 0.0
+        graph.eliminate_zeros()
+        self.places = np.ascontiguousarray(start, dtype=np.float32).copy()
+        self._graph, self._epochs = graph, epochs
+        every = make_epochs_per_sample(graph.data, epochs)
+        self._every_negative = every / NEGATIVES
+        self._next_one, self._next_negative = every.copy(), self._every_negative.copy()
+        drawn = np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(start), 3)).astype(np.int64)
+        self._step = _get_optimize_layout_euclidean_single_epoch_fn()
+        self._shape = (len(start), every, *find_ab_params(1.0, min_dist), drawn, 1.0, start.shape[1], True)
+
+    def move(self, epoch: int) -> None:
+        """One round; steps become smaller from round to round."""
+        none = np.zeros(1, dtype=np.float32)
+        densities: tuple[Any, ...] = (False, none, none, 0, 0, 0, 0, none, none, 0)  # not asked for
+        alpha = 1.0 - max(0, epoch - 1) / self._epochs
+        due = (self._every_negative, self._next_negative, self._next_one, epoch)
+        self._step(self.places, self.places, self._graph.row, self._graph.col, *self._shape, alpha, *due, *densities)
 
 
 def loaded() -> Work[None]:

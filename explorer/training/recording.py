@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -144,6 +144,15 @@ class Recorder:
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The probe's vectors at a look; None where there is none."""
     return _array(run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy")
+
+
+def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | None:
+    """The probe's vectors (step, sentence, width) at some looks; None where one is missing or no number."""
+    found = [one for step in steps if (one := probe(run, seed, step)) is not None]
+    if len(found) < len(steps) or len({one.shape for one in found}) != 1:
+        return None
+    vectors = np.stack(found)
+    return vectors if np.isfinite(vectors).all() else None
 
 
 def probe_sentences(run: Run) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import finding
@@ -22,11 +23,13 @@ from explorer.measuring import pair_layers as pair
 from explorer.measuring import replay, shelf
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison, Differences
+from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.listening import Listening
 from explorer.measuring.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.pair_layers import PairLayers
 from explorer.measuring.replay import Travel
 from explorer.measuring.scores import LayerScores
+from explorer.progress import finish
 from explorer.training import recording
 from explorer.training.runs import Run
 from explorer.ui import method_cards
@@ -193,13 +196,26 @@ def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tupl
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
-    run = Run(folder)
-    probes = [recording.probe(run, seed, step) for step in steps]
-    sentences = recording.probe_sentences(run)
-    known = [probe for probe in probes if probe is not None and len(probe) == len(sentences)]
-    if len(known) < len(steps) or not sentences:
+    sentences = recording.probe_sentences(Run(folder))
+    probes = recording.probes(Run(folder), seed, steps)
+    if probes is None or not sentences or probes.shape[1] != len(sentences):
         return None
-    return replay.travel(np.stack(known)), sentences
+    return replay.travel(probes), sentences
+
+
+def believed(run: Run, seed: int, step: int, stamp: Hashable, kind: str, places: NDArray[np.float64]) -> Faithfulness:
+    """How far the map of one step is to be believed; its kind says how the places were found."""
+    return _believed(run.folder, seed, step, stamp, kind, places)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _believed(
+    folder: Path, seed: int, step: int, stamp: Hashable, kind: str, _places: NDArray[np.float64]
+) -> Faithfulness:
+    probes = recording.probes(Run(folder), seed, (step,))
+    if probes is None:
+        return Faithfulness(float("nan"), float("nan"), 0, 0)
+    return finish(replay.believed(probes[0], _places))
 
 
 class _NotKeptError(Exception):

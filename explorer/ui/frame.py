@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import streamlit as st
@@ -50,5 +51,7 @@ def enter() -> None:
 
 
 def _opened() -> StreamlitPage:
+    # before any thread does: plotly takes a pandas that is imported by half for a whole one, and fails
+    importlib.import_module("pandas")
     st.set_page_config(page_title="Strata", page_icon=str(ICON), layout="wide")
     return st.navigation([st.Page(file, title=title, icon=icon, default=first) for file, title, icon, first in PAGES])

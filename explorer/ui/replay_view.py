@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from explorer.drawing import curves, grid, replay
+from explorer.drawing import curves, replay
 from explorer.encoding import finding
-from explorer.measuring.replay import Travel
 from explorer.training import runs
 from explorer.training.runs import Run
-from explorer.ui import cached, camera, controls, notices, panels, score_ways, sides
-from explorer.ui.controls import Choice
+from explorer.ui import cached, camera, controls, notices, replay_grid, replay_map, sides
 from explorer.ui.run_numbers import Line
 
 
@@ -81,16 +78,9 @@ def numbers(looks: list[Line], at: int) -> None:
 
 def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
     """The sentences at the step, and the step on the run's way."""
-    seed = run.recipe().seeds[number - 1]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.subheader("Where the sentences lie")
-        steps = tuple(look["step"] for look in looks)
-        found = cached.travel(run, seed, steps, looks[-1]["time"])
-        if found is None:
-            st.caption("This run kept no vectors at its looks.")
-        else:
-            _map(run, found, at)
+        replay_map.show(run, looks, run.recipe().seeds[number - 1], at)
     with right:
         st.subheader("How they lie")
         st.plotly_chart(
@@ -112,61 +102,6 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
     )
 
 
-def _map(run: Run, found: tuple[Travel, list[str]], at: int) -> None:
-    travel, sentences = found
-    st.plotly_chart(
-        replay.places(travel, sentences, at),
-        key="replayed map",
-        config=camera.config("replay"),
-        alt="Sentences of the development pairs on a plane, each with a line from where it was before training.",
-    )
-    st.caption(
-        f"{len(sentences)} of the development sentences in the reading that is trained, on the plane of the widest two "
-        f"directions of all steps together (PCA), which holds {travel.shown:.0%} of the variance. The colour is how "
-        "far a vector has turned: 1 less its cosine with that of the first step. Here "
-        f"{float(np.mean(travel.turned[at])):.3f} on average."
-    )
-
-
-def whole_model(run: Run, looks: list[Line], number: int, at: int) -> None:
-    """Every reading at the step, where the run kept its models."""
-    seeds = run.recipe().seeds
-    source = f"{finding.RUN}{run.name}@{finding.step_name(seeds[number - 1], looks[at]['step'], len(seeds))}"
-    st.subheader("Every layer at this step")
-    if source not in finding.steps_of(run.name):
-        st.caption(
-            "This run did not keep the models of its steps. Set keep_steps when you train, under the settings of the "
-            "schedule, or give the command line `--set keep_steps=on`."
-        )
-        return
-    st.button(
-        "Compare with this step",
-        icon=":material/compare_arrows:",
-        on_click=sides.choose,
-        args=(source,),
-        help="Makes it B on every page.",
-    )
-    choice = controls.chosen()
-    folder = cached.found(source).folder
-    reading = choice.reading if choice.reading in controls.titles(folder) else None
-    shown = panels.shown(Choice(source, choice.sts, reading, choice.settings))
-    if shown is None:
-        return
-    if reading is None and choice.reading is not None:
-        st.caption(
-            f"A's reading is {notices.plain(choice.reading)}; the last layer here is {shown.scores.last}, so "
-            f"{notices.plain(shown.reading.title)} is framed."
-        )
-    metric, aggregate = score_ways.ways(shown.scores)
-    st.plotly_chart(
-        grid.layer_by_pooling(shown.scores, metric, aggregate, shown.reading, short=True),
-        key="replayed grid",
-        config=camera.config("replay"),
-        alt=f"{metric} of every reading of the model at this step.",
-    )
-    st.caption(f"{metric} × 100 on {notices.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs.")
-
-
 def show() -> None:
     """The page, once there is a run."""
     run: Any = choose_run()
@@ -177,4 +112,4 @@ def show() -> None:
     at = choose_step(looks, run)
     numbers(looks, at)
     figures(run, looks, number, at)
-    whole_model(run, looks, number, at)
+    replay_grid.show(run, looks, number, at)

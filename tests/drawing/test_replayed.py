@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from explorer.drawing.replay import alignment_and_uniformity, places
+from explorer.drawing.replay import alignment_and_uniformity, places, score_by_step
+from explorer.measuring.bootstrap import Interval
 from explorer.measuring.replay import travel
 
 LOOKS = [
@@ -35,3 +36,21 @@ def test_the_way_has_the_looks_that_are_known_and_marks_this_one():
     assert list(figure.data[0].customdata) == [0, 8]
     assert (figure.data[1].x, figure.data[1].y) == ((-2.0,), (0.3,))
     assert len(alignment_and_uniformity(LOOKS, 1).data) == 1
+
+
+def interval(*numbers):
+    return Interval(*(np.asarray(number, dtype=np.float64) for number in numbers))
+
+
+def test_a_reading_over_the_steps_has_a_band_from_its_first_score_and_a_gap_where_it_has_none():
+    nan = float("nan")
+    since = [interval(0, 0, 0), interval(nan, nan, nan), interval(3, 1, 4)]
+    high, low, line, star = score_by_step((0, 4, 8), [50.0, nan, 53.0], since, 2, "Spearman", 300).data
+    assert list(high.y) == [50, None, 54]
+    assert list(low.y) == [50, None, 51]
+    assert list(line.y) == [50, None, 53]
+    assert "+3.00 since step 0<br>95% of resamples: +1.00 to +4.00" in line.customdata[2]
+    assert (star.x, star.y) == ((8,), (53.0,))
+    figure = score_by_step((0, 4, 8), [50.0, nan, 53.0], since, 1, "Spearman", 300)
+    assert len(figure.data) == 3
+    assert "nothing to correlate" in figure.layout.annotations[0].text

@@ -8,7 +8,7 @@ from explorer.measuring import projection
 from explorer.measuring.neighbourhoods import neighbourhoods
 from explorer.measuring.principal import principal, turned_onto
 from explorer.measuring.projection import KINDS, Way, maps
-from explorer.measuring.umap_layout import joined, loaded, memberships
+from explorer.measuring.umap_layout import joined, loaded, memberships, umap_layout, umap_layouts
 from explorer.progress import finish
 
 
@@ -55,6 +55,17 @@ def test_umap_that_is_loaded_ahead_is_compiled_for_a_map_and_changes_none():
     assert mapped(clusters(), kind="UMAP").one.places.tolist() == before.tolist()
     mapped(clusters(), clusters(seed=1), kind="UMAP", axes=3)
     assert len(layouts._get_optimize_layout_euclidean_single_epoch_fn().signatures) == compiled
+
+
+def test_a_view_alone_is_laid_out_as_by_itself_and_views_that_are_drawn_together_lie_nearer():
+    sides = (clusters(), clusters(seed=1))
+    near = tuple(finish(neighbourhoods(side)) for side in sides)
+    start = np.stack([principal(side, None, 2)[0] for side in sides])
+    how = {"neighbours": 10, "min_dist": 0.1, "seed": 3, "epochs": 60, "stage": "UMAP"}
+    alone = [finish(umap_layout((one,), places, **how)) for one, places in zip(near, start, strict=True)]
+    assert finish(umap_layouts(near[:1], start[:1], **how))[0].tolist() == alone[0].tolist()
+    together = finish(umap_layouts(near, start, **how))
+    assert np.linalg.norm(together[1] - together[0]) < 0.5 * np.linalg.norm(alone[1] - alone[0])
 
 
 @pytest.mark.parametrize("axes", [2, 3])
@@ -145,3 +156,7 @@ def test_a_picture_that_was_turned_mirrored_shrunk_and_moved_is_turned_back():
     still = np.random.default_rng(0).normal(size=(20, 2)).astype(np.float32)
     turned = (still @ np.array([[0.6, 0.8], [0.8, -0.6]]) * 0.1 + 5).astype(np.float32)
     assert turned_onto(still, turned) == pytest.approx(still, abs=1e-4)
+    larger = turned_onto(still, turned, same_size=False)
+    sizes = [np.linalg.norm(places - places.mean(0)) for places in (still, turned, larger)]
+    assert sizes[2] == pytest.approx(sizes[1])
+    assert (larger - larger.mean(0)) / sizes[2] == pytest.approx((still - still.mean(0)) / sizes[0], abs=1e-4)

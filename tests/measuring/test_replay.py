@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring.replay import travel
+from explorer.measuring import projection
+from explorer.measuring.faithfulness import faithfulness
+from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.measuring.projection import Way
+from explorer.measuring.replay import believed, travel, travel_by_umap
+from explorer.progress import finish
 
 
 def cosine(one, other):
@@ -62,3 +67,47 @@ def test_vectors_of_one_number_lie_on_a_line():
     found = travel(np.array([[[1.0], [-2.0]], [[1.0], [3.0]]]))
     assert np.abs(found.places[..., 1]).max() == 0
     assert found.turned[1].tolist() == pytest.approx([0, 2])
+
+
+@pytest.fixture(scope="module")
+def moved():
+    """Three clusters at four looks; the sentences of the last change over to the first from look to look."""
+    drawn = np.random.default_rng(3)
+    first = np.repeat(np.eye(8)[:3] * 4, 10, axis=0) + drawn.normal(scale=0.3, size=(30, 8))
+    share = np.linspace(0, 1, 4)[:, None, None]
+    last = first.copy()
+    last[20:] = first[:10] + drawn.normal(scale=0.1, size=(10, 8))
+    return ((1 - share) * first + share * last).astype(np.float16)
+
+
+@pytest.fixture(scope="module")
+def laid_out(moved):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(projection, "_EPOCHS", 100)
+        return finish(travel_by_umap(moved, travel(moved), Way("UMAP", neighbours=5)))
+
+
+def test_on_the_umap_of_all_looks_those_who_change_over_come_near_and_the_others_stay_apart(laid_out):
+    centres = laid_out.reshape(4, 3, 10, 2).mean(2)
+    to_first = [np.linalg.norm(centres[:, other] - centres[:, 0], axis=1) for other in (1, 2)]
+    assert to_first[1][-1] < 0.5 * to_first[1][0]
+    assert to_first[0].min() > 0.7 * to_first[0][0]
+    steps = np.linalg.norm(np.diff(laid_out, axis=0), axis=-1)
+    assert steps[:, :20].mean() < steps[:, 20:].mean()
+
+
+def test_where_no_vector_moves_no_sentence_moves(moved):
+    still = np.stack([moved[0]] * 3)
+    way = Way("UMAP", neighbours=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(projection, "_EPOCHS", 20)
+        places = finish(travel_by_umap(still, travel(still), way))
+    assert np.abs(places - places[0]).max() < 1e-3 * np.ptp(places)
+
+
+def test_the_map_of_a_look_is_judged_by_the_vectors_of_that_look(moved, laid_out):
+    for look in range(4):
+        vectors = moved[look].astype(np.float32)
+        slow = finish(faithfulness(vectors, finish(neighbourhoods(vectors)), laid_out[look], "judging"))
+        assert finish(believed(moved[look], laid_out[look])) == slow
+        assert slow.trustworthiness > 0.7

@@ -1,12 +1,23 @@
 """The Replay page, without a browser."""
 
+import json
+
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.data import sample
+from explorer.encoding import finding
+from explorer.encoding.readings import parse
+from explorer.measuring import projection
+from explorer.measuring.measure import Settings, measure
+from explorer.progress import finish
 from explorer.ui import work
 from tests import trainings
 from tests.live import ROOT
 from tests.ui.test_pages import measured
+
+LAST = parse("mean of layer 2", 2)  # of the tiny encoder; it is the one that is chosen where none is
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +61,62 @@ def test_a_step_shows_what_its_look_measured(app, place):
     assert any("did not keep the models" in caption.value for caption in app.caption)
 
 
-def test_the_models_of_steps_show_their_grid_and_become_b(app):
+def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
     app.query_params["replayed"] = "kept"
     measured(app)
     app.select_slider(key="replayed_step").set_value(2)
     measured(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == 4
-    (button,) = (one for one in app.button if one.label == "Compare with this step")
-    button.click()
-    app.run()
-    assert app.selectbox(key="beside").value == "run:kept@step-2"
+    for side, key in (("B", "beside"), ("A", "model")):
+        (button,) = (one for one in app.button if one.label == f"Pin as {side}")
+        assert not button.disabled
+        button.click()
+        measured(app)
+        assert app.selectbox(key=key).value == "run:kept@step-2"
+        assert [one.disabled for one in app.button if one.label == f"Pin as {side}"] == [True]
+
+
+def test_all_steps_are_scored_once_and_share_their_scales(app, place):
+    app.query_params["replayed"], app.query_params["every_step"] = "kept", "true"
+    measured(app)
+    steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
+    scored = [
+        finish(measure(finding.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(LAST) for step in steps
+    ]
+    assert len(set(scored)) > 2, "the premise"
+    drawn, before = [], set(work._jobs)
+    for at, step in enumerate(steps):
+        app.select_slider(key="replayed_step").set_value(step)
+        app.run()
+        assert not app.exception
+        assert set(work._jobs) <= before, "nothing is left to be scored"
+        *_, own_grid, changes, line = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+        *_, every, star = line["data"]
+        assert every["y"] == pytest.approx(scored)
+        assert (star["x"], star["y"]) == ([step], pytest.approx([scored[at]]))
+        drawn.append([[trace[end] for end in ("zmin", "zmax")] for trace in (own_grid["data"][0], changes["data"][0])])
+    assert all(one == drawn[0] for one in drawn)
+    low, high = drawn[0][1]
+    assert low == -high < 0
+
+
+def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
+    monkeypatch.setattr(projection, "_EPOCHS", 20)
+    app.query_params["replayed"], app.query_params["replayed_projection"] = "plain", "UMAP"
+    measured(app)
+    assert not app.exception
+    frames, told, before = [], [], set(work._jobs)
+    for step in app.select_slider(key="replayed_step").options:
+        app.select_slider(key="replayed_step").set_value(int(step))
+        app.run()
+        assert set(work._jobs) <= before, "nothing is left to be laid out"
+        figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+        frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
+        told += [caption.value for caption in app.caption if "UMAP of every look" in caption.value]
+    assert all(frame == frames[0] for frame in frames)
+    assert len(told) == len(set(told)) == len(frames), "each look's map is judged by itself"
+    assert "20 rounds, seed 0" in told[0]
 
 
 def test_each_seed_has_its_own_way(app, place):
@@ -71,6 +127,24 @@ def test_each_seed_has_its_own_way(app, place):
     app.run()
     step = app.select_slider(key="replayed_step").value
     assert cards(app)["Development pairs"] == f"{trainings.looks(run, 2)[int(step)]:.2f}"
+
+
+@pytest.mark.parametrize("spoil", ["gone", "other sentences", "no number"])
+def test_where_vectors_cannot_be_put_on_a_map_the_rest_is_shown(app, place, spoil):
+    name = f"spoiled-{spoil.replace(' ', '-')}"
+    trainings.train(trainings.new(place, "simcse", name=name, settings={"steps": 2}))
+    folder = place.runs / name / "probe"
+    path = sorted(folder.glob("*.npy"))[-1]
+    vectors = np.load(path)
+    if spoil == "gone":
+        path.unlink()
+    else:
+        np.save(path, vectors[:-1] if spoil == "other sentences" else np.full_like(vectors, np.inf))
+    app.query_params["replayed"] = name
+    app.run()
+    assert not app.exception
+    assert any("kept no vectors" in caption.value for caption in app.caption)
+    assert len(app.get("plotly_chart")) == 2
 
 
 def test_a_run_that_is_not_there_is_named(app):

@@ -1,0 +1,107 @@
+"""The models of a run's steps, scored together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.encoding.readings import OWN, parse, readings
+from explorer.errors import BadChoice
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.measure import Settings, load_encoder
+from explorer.measuring.step_scores import changes, score_steps, step_rows
+from explorer.progress import Progress, finish
+from tests.spoiling import reweigh
+from tests.tiny_models import save_tiny
+
+LAST = parse("mean of layer 6", 6)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Three folders, of which the first and the last hold the same model."""
+    folders = [tmp_path_factory.mktemp("models") / str(number) for number in range(3)]
+    for number, folder in enumerate(folders):
+        save_tiny("bert", folder)
+        if number == 1:
+            reweigh(folder, lambda weights: {name: weight * 1.5 for name, weight in weights.items()})
+    return [str(folder) for folder in folders]
+
+
+def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, monkeypatch, tmp_path):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    loaded = []
+
+    def load(found, settings):
+        loaded.append(found.digest)
+        return load_encoder(found, settings)
+
+    told: list[Progress] = []
+    scores = finish(score_steps(models, sample.pairs(), Settings(), load), told.append)
+    assert len(loaded) == len(set(loaded)) == 2
+    assert np.array_equal(scores[0].cosines, scores[2].cosines)
+    assert not np.array_equal(scores[0].cosines, scores[1].cosines)
+    reading = [one for one in told if one.stage.startswith("reading tokens")]
+    assert {(one.stage, one.total) for one in reading} == {("reading tokens with 2 models", reading[-1].total)}
+    done = [one.done for one in reading]
+    assert done == sorted(done)
+    assert done[-1] == reading[-1].total
+    again = finish(score_steps(models, sample.pairs(), Settings(), load))
+    assert len(loaded) == 2
+    assert [np.array_equal(one.cosines, other.cosines) for one, other in zip(scores, again, strict=True)] == [True] * 3
+
+
+@pytest.fixture(scope="module")
+def steps(bundled_scores):
+    drawn = np.random.default_rng(0)
+    moved = [
+        bundled_scores.cosines + drawn.normal(size=bundled_scores.cosines.shape).astype(np.float32) * far
+        for far in (0.1, 0.3)
+    ]
+    return (bundled_scores, *(replace(bundled_scores, cosines=cosines) for cosines in moved))
+
+
+def test_what_changed_is_the_difference_to_the_first_step_with_its_interval(steps):
+    found = finish(changes(steps, "Spearman", "all"))
+    widest = [0.0] * 3
+    for place, (now, change) in enumerate(zip(steps, found, strict=True)):
+        for reading in [*readings(6), OWN]:
+            slow = now.score(reading) - steps[0].score(reading)
+            interval = change.of(reading, now)
+            assert float(interval.difference) == pytest.approx(slow, abs=1e-4, nan_ok=True)
+            if np.isfinite(slow):
+                widest[place] = max(widest[place], abs(slow))
+                assert interval.low <= interval.high
+        assert change.widest == pytest.approx(widest[place], abs=1e-4)
+    assert widest[0] == 0 < widest[1] < widest[2]
+    slow = Comparison(steps[0], steps[1], LAST, LAST).chosen()
+    fast = found[1].of(LAST, steps[1])
+    assert [float(fast.low), float(fast.high)] == pytest.approx([float(slow.low), float(slow.high)])
+
+
+def test_a_first_step_has_no_difference_to_itself_and_none_where_it_has_no_score(steps):
+    constant = steps[0].cosines.copy()
+    constant[0, 0] = 0.5
+    first = replace(steps[0], cosines=constant, own=None)
+    (change,) = finish(changes([first], "Spearman", "all"))
+    assert np.isnan(change.grid.difference[0, 0])
+    assert np.isnan(change.grid.low[0, 0])
+    assert not np.nan_to_num(change.grid.difference).any()
+    assert not change.grid.sure.any()
+    assert np.isnan(change.of(OWN, first).difference)
+    assert change.widest == 0
+
+
+def test_steps_of_two_depths_are_no_run(steps):
+    shorter = replace(steps[0], rows=steps[0].rows[:3], cosines=steps[0].cosines[:3])
+    with pytest.raises(BadChoice, match="of two runs"):
+        finish(changes([steps[0], shorter], "Spearman", "all"))
+
+
+def test_the_table_has_every_reading_of_every_step(steps):
+    rows = step_rows((0, 5, 9), steps)
+    assert len(rows) == 3 * (len(readings(6)) + 1)
+    for row in rows:
+        if row["reading"] == LAST.title:
+            assert row["spearman"] == pytest.approx(steps[(0, 5, 9).index(row["step"])].score(LAST), abs=1e-4)
