@@ -32,6 +32,8 @@ def neighbourhoods(
     nearest = min(most, max(0, len(vectors) - 1))
     places = np.empty((len(vectors), nearest), dtype=np.int32)
     distances = np.empty((len(vectors), nearest), dtype=np.float32)
+    if not nearest:
+        return Neighbourhoods(places, distances)
     done = 0
     for found, cosines in Index(vectors).neighbours_of_all(nearest):
         block = slice(done, done := done + len(found))

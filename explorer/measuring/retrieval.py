@@ -123,7 +123,7 @@ def indexed(vectors: NDArray[np.float32]) -> Work[Index]:
 
 def _cosines(one: Floats, other: Floats) -> Floats:
     """Of unit vectors (…, width), each by itself: how many there are beside it changes nothing."""
-    return np.clip(np.vecdot(one, other), -1, 1)
+    return np.asarray(np.clip(np.vecdot(one, other), -1, 1), dtype=np.float32)
 
 
 def _flat(known: Floats) -> tuple[Any, Floats]:
