@@ -25,7 +25,7 @@ class Neighbourhoods:
 
 
 def neighbourhoods(
-    vectors: NDArray[np.float32], most: int = MOST, stage: str = "looking for neighbours"
+    vectors: NDArray[np.float32], stage: str = "looking for neighbours", most: int = MOST
 ) -> Work[Neighbourhoods]:
     """Of vectors (sentence, width): as many as are asked for, or all the others."""
     yield Progress(stage, 0, len(vectors))

@@ -66,7 +66,7 @@ def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped 
 def _near(read: tuple[Vectors, ...]) -> Work[tuple[Neighbourhoods, ...]]:
     found = []
     for name, of_one in zip("AB", read, strict=False):
-        found.append((yield from neighbourhoods(of_one, stage=f"looking for neighbours in {name}")))
+        found.append((yield from neighbourhoods(of_one, f"looking for neighbours in {name}")))
     return tuple(found)
 
 

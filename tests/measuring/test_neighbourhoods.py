@@ -26,7 +26,7 @@ def nearest_by_hand(vectors, sentence, most):
 def test_neighbours_are_those_of_a_slow_search_across_the_borders_of_blocks(monkeypatch):
     monkeypatch.setattr(retrieval, "_ROWS", 7)
     vectors = drawn()
-    near = finish(neighbourhoods(vectors, 12))
+    near = finish(neighbourhoods(vectors, most=12))
     assert near.places.shape == (40, 12)
     for sentence in range(40):
         places, distances = nearest_by_hand(vectors, sentence, 12)
@@ -41,12 +41,12 @@ def test_a_few_sentences_have_all_the_others_for_neighbours(count):
 
 def test_no_more_are_held_than_are_asked_for():
     assert finish(neighbourhoods(drawn(MOST + 20))).places.shape == (MOST + 20, MOST)
-    assert finish(neighbourhoods(drawn(), 7)).distances.shape == (40, 7)
+    assert finish(neighbourhoods(drawn(), most=7)).distances.shape == (40, 7)
 
 
 def test_it_can_be_stopped_between_two_blocks(monkeypatch):
     monkeypatch.setattr(retrieval, "_ROWS", 7)
-    told = [progress.done for progress in neighbourhoods(drawn(), 3)]
+    told = [progress.done for progress in neighbourhoods(drawn(), most=3)]
     assert told[0] == 0
     assert told[-1] == 40
     assert all(0 < done - before <= 8 for before, done in pairwise(told))
