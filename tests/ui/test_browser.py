@@ -162,7 +162,7 @@ def test_a_bad_file_is_told_and_nothing_is_kept(page, address, tmp_path):
 
 def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
     page.goto(address)
-    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 8_000))
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 5_000))
     page.get_by_role("button", name="Use these pairs").click()
     page.get_by_role("button", name="Stop", exact=True).wait_for()
     page.get_by_text("reading tokens").wait_for()
