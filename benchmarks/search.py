@@ -14,7 +14,8 @@ from explorer.encoding import finding
 from explorer.encoding.loading import load
 from explorer.measuring import layer_vectors
 from explorer.measuring.neighbours import overlap
-from explorer.measuring.retrieval import Index, unit_vectors
+from explorer.measuring.retrieval import Index
+from explorer.measuring.similarity import unit
 from explorer.progress import finish
 
 SENTENCES, K, ROUNDS, ROWS = 10_000, 10, 7, 1024
@@ -26,13 +27,13 @@ def main() -> None:
     layers = finish(layer_vectors.of_layers(load(finding.find("all-MiniLM-L6-v2")), texts, "mean", 64))
     last, middle = layers[-1], layers[3]
     one, other = Index(last), Index(middle)
-    unit = unit_vectors(last)
-    print(f"\nSearch: {len(texts):,} sentences of {corpus.name}, width {unit.shape[1]}, {os.cpu_count()} processors")
+    known = unit(last)
+    print(f"\nSearch: {len(texts):,} sentences of {corpus.name}, width {known.shape[1]}, {os.cpu_count()} processors")
     things = {
         "index": lambda: Index(last),
         f"Jaccard@{K}, two sides": lambda: finish(overlap(one, other, K)),
-        "neighbours by FAISS": lambda: _by_faiss(unit),
-        "neighbours by numpy": lambda: _by_numpy(unit),
+        "neighbours by FAISS": lambda: _by_faiss(known),
+        "neighbours by numpy": lambda: _by_numpy(known),
         "one query": lambda: one.neighbours(0, K),
     }
     seconds = interleaved(things, ROUNDS)
@@ -50,18 +51,18 @@ def _corpus() -> Searched:
     return of_source(str(path) if path.is_file() else "sample")
 
 
-def _by_faiss(unit: np.ndarray) -> np.ndarray:
+def _by_faiss(known: np.ndarray) -> np.ndarray:
     import faiss
 
-    index = faiss.IndexFlatIP(unit.shape[1])
-    index.add(unit)
-    return index.search(unit, K + 1)[1]  # which takes some thousands of rows at a time by itself
+    index = faiss.IndexFlatIP(known.shape[1])
+    index.add(known)
+    return index.search(known, K + 1)[1]  # which takes some thousands of rows at a time by itself
 
 
-def _by_numpy(unit: np.ndarray) -> np.ndarray:
+def _by_numpy(known: np.ndarray) -> np.ndarray:
     found = []
-    for at in range(0, len(unit), ROWS):
-        cosines = unit[at : at + ROWS] @ unit.T
+    for at in range(0, len(known), ROWS):
+        cosines = known[at : at + ROWS] @ known.T
         top = np.argpartition(cosines, -K - 1, axis=1)[:, -K - 1 :]
         order = np.argsort(-np.take_along_axis(cosines, top, 1), axis=1)
         found.append(np.take_along_axis(top, order, 1))

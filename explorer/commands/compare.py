@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
@@ -34,10 +35,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
     verb.add_argument("--aggregate", default="all", help="all (default), mean or wmean over sub-corpora")
     verb.add_argument("--seed", type=int, default=0, help="of the resamples (default 0)")
-    verb.add_argument("--max-length", type=int, metavar="TOKENS", help="cut longer sentences")
-    verb.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
-    verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    reading_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="how the layers lie in space and how far each moved, too")
     verb.add_argument("--pooling", default="mean", help="of the layers in the geometry and the lines: cls, mean or max")
     verb.add_argument("--report", metavar="FILE", help="all of it as one HTML file that stands alone")

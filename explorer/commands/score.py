@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
@@ -48,15 +49,7 @@ def add(verbs: Any) -> None:
     score.add_argument(
         "--aggregate", default="all", help="for the table: all (default), mean or wmean over sub-corpora"
     )
-    score.add_argument(
-        "--max-length",
-        type=int,
-        metavar="TOKENS",
-        help="cut longer sentences (default: the model's own limit)",
-    )
-    score.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
-    score.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    score.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    reading_flags.add(score)
     form = score.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="everything, as JSON")
     form.add_argument("--csv", action="store_true", help="a row for every reading, as CSV")

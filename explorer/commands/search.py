@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from explorer.commands import reading_flags
 from explorer.commands.line import Line
 from explorer.errors import BadChoice
 
@@ -37,10 +38,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: A's)")
     verb.add_argument("--k", type=int, default=10, help="how many (default 10)")
     verb.add_argument("--whole", action="store_true", help="also every sentence of the corpus as a query: Jaccard@k")
-    verb.add_argument("--max-length", type=int, metavar="TOKENS", help="cut longer sentences")
-    verb.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
-    verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    reading_flags.add(verb)
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
 

@@ -49,14 +49,8 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
         hovertemplate="%{hovertext}<extra></extra>",
     )
     layer, head = chosen
-    figure.add_shape(
-        type="rect",
-        x0=head - 0.48,
-        x1=head + 0.48,
-        y0=layer - 0.48,
-        y1=layer + 0.48,
-        line={"color": ACCENT, "width": 4},
-    )
+    edges = {"x0": head - 0.48, "x1": head + 0.48, "y0": layer - 0.48, "y1": layer + 0.48}
+    figure.add_shape(type="rect", line={"color": ACCENT, "width": 4}, **edges)
     figure.update_xaxes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **_STILL)
     figure.update_yaxes(title="layer", tickvals=down, **_STILL)
     return figure.update_layout(

@@ -32,18 +32,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 text=[told[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
-    own = scores.own_score(metric, aggregate)
-    if own is not None and not np.isnan(own):
-        figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
-        figure.add_annotation(
-            x=0,
-            xref="paper",
-            xanchor="left",
-            y=own,
-            yanchor="bottom",
-            showarrow=False,
-            text=f"own reading {own:.2f}",
-        )
+    _add_own(figure, scores.own_score(metric, aggregate))
     if chosen is not None and chosen != OWN:
         row, column = scores.place(chosen)
         figure.add_scatter(
@@ -60,3 +49,13 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
     return laid_out(figure, 70 + CELL_HEIGHT * len(scores.rows), hovermode="closest", legend=legend)
+
+
+def _add_own(figure: go.Figure, own: float | None) -> None:
+    """A line at the score of the model's own reading, where it has one."""
+    if own is None or np.isnan(own):
+        return
+    figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
+    figure.add_annotation(
+        x=0, xref="paper", xanchor="left", y=own, yanchor="bottom", showarrow=False, text=f"own reading {own:.2f}"
+    )

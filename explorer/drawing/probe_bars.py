@@ -16,37 +16,8 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
     figure = go.Figure()
     packs = next(iter(sides.values())).packs
     for name, side in sides.items():
-        number = "AB".index(name)
-        shift = 0.0 if len(sides) == 1 else (-_BESIDE, _BESIDE)[number]
-        middles = [place + shift for place in range(len(packs))]
-        figure.add_bar(
-            x=middles,
-            y=[side.mean(pack.name) for pack in packs],
-            width=1.8 * _BESIDE,
-            name=name,
-            legendgroup=name,
-            marker={"color": SIDES[number], "opacity": 0.45},
-            customdata=[pack.name for pack in packs],
-            hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
-        )
-        points = [
-            # spread over the bar in the order of the pairs, so that a pair stands at one place in A and in B
-            (middle + spread, cosine, f"{hover_text(one)}<br>{hover_text(other)}")
-            for pack, cosines, middle in zip(packs, side.cosines, middles, strict=True)
-            for one, other, cosine, spread in zip(
-                pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _BESIDE, strict=True
-            )
-        ]
-        figure.add_scatter(
-            x=[x for x, _, _ in points],
-            y=[y for _, y, _ in points],
-            mode="markers",
-            legendgroup=name,
-            showlegend=False,
-            marker={"color": SIDES[number], "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},
-            hovertext=[told for _, _, told in points],
-            hovertemplate=f"%{{hovertext}}<br>{name}: %{{y:.3f}}<extra></extra>",
-        )
+        shift = 0.0 if len(sides) == 1 else (-_BESIDE, _BESIDE)["AB".index(name)]
+        _add_side(figure, name, side, [place + shift for place in range(len(packs))])
     alike = sum(pack.same for pack in packs)
     figure.add_vline(x=alike - 0.5, line={"color": QUIET, "width": 1.5, "dash": "dot"})
     for x, anchor, told in ((alike - 0.55, "right", "mean the same"), (alike - 0.45, "left", "mean something else")):
@@ -61,4 +32,37 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
         barmode="overlay",
         margin={"l": 0, "r": 8, "t": 60, "b": 30},
         legend={"orientation": "h", "y": 1.08, "yanchor": "bottom", "x": 0},
+    )
+
+
+def _add_side(figure: go.Figure, name: str, side: Probed, middles: list[float]) -> None:
+    """Its bars, and over each of them the pairs of the pack."""
+    shade = SIDES["AB".index(name)]
+    figure.add_bar(
+        x=middles,
+        y=[side.mean(pack.name) for pack in side.packs],
+        width=1.8 * _BESIDE,
+        name=name,
+        legendgroup=name,
+        marker={"color": shade, "opacity": 0.45},
+        customdata=[pack.name for pack in side.packs],
+        hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
+    )
+    points = [
+        # spread over the bar in the order of the pairs, so that a pair stands at one place in A and in B
+        (middle + spread, cosine, f"{hover_text(one)}<br>{hover_text(other)}")
+        for pack, cosines, middle in zip(side.packs, side.cosines, middles, strict=True)
+        for one, other, cosine, spread in zip(
+            pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _BESIDE, strict=True
+        )
+    ]
+    figure.add_scatter(
+        x=[x for x, _, _ in points],
+        y=[y for _, y, _ in points],
+        mode="markers",
+        legendgroup=name,
+        showlegend=False,
+        marker={"color": shade, "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},
+        hovertext=[told for _, _, told in points],
+        hovertemplate=f"%{{hovertext}}<br>{name}: %{{y:.3f}}<extra></extra>",
     )

@@ -25,11 +25,19 @@ def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
 
 def shift(one: NDArray[Any], other: NDArray[Any]) -> float:
     """1 less the mean cosine of a sentence's two vectors; NaN where the widths differ, as they have no cosine."""
+    distances = moved(one, other)
+    known = np.zeros(0) if distances is None else distances[np.isfinite(distances)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def moved(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64] | None:
+    """1 - cosine of every sentence's two vectors; None where their widths differ, NaN for one without a length."""
     if one.shape[1] != other.shape[1]:
-        return float("nan")
+        return None
     products = (one.astype(np.float64) * other).sum(1)
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-    return float(1 - (products / np.maximum(lengths, 1e-12)).mean())
+    cosines = products / np.where(lengths > 0, lengths, np.nan)
+    return np.asarray(np.clip(1 - cosines, 0, 2), dtype=np.float64)
 
 
 def _never_varies(vectors: NDArray[Any], centred: NDArray[np.float64]) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.neighbourhoods import Neighbourhoods, unit
+from explorer.measuring.neighbourhoods import Neighbourhoods
+from explorer.measuring.similarity import unit
 from explorer.progress import Progress, Work
 
 NEAREST = 15

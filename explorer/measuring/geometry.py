@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.similarity import SAME
+from explorer.measuring.similarity import SAME, unit
 
 NEIGHBOURS = 10
 _ROWS = 1024  # of a matrix of cosines that are held at once
@@ -30,22 +30,22 @@ class Geometry:
 
 def geometry(vectors: NDArray[Any]) -> Geometry:
     """Of vectors (sentence, width), every pair of which counts once."""
-    unit = _unit(vectors)
-    count = len(unit)
+    known = unit(vectors)
+    count = len(known)
     if count < 2:
         missing = float("nan")
         return Geometry(missing, missing, missing, missing, missing, count)
     # the sum of all cosines is the squared length of the sum of all vectors
-    total = unit.sum(0, dtype=np.float64)
+    total = known.sum(0, dtype=np.float64)
     strangers = (float(total @ total) - count) / (count * (count - 1))
-    variances = np.linalg.eigvalsh(np.cov(unit.T, dtype=np.float64)) if unit.shape[1] > 1 else np.ones(1)
+    variances = np.linalg.eigvalsh(np.cov(known.T, dtype=np.float64)) if known.shape[1] > 1 else np.ones(1)
     spread = variances.sum()
     one_point = spread <= SAME**2  # all sentences have the same vector, but for rounding
     first, three = (float("nan") if one_point else float(variances[-few:].sum() / spread) for few in (1, 3))
     potential, chosen = 0.0, np.zeros(count)
     nearest = min(NEIGHBOURS, count - 1)
     for start in range(0, count, _ROWS):
-        cosines = unit[start : start + _ROWS] @ unit.T
+        cosines = known[start : start + _ROWS] @ known.T
         own = np.arange(start, start + len(cosines))
         cosines[np.arange(len(cosines)), own] = -np.inf
         top = np.argpartition(-cosines, nearest - 1, axis=1)[:, :nearest]
@@ -60,15 +60,10 @@ def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
     """Mean squared distance of partners (pair, width), brought to length 1; NaN where there are none."""
     if not len(first):
         return float("nan")
-    return float((2 - 2 * (_unit(first) * _unit(second)).sum(1, dtype=np.float64)).mean())
+    return float((2 - 2 * (unit(first) * unit(second)).sum(1, dtype=np.float64)).mean())
 
 
 def _skewness(numbers: Floats) -> float:
     centred = numbers - numbers.mean()
     spread = float(np.sqrt((centred**2).mean()))
     return float((centred**3).mean() / spread**3) if spread > 0 else 0.0
-
-
-def _unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-8), dtype=np.float32)

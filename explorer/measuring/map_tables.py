@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.described import Described
-from explorer.measuring.neighbourhoods import COMPARED, Neighbourhoods, exchange, unit
+from explorer.measuring.neighbourhoods import Neighbourhoods
+from explorer.measuring.neighbours import COMPARED, exchange
+from explorer.measuring.similarity import unit
 
 Row = dict[str, object]
 
@@ -42,11 +44,11 @@ def neighbour_rows(
     texts: Sequence[str], vectors: Sequence[NDArray[np.floating]], near: Sequence[Neighbourhoods], sentence: int
 ) -> list[Row]:
     """The nearest of a sentence with their cosines; of two sides those that are kept, lost and gained."""
+    found = [one.places[sentence, :COMPARED].tolist() for one in near]
     if len(near) < 2:
-        found = near[0].places[sentence, :COMPARED].tolist()
-        cosines = _cosines(vectors[0], sentence, found)
-        return [{"sentence": texts[at], "cosine": cosine} for at, cosine in zip(found, cosines, strict=True)]
-    between = exchange(near[0], near[1], sentence)
+        cosines = _cosines(vectors[0], sentence, found[0])
+        return [{"sentence": texts[at], "cosine": cosine} for at, cosine in zip(found[0], cosines, strict=True)]
+    between = exchange(*found)
     told: list[Row] = []
     for what in ("kept", "lost", "gained"):
         some = list(getattr(between, what))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
-from explorer.measuring.retrieval import Floats, Hits, Index, Places
+from explorer.measuring.retrieval import Index
 from explorer.progress import Progress, Work
+
+COMPARED = 10  # neighbours by which a map compares A and B
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,7 @@ class Overlap:
     k: int  # less than was asked for where the corpus is smaller
 
     @cached_property
-    def jaccard(self) -> Floats:
+    def jaccard(self) -> NDArray[np.float64]:
         """Of each sentence: neighbours in both by neighbours in either; NaN where there are no neighbours."""
         if not self.k:
             return np.full(len(self.kept), np.nan)
@@ -36,30 +40,50 @@ class Overlap:
         """How many sentences kept 0, 1, … k neighbours."""
         return np.bincount(self.kept, minlength=self.k + 1)
 
-    def order(self, *, most_changed: bool) -> Places:
+    def order(self, *, most_changed: bool) -> NDArray[np.intp]:
         """All sentences, the most or the least changed first; equals in the order of the corpus."""
         return np.argsort(self.kept if most_changed else -self.kept, kind="stable")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Neighbours of one sentence, or results of one query: in both, in A only and in B only; nearest first."""
+
+    kept: tuple[int, ...]
+    lost: tuple[int, ...]
+    gained: tuple[int, ...]
+
+    @property
+    def jaccard(self) -> float:
+        """Those in both by those in either; NaN where there are none."""
+        either = len(self.kept) + len(self.lost) + len(self.gained)
+        return len(self.kept) / either if either else float("nan")
+
+
+def exchange(one: Sequence[int], other: Sequence[int]) -> Exchange:
+    """What became of what A has."""
+    before, after = set(one), set(other)
+    return Exchange(
+        kept=tuple(place for place in one if place in after),
+        lost=tuple(place for place in one if place not in after),
+        gained=tuple(place for place in other if place not in before),
+    )
 
 
 def overlap(one: Index, other: Index, k: int) -> Work[Overlap]:
     """Every sentence as a query, itself left out; only the counts are held."""
     if len(one) != len(other):
         raise BadChoice(f"A holds {len(one):,} sentences and B {len(other):,}. Index the same corpus on both sides.")
-    kept: list[int] = []
+    kept, done = [], 0
     yield Progress("finding neighbours", 0, len(one))
-    for found in zip(one.neighbours_of_all(k), other.neighbours_of_all(k), strict=True):
-        kept += [kept_of(*hits) for hits in zip(*found, strict=True)]
-        yield Progress("finding neighbours", len(kept), len(one))
-    return Overlap(np.array(kept, dtype=np.intp), max(0, min(k, len(one) - 1)))
+    for (in_one, _), (in_other, _) in zip(one.neighbours_of_all(k), other.neighbours_of_all(k), strict=True):
+        kept.append(overlap_of(in_one, in_other).kept)
+        done += len(in_one)
+        yield Progress("finding neighbours", done, len(one))
+    return Overlap(np.concatenate(kept), max(0, min(k, len(one) - 1)))
 
 
-def kept_of(one: Hits, other: Hits) -> int:
-    """How many sentences both found."""
-    return len(set(one.places.tolist()) & set(other.places.tolist()))
-
-
-def jaccard(one: Hits, other: Hits) -> float:
-    """Sentences that both found by sentences that either found; NaN where neither found any."""
-    kept = kept_of(one, other)
-    either = len(one) + len(other) - kept
-    return kept / either if either else float("nan")
+def overlap_of(one: NDArray[Any], other: NDArray[Any]) -> Overlap:
+    """Of neighbours (sentence, neighbour) that are known."""
+    both = np.sort(np.concatenate([one, other], axis=1), axis=1)  # whom both have stands there twice
+    return Overlap((both[:, 1:] == both[:, :-1]).sum(1), one.shape[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.neighbourhoods import unit
+from explorer.measuring.similarity import unit
 
 Places = NDArray[np.float32]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from explorer.encoding.readings import Reading
 from explorer.errors import BadChoice
 from explorer.measuring import layer_vectors
-from explorer.measuring.neighbours import jaccard, kept_of
+from explorer.measuring.neighbours import exchange
 from explorer.measuring.retrieval import Hits, Index
 from explorer.progress import finish
 
@@ -81,24 +81,19 @@ def search(one: Side, other: Side | None, k: int) -> Findings:
     """The k nearest of either side, each with its rank on the other."""
     hits = one.hits(k)
     if other is None:
-        return Findings(_results(hits, None, ""))
+        return Findings(_results(hits))
     beside = other.hits(k)
+    between = exchange(hits.places.tolist(), beside.places.tolist())
+    kept = set(between.kept)
     return Findings(
-        _results(hits, other, LOST, beside),
-        _results(beside, one, GAINED, hits),
-        kept_of(hits, beside),
-        jaccard(hits, beside),
+        _results(hits, other, kept, LOST), _results(beside, one, kept, GAINED), len(between.kept), between.jaccard
     )
 
 
-def _results(hits: Hits, other: Side | None, alone: str, beside: Hits | None = None) -> tuple[Result, ...]:
+def _results(hits: Hits, other: Side | None = None, kept: Collection[int] = (), alone: str = "") -> tuple[Result, ...]:
     """Hits with what the other side has to say of them; `alone` marks those that it did not find."""
-    if other is None or beside is None:
-        elsewhere: list[int | None] = [None] * len(hits)
-        marks = [""] * len(hits)
-    else:
-        elsewhere = [*other.index.ranks(hits.places, other.query)]
-        both = set(beside.places.tolist())
-        marks = [KEPT if place in both else alone for place in hits.places.tolist()]
-    told = zip(hits.places.tolist(), hits.cosines.tolist(), elsewhere, marks, strict=True)
+    places = hits.places.tolist()
+    elsewhere = [None] * len(places) if other is None else other.index.ranks(hits.places, other.query)
+    marks = [KEPT if place in kept else alone for place in places]
+    told = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
     return tuple(Result(place, rank, *more) for rank, (place, *more) in enumerate(told, start=1))

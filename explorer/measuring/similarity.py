@@ -13,6 +13,12 @@ Floats = NDArray[np.float64]
 SAME = 1e-6
 
 
+def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """Vectors (sentence, width) brought to length 1; one without a length stays as it is."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
 def pearson(gold: Floats, system: NDArray[Any]) -> Floats:
     """Pearson's r of `gold` (pair) with the last axis of `system` (…, pair); NaN where a side is constant."""
     gold = gold - gold.mean()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import columns, own, sets, text
-from explorer.data.files import ENDINGS
 from explorer.data.kinds import GradedPairs
 from explorer.data.mapping import ROLES, Mapping
 from explorer.data.reports import Report
 from explorer.data.table import Table
 from explorer.errors import StrataError
-from explorer.ui import cached, cached_text, controls, notices
+from explorer.ui import brought, cached, controls, notices
 
 # rows of the file that are shown, so that a wrong column is seen
 PREVIEW = 5
@@ -23,10 +20,9 @@ NONE = "(none)"
 
 def own_pairs() -> None:
     """The form: it ends with the user's file among the sets of the sidebar."""
-    upload = st.file_uploader(
+    upload = brought.to_read(
         "A file with two sentences and a score in each row",
-        type=[ending.removeprefix(".") for ending in ENDINGS],
-        help="It is kept on this machine only. Columns named sentence1, sentence2 and score are recognised.",
+        "It is kept on this machine only. Columns named sentence1, sentence2 and score are recognised.",
     )
     if upload is None:
         st.caption(
@@ -34,9 +30,8 @@ def own_pairs() -> None:
             "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
         )
     else:
-        data = upload.getvalue()
         try:
-            table = cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+            table = brought.table(upload)
         except StrataError as error:
             notices.trouble(error)
         else:

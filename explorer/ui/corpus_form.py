@@ -7,10 +7,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import own, searched, sts
 from explorer.data.corpora import SAMPLE
-from explorer.data.files import ENDINGS
 from explorer.data.searched import Searched
 from explorer.errors import SetNotFound, StrataError
-from explorer.ui import cached_text, clicks, controls, notices, reach, text_form
+from explorer.ui import brought, cached_text, clicks, controls, notices, reach
 
 PAIRS = "the graded pairs"
 SOURCE = "corpus"
@@ -22,7 +21,7 @@ def asked_for(choice: controls.Choice, line: DeltaGenerator) -> Searched | None:
     with line:
         source: str = st.selectbox(
             "Search in",
-            controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu(), *text_form.brought()], SOURCE),
+            controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu(), *brought.paths()], SOURCE),
             key=SOURCE,
             bind="query-params",
             accept_new_options=True,
@@ -30,7 +29,14 @@ def asked_for(choice: controls.Choice, line: DeltaGenerator) -> Searched | None:
             help="The sentences of the graded pairs in the sidebar, the sample's, those of a set, or the path of a "
             "file on this machine: type it and press Enter.",
         )
-        _bring()
+        brought.to_stay(
+            "A file of sentences",
+            UPLOAD,
+            _take,
+            "It is kept on this machine only.",
+            "One sentence a line; or a table, of which all columns of sentences are taken. "
+            "For more than 20 MB, type the file's path instead.",
+        )
     clicks.refused()
     found = _read(source.strip(), choice)
     if found is not None:
@@ -53,27 +59,5 @@ def _read(source: str, choice: controls.Choice) -> Searched | None:
         return None
 
 
-def _bring() -> None:
-    with st.popover("Bring a file", icon=":material/upload_file:"):
-        st.file_uploader(
-            "A file of sentences",
-            type=[ending.removeprefix(".") for ending in ENDINGS],
-            key=UPLOAD,
-            on_change=_keep,
-            help="It is kept on this machine only.",
-        )
-        st.caption(
-            "One sentence a line; or a table, of which all columns of sentences are taken. "
-            "For more than 20 MB, type the file's path instead."
-        )
-
-
-def _keep() -> None:
-    """Put the file that was brought where it stays, and choose it; runs before the page is drawn anew."""
-    upload = st.session_state[UPLOAD]
-
-    def keep() -> None:
-        st.session_state[SOURCE] = text_form.put_away(upload.name, upload.getvalue())
-
-    if upload is not None:
-        clicks.attempt(keep)
+def _take(path: str) -> None:
+    st.session_state[SOURCE] = path

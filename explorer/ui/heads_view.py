@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ from explorer.errors import StrataError
 from explorer.measuring import heads as measured
 from explorer.measuring.layer_tables import head_rows
 from explorer.ui import cached, camera, downloads, notices, opening
+
+if TYPE_CHECKING:
+    from explorer.encoding.self_attention import SelfAttention
 
 TITLE = "Self-attention by layer and head"
 OVERVIEW = "every head"
@@ -45,35 +50,11 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
             "Colour of a head", (WIDE, SPECIAL), default=WIDE, required=True, key="heads", bind="query-params"
         )
     attention = cached.self_attention(found, *sentences, way)
-    layers, count = attention.weights.shape[:2]
     # many tokens need the whole width
     few = len(attention.tokens) <= drawn.FEW
     left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())
     with left:
-        with st.container(horizontal=True):
-            layer = _one_of("Layer", "layer", layers)
-            head = _one_of("Head", "head", count)
-        values = measured.tokens_looked_at(attention.weights)
-        if by == SPECIAL:
-            values = measured.share_of(attention.weights, attention.special)
-        st.plotly_chart(
-            drawn.every_head(values, by, (layer, head)),
-            key=OVERVIEW,
-            on_select=lambda: _choose_clicked(count),
-            selection_mode="points",
-            config=camera.config("self-attention"),
-            alt=f"{by}, a cell for each layer and head. Choose one with the fields above.",
-        )
-        st.caption(
-            "Click a head, or choose it above. "
-            + (
-                "Tokens looked at: e to the power of the entropy of a token's weights, averaged over tokens; 1 is one "
-                f"token each, {len(attention.tokens)} all of them alike."
-                if by == WIDE
-                else "Share of special tokens: of a token's weights, how much falls on tokens such as \\[CLS\\] and "
-                "\\[SEP\\], averaged over tokens."
-            )
-        )
+        layer, head = _overview(attention, by)
     with right:
         st.plotly_chart(
             drawn.token_by_token(attention, layer, head),
@@ -84,6 +65,36 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
         st.caption(_about(attention.weights, attention.left_out, ways, layer, head))
         stem = f"{found.name} layer {layer} head {head}"
         downloads.rows(head_rows(attention, layer, head), stem, "This head (CSV)")
+
+
+def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
+    """Every head by its colour; gives the layer and the head that are chosen."""
+    layers, count = attention.weights.shape[:2]
+    with st.container(horizontal=True):
+        layer = _one_of("Layer", "layer", layers)
+        head = _one_of("Head", "head", count)
+    values = measured.tokens_looked_at(attention.weights)
+    if by == SPECIAL:
+        values = measured.share_of(attention.weights, attention.special)
+    st.plotly_chart(
+        drawn.every_head(values, by, (layer, head)),
+        key=OVERVIEW,
+        on_select=lambda: _choose_clicked(count),
+        selection_mode="points",
+        config=camera.config("self-attention"),
+        alt=f"{by}, a cell for each layer and head. Choose one with the fields above.",
+    )
+    st.caption(
+        "Click a head, or choose it above. "
+        + (
+            "Tokens looked at: e to the power of the entropy of a token's weights, averaged over tokens; 1 is one "
+            f"token each, {len(attention.tokens)} all of them alike."
+            if by == WIDE
+            else "Share of special tokens: of a token's weights, how much falls on tokens such as \\[CLS\\] and "
+            "\\[SEP\\], averaged over tokens."
+        )
+    )
+    return layer, head
 
 
 def _about(weights: NDArray[np.float32], left_out: int, ways: tuple[str, ...], layer: int, head: int) -> str:

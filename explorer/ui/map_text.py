@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import streamlit as st
 
@@ -13,8 +10,7 @@ from explorer.data import described
 from explorer.data.described import Described
 from explorer.data.files import ENDINGS, read_bytes
 from explorer.errors import StrataError
-from explorer.places import cache_folder, write_whole
-from explorer.ui import cached_text, clicks, notices, reach
+from explorer.ui import brought, cached_text, clicks, notices, reach
 from explorer.ui.controls import Choice
 
 PAIRS, EXTREMES, FILE, TYPED = "all sentences of the pairs", "likest and unlikest pairs", "a file", "typed sentences"
@@ -70,9 +66,7 @@ def _of_file() -> Described | None:
             placeholder="sentences.csv",
             help=f"On this machine. What can be read: {', '.join(ENDINGS)}. Sentences can be coloured by its columns.",
         ).strip()
-        with st.popover("Bring a file", icon=":material/upload_file:"):
-            endings = [ending.removeprefix(".") for ending in ENDINGS]
-            st.file_uploader("A file of sentences", type=endings, key=UPLOAD, on_change=_keep)
+        brought.to_stay("A file of sentences", UPLOAD, _take)
     if not file:
         st.info("Name a file, or bring one.", icon=":material/upload_file:")
         return None
@@ -96,17 +90,5 @@ def _typed() -> Described | None:
     return replace(described.of_table(replace(table, name="The text box")), name="the text box")
 
 
-def _keep() -> None:
-    """Put the file that was brought where it stays, and name it; runs before the page is drawn anew."""
-    upload = st.session_state[UPLOAD]
-    if upload is None:
-        return
-    data = upload.getvalue()
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", upload.name).strip("-.") or "text.txt"
-    path = Path(cache_folder()) / "texts" / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
-
-    def keep() -> None:
-        write_whole(path, lambda file: file.write(data))
-        st.session_state["map_file"] = str(path)
-
-    clicks.attempt(keep)
+def _take(path: str) -> None:
+    st.session_state["map_file"] = path

@@ -9,8 +9,9 @@ import numpy as np
 
 from explorer.data.described import Column, Described
 from explorer.data.kinds import digest_of
-from explorer.measuring import neighbourhoods, projection, umap_layout
-from explorer.measuring.neighbourhoods import Neighbourhoods
+from explorer.measuring import drift, projection, umap_layout
+from explorer.measuring.neighbourhoods import Neighbourhoods, neighbourhoods
+from explorer.measuring.neighbours import COMPARED, overlap_of
 from explorer.measuring.projection import Map, Maps, Way
 from explorer.progress import Work
 from explorer.ui import vectors, work
@@ -65,7 +66,7 @@ def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped 
 def _near(read: tuple[Vectors, ...]) -> Work[tuple[Neighbourhoods, ...]]:
     found = []
     for name, of_one in zip("AB", read, strict=False):
-        found.append((yield from neighbourhoods.neighbourhoods(of_one, f"looking for neighbours in {name}")))
+        found.append((yield from neighbourhoods(of_one, f"looking for neighbours in {name}")))
     return tuple(found)
 
 
@@ -77,10 +78,10 @@ def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Ite
     """How far each sentence moved from A to B, and what share of its neighbours it exchanged."""
     if len(read) < 2:
         return
-    moved = neighbourhoods.moved(read[0], read[1])
+    moved = drift.moved(read[0], read[1])
     if moved is not None:
         yield Column(MOVED, tuple(moved.tolist()))
-    changed = 1 - neighbourhoods.overlap(near[0], near[1])
+    changed = 1 - overlap_of(*(one.places[:, :COMPARED] for one in near)).jaccard
     if np.isfinite(changed).any():
         yield Column(CHANGED, tuple(changed.tolist()))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +9,10 @@ import streamlit as st
 
 from explorer.data import own, sets, sts
 from explorer.data.corpora import SAMPLE, Eats
-from explorer.data.files import ENDINGS
 from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
 from explorer.errors import SetNotFound, StrataError
-from explorer.places import cache_folder, write_whole
-from explorer.ui import cached_text, clicks, notices, reach
+from explorer.ui import brought, cached_text, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address
 FILLED = "_text was set"
@@ -38,18 +34,14 @@ def sources() -> tuple[str, ...]:
         help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
         "`sample` comes with Strata. Of graded pairs, the sentences are taken and the grades are not looked at.",
     )
-    with st.popover("Bring a file", icon=":material/upload_file:"):
-        st.file_uploader(
-            "A file of text",
-            type=[ending.removeprefix(".") for ending in ENDINGS],
-            key=UPLOAD,
-            on_change=_keep,
-            help="It is kept on this machine, so that the run can be resumed and repeated from the command line.",
-        )
-        st.caption(
-            "One sentence a line; or a table with two columns for pairs, or three for triplets. "
-            "For more than 20 MB, type the file's path instead."
-        )
+    brought.to_stay(
+        "A file of text",
+        UPLOAD,
+        _take,
+        "It is kept on this machine, so that the run can be resumed and repeated from the command line.",
+        "One sentence a line; or a table with two columns for pairs, or three for triplets. "
+        "For more than 20 MB, type the file's path instead.",
+    )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
@@ -124,7 +116,7 @@ def _offered() -> list[str]:
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     named = [SAMPLE, *own.names(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
-    return list(dict.fromkeys([*named, *brought(), *chosen]))
+    return list(dict.fromkeys([*named, *brought.paths(), *chosen]))
 
 
 def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
@@ -143,32 +135,7 @@ def _files(chosen: Sequence[str]) -> list[str]:
     return [source for source in chosen if source not in named and not own.is_own(source) and Path(source).suffix]
 
 
-def _keep() -> None:
-    """Put the file that was brought where it stays, and choose it; runs before the page is drawn anew."""
-    upload = st.session_state[UPLOAD]
-    if upload is None:
-        return
-
-    def keep() -> None:
-        path = put_away(upload.name, upload.getvalue())
-        before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, path)]
-        choose([*before, path])
-
-    clicks.attempt(keep)
-
-
-def put_away(name: str, data: bytes) -> str:
-    """Keep a file that was brought on this machine, for every page; gives its path."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
-    path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
-    write_whole(path, lambda file: file.write(data))
-    return str(path)
-
-
-def brought() -> list[str]:
-    """The paths of the files that were brought before."""
-    return sorted(map(str, _folder().glob("*"))) if _folder().is_dir() else []
-
-
-def _folder() -> Path:
-    return cache_folder() / "texts"
+def _take(path: str) -> None:
+    """Add a file to what is chosen; the sample was only there until something else is."""
+    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, path)]
+    choose([*before, path])

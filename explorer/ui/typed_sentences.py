@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import streamlit as st
 
 from explorer.data.columns import guess
-from explorer.data.files import ENDINGS
 from explorer.data.lines import Lines, read_lines, taken
 from explorer.data.table import Table
 from explorer.errors import StrataError
-from explorer.ui import cached_text, notices
+from explorer.ui import brought, notices
 
 MOST = 200
 BOX = "sentences that are looked at"
@@ -66,17 +63,15 @@ def _told(lines: Lines) -> None:
 
 
 def _file() -> None:
-    upload = st.file_uploader(
+    upload = brought.to_read(
         "A file of sentences",
-        type=[ending.removeprefix(".") for ending in ENDINGS],
-        help="Text with one sentence a line, or a table with a column of sentences. It takes the place of what is "
-        "in the box.",
+        "Text with one sentence a line, or a table with a column of sentences. It takes the place of what is in the "
+        "box.",
     )
     if upload is None:
         return
-    data = upload.getvalue()
     try:
-        table = cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+        table = brought.table(upload)
         lines = taken(table.column(_column(table)), MOST)
     except StrataError as error:
         notices.trouble(error)

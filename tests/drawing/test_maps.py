@@ -3,6 +3,7 @@ import math
 import numpy as np
 
 from explorer.data.described import Column, Described
+from explorer.drawing import map_colours
 from explorer.drawing import maps as drawing
 
 PLACES = np.array([[0, 0], [1, 2], [2, 1], [3, 3]], dtype=np.float32)
@@ -68,9 +69,9 @@ def test_lines_join_the_two_sentences_of_a_pair():
 
 def test_names_beyond_the_colours_are_one_group_behind_the_others():
     cells = tuple(f"name {place % 12}" for place in range(100))
-    groups = drawing.groups(Column("kind", cells))
-    assert groups[0].name == drawing.OTHERS
-    assert len(groups) == 1 + len(drawing.NAME_COLOURS)
+    groups = map_colours.groups(Column("kind", cells))
+    assert groups[0].name == map_colours.OTHERS
+    assert len(groups) == 1 + len(map_colours.NAME_COLOURS)
     assert sorted(place for group in groups for place in group.members) == list(range(100))
     assert len({group.colour for group in groups}) == len(groups)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring.drift import alike, shift
+from explorer.measuring.drift import alike, moved, shift
 
 
 @pytest.fixture
@@ -47,3 +47,18 @@ def test_a_shift_is_what_a_cosine_lacks_of_one(sides):
     assert shift(one, random) == pytest.approx(np.mean(slow), abs=1e-6)
     assert shift(one, one * 2) == pytest.approx(0, abs=1e-6)
     assert math.isnan(shift(one, other)), "widths differ"
+
+
+def test_how_far_a_sentence_moved_is_1_less_its_cosine_and_missing_without_a_length():
+    random = np.random.default_rng(3)
+    one, other = (random.normal(size=(40, 6)).astype(np.float32) for _ in range(2))
+    other[5] = 0
+    found = moved(one, other)
+    assert np.isnan(found[5])
+    assert found[7] == pytest.approx(
+        1 - float(one[7] @ other[7]) / np.linalg.norm(one[7]) / np.linalg.norm(other[7]), abs=1e-6
+    )
+    assert shift(one, other) == pytest.approx(np.mean(np.delete(found, 5))), "of those that have a length"
+    assert math.isnan(shift(one, 0 * other))
+    assert moved(one, one).round(6).max() == 0
+    assert moved(one, np.ones((40, 7))) is None, "vectors of different widths have no cosine"

@@ -4,7 +4,8 @@ from sklearn.manifold import trustworthiness
 
 from explorer.measuring import faithfulness as measured
 from explorer.measuring.faithfulness import faithfulness
-from explorer.measuring.neighbourhoods import neighbourhoods, unit
+from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.measuring.similarity import unit
 from explorer.progress import finish
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours import jaccard, overlap
+from explorer.measuring.neighbours import exchange, overlap, overlap_of
 from explorer.measuring.retrieval import Index
 from explorer.progress import finish
 from tests.measuring.test_retrieval import slow, vectors
@@ -22,7 +22,8 @@ def test_jaccard_is_that_of_two_sets_of_neighbours(k):
         a, b = (set(slow(side, side[place], k, without=place)[0]) for side in (one, other))
         assert found.kept[place] == len(a & b)
         assert found.jaccard[place] == pytest.approx(len(a & b) / len(a | b))
-        assert jaccard(*(index.neighbours(place, k) for index in indexes)) == found.jaccard[place]
+        between = exchange(*(index.neighbours(place, k).places.tolist() for index in indexes))
+        assert between.jaccard == found.jaccard[place], "one query or all: the same number"
     assert found.mean == pytest.approx(sum(found.jaccard) / 60)
     assert found.counts().tolist() == [list(found.kept).count(kept) for kept in range(found.k + 1)]
 
@@ -53,3 +54,20 @@ def test_a_sentence_alone_has_no_neighbours_to_keep():
 def test_two_corpora_are_not_compared():
     with pytest.raises(BadChoice, match="same corpus"):
         finish(overlap(Index(vectors(5)), Index(vectors(6)), 3))
+
+
+def test_of_neighbours_that_are_known_it_is_the_same():
+    one, other = (
+        np.array([slow(side, side[at], 5, at)[0] for at in range(60)]) for side in (vectors(), vectors(seed=1))
+    )
+    found = overlap_of(one, other)
+    assert found.k == 5
+    assert found.kept.tolist() == [len(set(a) & set(b)) for a, b in zip(one.tolist(), other.tolist(), strict=True)]
+    assert overlap_of(one, one[:, ::-1]).jaccard.tolist() == [1.0] * 60, "their order is no matter"
+
+
+def test_an_exchange_names_what_is_kept_lost_and_gained_nearest_first():
+    between = exchange([7, 2, 9, 4], [4, 5, 2, 8])
+    assert (between.kept, between.lost, between.gained) == ((2, 4), (7, 9), (5, 8))
+    assert between.jaccard == 2 / 6
+    assert math.isnan(exchange([], []).jaccard)

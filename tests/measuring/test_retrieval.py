@@ -24,21 +24,26 @@ def slow(corpus, query, k, without=None):
     return ordered[:k], [cosines[at] for at in ordered[:k]]
 
 
+def of_all(index, k):
+    """Places and cosines of every sentence, block after block."""
+    return [np.concatenate(blocks) for blocks in zip(*index.neighbours_of_all(k), strict=True)]
+
+
 @pytest.mark.parametrize("rows", [7, 1024])
 @pytest.mark.parametrize("k", [1, 5, 59, 100])
 def test_neighbours_are_those_of_a_slow_loop(k, rows, monkeypatch):
     monkeypatch.setattr(retrieval, "_ROWS", rows)
     corpus = vectors()
     index = Index(corpus)
-    found = [hits for block in index.neighbours_of_all(k) for hits in block]
-    assert len(found) == len(index) == 60
-    for place, hits in enumerate(found):
+    found = of_all(index, k)
+    assert len(found[0]) == len(index) == 60
+    for place, (of_one, near) in enumerate(zip(*found, strict=True)):
         places, cosines = slow(corpus, corpus[place], k, without=place)
-        assert hits.places.tolist() == places
-        assert hits.cosines == pytest.approx(cosines, abs=1e-6)
+        assert of_one.tolist() == places
+        assert near == pytest.approx(cosines, abs=1e-6)
         one = index.neighbours(place, k)
         assert one.places.tolist() == places
-        assert one.cosines.tolist() == hits.cosines.tolist(), "one query or all: the same numbers"
+        assert one.cosines.tolist() == near.tolist(), "one query or all: the same numbers"
 
 
 def test_a_vector_that_is_no_sentence_of_the_corpus_finds_all_that_are_near():
@@ -62,11 +67,11 @@ def test_equal_vectors_stand_in_the_order_of_the_corpus():
 
 
 def test_two_hundred_equal_sentences_are_neighbours_in_order():
-    hits = [hits for block in Index(np.ones((200, 8), dtype=np.float32)).neighbours_of_all(10) for hits in block]
-    assert hits[0].places.tolist() == list(range(1, 11))
-    assert hits[5].places.tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
-    assert hits[199].places.tolist() == list(range(10))
-    assert np.allclose([one.cosines for one in hits], 1)
+    places, cosines = of_all(Index(np.ones((200, 8), dtype=np.float32)), 10)
+    assert places[0].tolist() == list(range(1, 11))
+    assert places[5].tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10]
+    assert places[199].tolist() == list(range(10))
+    assert np.allclose(cosines, 1)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -75,7 +80,7 @@ def test_a_corpus_of_one_or_two_sentences_gives_what_there_is(count):
     index = Index(corpus)
     assert len(index.nearest(corpus[0], 10)) == count
     assert len(index.neighbours(0, 10)) == count - 1
-    assert [len(hits) for block in index.neighbours_of_all(10) for hits in block] == [count - 1] * count
+    assert of_all(index, 10)[0].shape == (count, count - 1)
 
 
 def test_a_rank_is_the_place_in_the_whole_order():
@@ -107,11 +112,9 @@ def test_faiss_works_in_a_thread_while_torch_works_in_another():
 
     corpus, matrix = vectors(2000, 64), torch.randn(300, 300)
     index = Index(corpus)
-    before = [hits.places.tolist() for block in index.neighbours_of_all(5) for hits in block]
+    before = of_all(index, 5)[0].tolist()
     after: list[list[int]] = []
-    thread = threading.Thread(
-        target=lambda: after.extend(hits.places.tolist() for block in index.neighbours_of_all(5) for hits in block)
-    )
+    thread = threading.Thread(target=lambda: after.extend(of_all(index, 5)[0].tolist()))
     product = matrix @ matrix
     thread.start()
     while thread.is_alive():

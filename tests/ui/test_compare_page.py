@@ -6,21 +6,13 @@ from contextlib import redirect_stdout
 from unittest import mock
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.measuring.geometry_tables import MEASURES
 from explorer.measuring.pair_traits import traits
-from explorer.ui import work
 from tests import trainings
-from tests.live import ROOT
-from tests.ui.test_pages import measured
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return trainings.furnish(tmp_path_factory.mktemp("place"))
+from tests.visits import cards, measured
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +21,10 @@ def run(place):
 
 
 @pytest.fixture
-def app(place, run, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    opened.switch_page("pages/compare.py")
-    opened.query_params["model"], opened.query_params["sts"] = str(place.model), "Sample pairs"
-    yield opened
-    work.stop_all()
-
-
-def cards(app):
-    return {card.label: card.value for card in app.metric}
+def app(furnished, run):
+    furnished.switch_page("pages/compare.py")
+    furnished.query_params["sts"] = "Sample pairs"
+    return furnished
 
 
 def test_without_b_the_runs_there_are_stand_a_click_away(app):

@@ -4,12 +4,10 @@ import re
 import time
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.training import runs
 from explorer.ui import two_sentences, work
 from tests import trainings
-from tests.live import ROOT
 from tests.tiny_models import FAMILIES, save_tiny
 
 PAGE = "pages/layer_attention.py"
@@ -25,9 +23,8 @@ ODD = {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(place):
     """Two runs with poolers, with and without [CLS] beside the attention."""
-    place = trainings.furnish(tmp_path_factory.mktemp("place"))
     trainings.train(trainings.new(place, "layer-attention", name="both", settings={"steps": 4}))
     alone = {"steps": 4, "pooler": "attention of cls to mean"}
     trainings.train(trainings.new(place, "layer-attention", name="alone", settings=alone))
@@ -38,15 +35,13 @@ def place(tmp_path_factory):
 def fresh(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     yield
-    work.stop_all()
     work._jobs.clear()
 
 
 @pytest.fixture
-def app():
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    opened.switch_page(PAGE)
-    return opened
+def app(app):
+    app.switch_page(PAGE)
+    return app
 
 
 @pytest.fixture

@@ -5,34 +5,27 @@ import json
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.measuring import projection
-from explorer.ui import map_text, work
+from explorer.ui import map_text
 from tests import trainings
-from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.ui.test_pages import measured
+from tests.visits import measured
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    place = trainings.furnish(tmp_path_factory.mktemp("place"))
+def place(place):
     save_tiny("bert", place.folder / "other")
     return place
 
 
 @pytest.fixture
-def app(place, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+def app(furnished, place, monkeypatch):
     for name in ("_EXAGGERATED", "_STEPS", "_STEPS_OF_B", "_EPOCHS"):
         monkeypatch.setattr(projection, name, 20)
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    opened.switch_page("pages/map.py")
-    opened.query_params["model"], opened.query_params["sts"] = str(place.model), str(place.dev)
-    opened.query_params["projection"] = "PCA"
-    yield opened
-    work.stop_all()
+    furnished.switch_page("pages/map.py")
+    furnished.query_params["sts"], furnished.query_params["projection"] = str(place.dev), "PCA"
+    return furnished
 
 
 def drawn(app):

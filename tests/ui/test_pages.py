@@ -1,31 +1,14 @@
 import shutil
-import time
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from explorer.data import own
 from explorer.data.kinds import GradedPairs
-from explorer.ui import controls, frame, work
+from explorer.ui import controls, frame
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-
-
-@pytest.fixture
-def app():
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    yield opened
-    work.stop_all()
-
-
-def measured(app, seconds=60):
-    """Run the page until no work is under way."""
-    end = time.monotonic() + seconds
-    app.run()
-    while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
-        time.sleep(0.1)
-    return app.run()
+from tests.visits import measured
 
 
 def test_every_page_of_the_folder_is_in_the_menu():

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.data import sample
 from explorer.encoding import finding
@@ -14,15 +13,9 @@ from explorer.measuring.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui import work
 from tests import trainings
-from tests.live import ROOT
-from tests.ui.test_pages import measured
+from tests.visits import cards, measured
 
 LAST = parse("mean of layer 2", 2)  # of the tiny encoder; it is the one that is chosen where none is
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return trainings.furnish(tmp_path_factory.mktemp("place"))
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +26,10 @@ def runs(place):
 
 
 @pytest.fixture
-def app(place, runs, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    opened.switch_page("pages/replay.py")
-    opened.query_params["model"], opened.query_params["sts"] = str(place.model), "Sample pairs"
-    yield opened
-    work.stop_all()
-
-
-def cards(app):
-    return {card.label: card.value for card in app.metric}
+def app(furnished, runs):
+    furnished.switch_page("pages/replay.py")
+    furnished.query_params["sts"] = "Sample pairs"
+    return furnished
 
 
 def test_a_step_shows_what_its_look_measured(app, place):

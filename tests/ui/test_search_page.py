@@ -4,12 +4,9 @@ import json
 import time
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.__main__ import main
-from explorer.ui import query_form, work
-from tests import trainings
-from tests.live import ROOT
+from explorer.ui import query_form
 from tests.tiny_models import save_tiny
 
 NASTY = (
@@ -22,21 +19,16 @@ NASTY = (
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    furnished = trainings.furnish(tmp_path_factory.mktemp("place"))
-    save_tiny("bert", furnished.folder / "other", seed=1)
-    return furnished
+def place(place):
+    save_tiny("bert", place.folder / "other", seed=1)
+    return place
 
 
 @pytest.fixture
-def app(place, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    opened.switch_page("pages/search.py")
-    opened.query_params["model"], opened.query_params["corpus"] = str(place.model), str(place.test)
-    opened.query_params["precision"] = "float32"
-    yield opened
-    work.stop_all()
+def app(furnished, place):
+    furnished.switch_page("pages/search.py")
+    furnished.query_params["corpus"], furnished.query_params["precision"] = str(place.test), "float32"
+    return furnished
 
 
 def searched(app, seconds=60):

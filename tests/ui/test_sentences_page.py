@@ -5,32 +5,24 @@ import json
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from explorer.ui import microscope, typed_sentences, work
-from tests import trainings
-from tests.live import ROOT
+from explorer.ui import microscope, typed_sentences
 from tests.tiny_models import save_tiny
-from tests.ui.test_pages import measured
+from tests.visits import cards, measured
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    found = trainings.furnish(tmp_path_factory.mktemp("place"))
-    save_tiny("gpt2", found.folder / "gpt2")
-    return found
+def place(place):
+    save_tiny("gpt2", place.folder / "gpt2")
+    return place
 
 
 @pytest.fixture
-def app(place, monkeypatch):
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    opened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    opened.switch_page("pages/sentences.py")
-    opened.query_params["model"] = str(place.model)
-    yield opened
-    work.stop_all()
+def app(furnished):
+    furnished.switch_page("pages/sentences.py")
+    return furnished
 
 
 def typed(app, text):
@@ -50,10 +42,6 @@ def cosines(figure):
     values = figure["data"][0]["z"]
     flat = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
     return flat.reshape([int(side) for side in values["shape"].split(",")])
-
-
-def cards(app):
-    return {card.label: card.value for card in app.metric}
 
 
 def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):

@@ -1,0 +1,72 @@
+"""How is a run started from the Train page, and how is one looked at there?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.training.runs import Run
+from explorer.training.status import Status
+from explorer.ui import trainer
+from tests import trainings
+from tests.visits import button, wait_until
+
+PAGE = "pages/train.py"
+
+
+def say(app: AppTest, **knobs: object) -> AppTest:
+    """Fill fields of SG-OPT."""
+    for name, value in knobs.items():
+        key = f"knob sg-opt {name}"
+        (field,) = (one for kind in (app.number_input, app.selectbox, app.text_input) for one in kind if one.key == key)
+        field.set_value(value)
+    return app.run()
+
+
+def new(place: trainings.Place, **changes: Any) -> Run:
+    """A run among those the page shows, waiting."""
+    return runs.new(trainings.recipe(place, **changes))
+
+
+def stands(run: Run, **changes: Any) -> Status:
+    """Make a run's folder say this."""
+    return statuses.write(run.folder, replace(run.status(), **changes))
+
+
+def show(app: AppTest, run: Run) -> AppTest:
+    """The page of a run."""
+    app.query_params["run"] = run.name
+    return app.run()
+
+
+def labels(app: AppTest) -> list[str]:
+    """Of its buttons."""
+    return [one.label for one in app.button]
+
+
+def well(app: AppTest) -> AppTest:
+    """A page that did not break."""
+    assert [one.value for one in app.exception] == []
+    return app
+
+
+def the_run() -> Run:
+    """The only one there is."""
+    (run,) = runs.every()
+    return run
+
+
+def started(app: AppTest) -> Run:
+    """The run that the form makes."""
+    button(app, "Start").click().run()
+    return the_run()
+
+
+def ended(run: Run) -> Status:
+    """What a run says when it is over."""
+    wait_until(lambda: not trainer.standing(run).live)
+    return run.status()

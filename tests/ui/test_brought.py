@@ -1,0 +1,64 @@
+"""Files that are brought stay on this machine under their names, and every page offers them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.visits import measured
+
+LINES = b"a man plays a guitar\nthe dog runs\ntwo women talk\n"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def brought(app, page, name="mine.txt", data=LINES):
+    app.switch_page(f"pages/{page}.py").run()
+    app.file_uploader[0].set_value((name, data, "text/plain"))
+    measured(app)
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize(
+    ("page", "chosen"),
+    [
+        ("train", lambda app: app.multiselect(key="data").value),
+        ("search", lambda app: [app.selectbox(key="corpus").value]),
+        ("map", lambda app: [app.text_input(key="map_file").value]),
+    ],
+)
+def test_a_file_is_kept_byte_for_byte_and_chosen(furnished, cache, page, chosen):
+    furnished.query_params["mapped"], furnished.query_params["projection"] = "a file", "PCA"
+    (path,) = chosen(brought(furnished, page))
+    assert Path(path).parent == cache / "texts"
+    assert Path(path).name.endswith("-mine.txt")
+    assert Path(path).read_bytes() == LINES
+    assert path in furnished.switch_page("pages/search.py").run().selectbox(key="corpus").options
+
+
+@pytest.mark.parametrize("name", ["../../evil.txt", "<b>x</b>.txt", "كم.txt", "a b\nc.txt"])
+def test_whatever_a_file_is_called_it_stays_in_its_folder(furnished, cache, name):
+    brought(furnished, "search", name)
+    (path,) = (cache / "texts").iterdir()
+    assert path.read_bytes() == LINES
+    assert furnished.selectbox(key="corpus").value == str(path)
+
+
+def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
+    (cache / "texts").write_text("a file where the folder should be", encoding="utf-8")
+    furnished.switch_page("pages/search.py").run()
+    furnished.file_uploader[0].set_value(("mine.txt", LINES, "text/plain")).run()
+    assert furnished.error, "told once, after the click"
+    assert furnished.selectbox(key="corpus").value == "the graded pairs"
+
+
+def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
+    brought(furnished, "sentences")
+    next(one for one in furnished.button if one.label == "Look at 3 sentences").click()
+    measured(furnished)
+    assert furnished.text_area[0].value.encode() + b"\n" == LINES
+    assert not (cache / "texts").exists(), "it is only read"

@@ -1,0 +1,33 @@
+"""The Train page without a browser, in a place without runs."""
+
+import pytest
+
+from explorer.training import runs
+from explorer.ui import trainer, work
+from tests.train_visits import PAGE, say
+
+
+@pytest.fixture(autouse=True)
+def no_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    yield
+    work._jobs.clear()
+
+
+@pytest.fixture
+def app(app):
+    app.switch_page(PAGE)
+    yield app
+    for run, _ in trainer.under_way():
+        trainer.stop(run, runs.KEEP)
+
+
+@pytest.fixture
+def tiny(app, place):
+    """The page with a form that says a run of a few milliseconds a step."""
+    app.query_params["model"] = str(place.model)
+    app.query_params["data"] = str(place.text)
+    app.run()
+    say(app, batch_size=4, steps=6, learning_rate="0.001", projection="off")
+    return app

@@ -1,0 +1,199 @@
+"""The form of the Train page: what it says, what it refuses, and what it asks for first."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from explorer.data import wordnet
+from explorer.training import generator, runs
+from explorer.ui import work
+from tests.train_visits import PAGE, labels, say, well
+from tests.visits import button, wait_until, words
+
+
+def marks(app):
+    """What stands below the fields that are not the paper's."""
+    return re.findall(r":orange-badge\[(.*?)\]", "\n".join(words(app.markdown)))
+
+
+def test_the_form_can_be_started_as_it_stands(app):
+    well(app.run())
+    assert app.selectbox(key="method").value == "sg-opt"
+    assert list(app.multiselect(key="data").value) == ["sample"]
+    assert words(app.error) == []
+    assert not button(app, "Start").disabled
+    assert app.code[0].value.startswith("python -m explorer train sg-opt --model all-MiniLM-L6-v2 --data sample")
+    assert "1,280 rows in batches of 16: 80 steps, with a look at the development pairs after every 8." in words(
+        app.caption
+    )
+
+
+def test_a_link_names_method_and_text(app, place):
+    app.query_params["method"] = "simcse"
+    app.query_params["data"] = str(place.text)
+    well(app.run())
+    assert app.selectbox(key="method").value == "simcse"
+    assert list(app.multiselect(key="data").value) == [str(place.text)]
+
+
+@pytest.mark.parametrize("seeds", ["", "one", "1.5", "1, -2", "1, 1", "4294967296", "1; x"])
+def test_nonsense_seeds_are_an_error_and_keep_the_run_from_starting(app, seeds):
+    app.run().text_input(key="recipe seeds").set_value(seeds).run()
+    assert any("Seeds cannot be" in told for told in words(app.error))
+    assert button(app, "Start").disabled
+
+
+@pytest.mark.parametrize("seeds", ["7", " 1, 2,3 ", "1 2 3", "1;2"])
+def test_seeds_are_read_however_they_are_parted(app, seeds):
+    app.run().text_input(key="recipe seeds").set_value(seeds).run()
+    assert words(app.error) == []
+    assert not button(app, "Start").disabled
+
+
+@pytest.mark.parametrize("rate", ["fast", "1", "-1", "nan", "inf", ""])
+def test_a_nonsense_setting_is_an_error_that_names_the_range(app, rate):
+    say(app.run(), learning_rate=rate)
+    (told,) = words(app.error)
+    assert told.startswith("learning_rate cannot be")
+    assert "1e-07 to 0.01" in told
+    assert button(app, "Start").disabled
+
+
+def test_a_changed_setting_stands_beside_the_papers_value(app):
+    say(app.run(), learning_rate="3e-5")
+    assert marks(app) == ["paper: 5e-05"]
+    assert "--set learning_rate=3e-05" in app.code[0].value
+
+
+def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
+    app.query_params["method"] = "simcse-sup"
+    well(app.run())
+    assert app.number_input(key="knob simcse-sup batch_size").value == 16
+    assert marks(app) == ["paper: 512"]
+    assert any("160 rows do not fill the paper's batch of 512" in told for told in words(app.caption))
+    assert not button(app, "Start").disabled
+
+
+def test_the_fitting_batch_follows_the_text_until_somebody_has_touched_it(app, place):
+    app.query_params["method"] = "simcse"
+    well(app.run())
+    batch, text = "knob simcse batch_size", app.multiselect(key="data")
+    assert app.number_input(key=batch).value == 64
+    text.set_value([str(place.text)]).run()
+    assert app.number_input(key=batch).value == 2, "24 rows hold eight batches of no more"
+    app.multiselect(key="data").set_value(["sample"]).run()
+    assert app.number_input(key=batch).value == 64
+    app.number_input(key=batch).set_value(10).run()
+    app.multiselect(key="data").set_value([str(place.text)]).run()
+    assert app.number_input(key=batch).value == 10
+
+
+def test_a_batch_larger_than_the_text_is_an_error(app):
+    say(app.run(), batch_size=2000)
+    assert words(app.error) == [
+        "The text has 1,280 rows, and a batch takes 2000. Lower batch size, or bring more rows."
+    ]
+    assert button(app, "Start").disabled
+
+
+def test_a_method_that_the_text_cannot_serve_says_why(app):
+    app.query_params["method"] = "bt"
+    well(app.run())
+    assert any("sample cannot give back-translations" in told for told in words(app.error))
+    assert button(app, "Start").disabled
+    assert any("sample has no back-translations" in told for told in words(app.markdown))
+
+
+def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypatch):
+    there = []
+    monkeypatch.setattr(wordnet, "place", lambda: Path("/somewhere") if there else None)
+    app.query_params["method"] = "conisi-o2"
+    app.run()
+    (warning,) = (one.value for one in app.warning if "WordNet" in one.value)
+    assert "python -m nltk.downloader wordnet" in warning.replace("\\", "")
+    assert [one.label for one in app.button if "WordNet" in one.label] == [r"Fetch WordNet \(11 MB\)"]
+    assert "Start" not in [one.label for one in app.button if not one.disabled]
+    there.append(True)
+    app.run()
+    assert not [one.value for one in app.warning if "WordNet" in one.value]
+    assert "Start" in [one.label for one in app.button if not one.disabled]
+
+
+def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_is_no_hub(
+    app, place, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setattr(generator, "make_generator", partial(generator.make_generator, steps=3))
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"a man plays {number} guitars\n" for number in range(80)))
+    app.query_params["model"], app.query_params["data"] = str(place.model), str(text)
+    app.query_params["method"] = "diffcse"
+    app.run()
+    (warning,) = (one.value for one in app.warning if "masked language model" in one.value)
+    assert "distilbert" in warning
+    assert r"Fetch distilbert\-base\-uncased from the hub" in labels(app)
+    assert button(app, "Start").disabled
+    (make,) = (label for label in labels(app) if label.startswith("Make one of"))
+    button(app, make).click().run()
+    (job,) = (job for job in work._jobs.values() if job.title == "making a generator")
+    job._ended.wait(60)
+    assert job.state == work.DONE, job.error
+    app.run()
+    assert any("it guesses" in told and "masked words" in told for told in words(app.caption))
+    button(app, "Use it").click().run()
+    assert not app.warning
+    assert not button(app, "Start").disabled
+    assert "generator=" in next(one.value for one in app.code if "explorer train diffcse" in one.value)
+
+
+@pytest.mark.parametrize("text", ["/no/such/file.csv", "nonsense", "<b>x</b>", "\0", "x" * 400])
+def test_text_that_is_not_there_is_an_error_in_words(app, text):
+    app.query_params["data"] = text
+    well(app.run())
+    assert app.error
+    assert button(app, "Start").disabled
+
+
+def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
+    app.query_params["data"] = "STS12"
+    well(app.run())
+    assert "Fetch STS12 test from the hub" in labels(app)
+    assert button(app, "Start").disabled
+
+
+def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tmp_path, monkeypatch):
+    folder = tmp_path / "sets" / "STSB"
+    folder.mkdir(parents=True)
+    for name, count in (("dev", 1500), ("test", 1379)):
+        rows = [f"{row % 6}\tsentence {row}\tother sentence {row}\n" for row in range(count)]
+        (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\n" + "".join(rows), encoding="utf-8")
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
+    well(app.run())
+    assert [app.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == ["STS-B dev", "STS-B test"]
+
+
+def test_choosing_and_reporting_on_the_same_pairs_is_warned_of(app):
+    app.run().selectbox(key="recipe test").set_value("Sample pairs, dev half").run()
+    assert any("too good" in told for told in words(app.warning))
+
+
+def test_what_was_typed_is_there_after_a_look_at_another_page(app):
+    say(app.run(), learning_rate="3e-5", batch_size=32)
+    app.text_input(key="recipe seeds").set_value("1, 2").run()
+    app.switch_page("pages/start.py").run()
+    app.switch_page(PAGE).run()
+    well(app)
+    assert app.text_input(key="knob sg-opt learning_rate").value == "3e-5"
+    assert app.number_input(key="knob sg-opt batch_size").value == 32
+    assert app.text_input(key="recipe seeds").value == "1, 2"
+
+
+def test_one_step_can_be_tried_first(tiny):
+    button(tiny, "Try one step").click().run()
+    wait_until(lambda: not any(job.live for job in work._jobs.values()))
+    well(tiny.run())
+    assert any("a step, about" in told for told in words(tiny.info))
+    assert runs.every() == []

@@ -1,0 +1,82 @@
+"""What can be done with a run on the Train page: renamed, deleted, duplicated, found again."""
+
+import shlex
+import time
+
+import pytest
+
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.ui import trainer
+from tests import trainings
+from tests.train_visits import ended, labels, new, say, show, stands, started, the_run, well
+from tests.visits import button, wait_until, words
+
+
+def test_a_run_is_deleted_when_the_question_is_answered(app, place):
+    run = new(place)
+    stands(run, state=statuses.FINISHED)
+    show(app, run)
+    assert run.folder.is_dir()
+    button(app, "Yes, delete it").click().run()
+    assert not run.folder.exists()
+    well(app)
+    assert "Start" in labels(app)
+
+
+def test_a_run_is_renamed_and_stays_in_view(app, place):
+    run = new(place)
+    stands(run, state=statuses.FINISHED)
+    show(app, run).text_input(key=f"name for {run.name}").set_value("better")
+    button(app, "Rename it").click().run()
+    well(app)
+    assert the_run().name == "better"
+    assert app.query_params["run"] == "better"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "<b>"])
+def test_a_name_that_cannot_be_leaves_the_run_as_it_is(app, place, name):
+    run = new(place)
+    stands(run, state=statuses.FINISHED)
+    show(app, run).text_input(key=f"name for {run.name}").set_value(name)
+    button(app, "Rename it").click().run()
+    well(app)
+    assert app.error
+    assert the_run().name == run.name
+
+
+def test_duplicate_fills_the_form_with_the_whole_recipe(app, place):
+    made = trainings.recipe(place, "simcse", seeds=(3, 4), precision="bfloat16", settings={"temperature": 0.2})
+    run = runs.new(made)
+    stands(run, state=statuses.FINISHED)
+    show(app, run)
+    button(app, "Duplicate and edit").click().run()
+    well(app)
+    assert words(app.error) == []
+    assert sorted(shlex.split(app.code[0].value)) == sorted(shlex.split(made.command()))
+    assert "run" not in app.query_params
+
+
+def test_the_list_tells_every_run_newest_first(app, place):
+    for name in ("one", "two"):
+        run = runs.new(trainings.recipe(place), name)
+        stands(run, state=statuses.FINISHED, base=60.0, best=61.0)
+        time.sleep(0.02)
+    well(app.run())
+    table = app.dataframe[0].value
+    assert list(table["Run"]) == ["two", "one"]
+    assert list(table["Dev, best"]) == [61.0, 61.0]
+
+
+def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
+    say(tiny, steps=100_000)
+    run = started(tiny)
+    wait_until(lambda: run.status().step > 0)
+    tiny.switch_page("pages/start.py").run()
+    (link,) = tiny.sidebar.get("page_link")
+    assert link.proto.label.startswith("Training\\: step")
+    assert run.name in link.proto.query_string
+    trainer.stop(run, runs.KEEP)
+    ended(run)
+    tiny.run()
+    assert not tiny.sidebar.get("page_link")

@@ -1,0 +1,134 @@
+"""Runs that the Train page starts: watched, stopped, resumed, discarded."""
+
+import threading
+
+from explorer.progress import Progress
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.ui import trainer, work
+from tests import trainings
+from tests.train_visits import ended, labels, say, started, well
+from tests.visits import button, wait_until, words
+
+
+def test_start_makes_a_run_that_shows_base_and_best(tiny):
+    run = started(tiny)
+    assert tiny.query_params["run"] == run.name
+    status = ended(run)
+    assert status.state == statuses.FINISHED, status.error
+    well(tiny.run())
+    cards = {card.label: card.value for card in tiny.metric}
+    assert cards["Development, best step"] == f"{status.base:.2f} → {status.best:.2f}"
+    assert cards["Test"] == f"{status.facts['base_test']:.2f} → {status.results[0]['test']:.2f}"
+    assert len(tiny.get("plotly_chart")) == 2
+    assert any(str(run.model) in code.value for code in tiny.code)
+    assert "Compare with base" in labels(tiny)
+
+
+def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
+    say(tiny, steps=100_000)
+    run = started(tiny)
+    del tiny.query_params["run"]
+    tiny.run()
+    button(tiny, "Start").click().run()
+    assert [one.name for one in runs.every()] == [run.name]
+    assert tiny.query_params["run"] == run.name
+
+
+def test_a_run_is_called_what_the_visitor_says(tiny):
+    tiny.text_input(key="run name").set_value("mine").run()
+    assert started(tiny).name == "mine"
+
+
+def test_a_name_that_cannot_be_is_told_and_nothing_starts(tiny):
+    tiny.text_input(key="run name").set_value("../mine").run()
+    button(tiny, "Start").click().run()
+    assert any("cannot be called" in told for told in words(tiny.error))
+    assert runs.every() == []
+
+
+def test_compare_chooses_the_tuned_encoder(tiny):
+    run = started(tiny)
+    ended(run)
+    tiny.run()
+    button(tiny, "Compare with base").click().run()
+    assert tiny.selectbox(key="model").value == str(run.model)
+
+
+def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny):
+    gate = threading.Event()
+
+    def in_front():
+        gate.wait(60)
+        yield Progress("working", 1, 1)
+
+    work.follow("front", "another run", in_front, lane=work.TRAINING)
+    run = started(tiny)
+    assert any("In front: another run" in told for told in words(tiny.caption))
+    button(tiny, "Stop and keep").click().run()
+    assert run.status().state == statuses.STOPPED
+    assert any("Stopped before its first step" in told for told in words(tiny.info))
+    gate.set()
+    button(tiny, "Resume").click().run()
+    assert ended(run).state == statuses.FINISHED
+
+
+def test_a_run_that_waits_can_be_discarded(tiny):
+    gate = threading.Event()
+
+    def in_front():
+        gate.wait(60)
+        yield Progress("working", 1, 1)
+
+    work.follow("front", "another run", in_front, lane=work.TRAINING)
+    started(tiny)
+    button(tiny, "Yes, discard it").click().run()
+    assert runs.every() == []
+    assert "Start" in labels(well(tiny))
+    assert words(tiny.error) == []
+    gate.set()
+
+
+def test_stop_and_keep_leaves_a_model_and_a_way_to_go_on(tiny):
+    say(tiny, steps=100_000)
+    run = started(tiny)
+    wait_until(lambda: run.status().step > 2)
+    tiny.run()
+    assert any("step" in told for told in [one.proto.text for one in tiny.get("progress")])
+    button(tiny, "Stop and keep").click().run()
+    assert ended(run).state == statuses.STOPPED
+    well(tiny.run())
+    assert run.model.is_dir()
+    assert "Resume" in labels(tiny)
+    assert any("Stopped at step" in told for told in words(tiny.info))
+
+
+def test_stop_and_discard_deletes_the_run_and_shows_the_form(tiny):
+    say(tiny, steps=100_000)
+    run = started(tiny)
+    wait_until(lambda: run.status().step > 2)
+    tiny.run()
+    button(tiny, "Yes, discard it").click().run()
+    wait_until(lambda: not run.folder.exists())
+    assert "Start" in labels(well(tiny.run()))
+    assert words(tiny.error) == []
+
+
+def test_a_run_under_way_can_be_neither_renamed_nor_deleted(tiny):
+    say(tiny, steps=100_000)
+    started(tiny)
+    tiny.run()
+    assert not {"Rename it", "Yes, delete it", "Resume"} & set(labels(tiny))
+    assert "Duplicate and edit" in labels(tiny)
+
+
+def test_a_stopped_run_is_resumed_where_it_was(tiny):
+    say(tiny, steps=60)
+    run = started(tiny)
+    wait_until(lambda: run.status().step > 2)
+    trainer.stop(run, runs.KEEP)
+    assert ended(run).state == statuses.STOPPED
+    tiny.run()
+    button(tiny, "Resume").click().run()
+    assert ended(run).state == statuses.FINISHED
+    assert sorted(trainings.losses(run)) == list(range(1, 61))

@@ -1,0 +1,98 @@
+"""What the Train page says of a run, from nothing but its folder."""
+
+import pytest
+
+from explorer.progress import Progress
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.ui import work
+from tests.train_visits import ended, labels, new, show, stands, well
+from tests.visits import button, wait_until, words
+
+
+def result(**numbers):
+    return {"seed": 1, "steps": 6, "best_step": 4, "dev": 70.0, "test": 71.0} | numbers
+
+
+def test_a_process_that_is_gone_leaves_an_interrupted_run(app, place):
+    run = new(place)
+    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0)
+    well(show(app, run))
+    assert any("ended before the run did" in told for told in words(app.warning))
+    assert "Resume" in labels(app)
+
+
+def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
+    run = new(place)
+    stands(run, state=statuses.FAILED, error="Memory ran out. Lower <b>batch_size</b>.", details="Traceback …")
+    well(show(app, run))
+    assert words(app.error) == ["Memory ran out. Lower <b>batch_size</b>."]
+    assert any("Traceback" in code.value for code in app.code)
+    assert "Resume" in labels(app)
+
+
+def test_a_tuned_encoder_that_is_worse_is_called_worse(app, place):
+    run = new(place)
+    stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),),
+           facts={**run.status().facts, "base_test": 73.0})  # fmt: skip
+    well(show(app, run))
+    assert any("scores lower than the base" in told for told in words(app.warning))
+    assert {card.label: card.value for card in app.metric}["Test"] == "73.00 → 71.00"
+
+
+def test_several_seeds_are_told_as_mean_and_spread(app, place):
+    run = new(place, seeds=(1, 2, 3))
+    scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
+    stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores,
+           facts={**run.status().facts, "base_test": 60.0})  # fmt: skip
+    well(show(app, run))
+    card = next(card for card in app.metric if card.label == "Test")
+    assert (card.value, card.delta) == ("60.00 → 72.00 ± 2.00", "+12.00")
+
+
+def test_numbers_that_are_missing_are_none(app, place):
+    run = new(place)
+    stands(run, state=statuses.STOPPED)
+    well(show(app, run))
+    cards = {card.label: card.value for card in app.metric}
+    assert cards == {"Test": "none", "Development, best step": "none"}
+
+
+def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
+    run = new(place)
+    stands(run, state=statuses.FINISHED)
+    line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "strangers": %s, "best": false}\n'
+    (run.folder / runs.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
+    well(show(app, run))
+    assert any("everything has become alike" in told for told in words(app.warning))
+
+
+def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
+    run = new(place)
+
+    def broken():
+        yield Progress("starting", 0, 0)
+        raise ZeroDivisionError("by nothing")
+
+    job = work.follow(str(run.folder), run.name, broken, lane=work.TRAINING)
+    wait_until(lambda: not job.live)
+    well(show(app, run))
+    assert words(app.error) == ["ZeroDivisionError: by nothing"]
+    button(app, "Resume").click().run()
+    assert ended(run).state == statuses.FINISHED
+
+
+def test_whatever_a_folder_says_is_shown_as_it_is_written(app, place):
+    run = new(place)
+    nasty = "<script>alert(1)</script> :red[x] ![p](http://example.invalid/x.png)"
+    stands(run, state="strange", error=nasty, facts={"method": nasty, "model": nasty, "data": [nasty], "dev": nasty})
+    well(show(app, run))
+    assert any(nasty in told for told in words(app.caption))
+
+
+@pytest.mark.parametrize("name", ["none-such", "../runs", "<b>x</b>", "", "."])
+def test_a_run_that_is_not_there_is_told_and_the_form_is_shown(app, name):
+    app.query_params["run"] = name
+    well(app.run())
+    assert app.error
+    assert "Start" in labels(app)

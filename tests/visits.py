@@ -1,0 +1,43 @@
+"""How is a page visited without a browser, and what stands on it?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from explorer.ui import work
+
+
+def measured(app: AppTest, seconds: float = 60) -> AppTest:
+    """Run the page until no work is under way."""
+    end = time.monotonic() + seconds
+    app.run()
+    while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return app.run()
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
+    """Look again until it is so."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def cards(app: AppTest) -> dict[str, str]:
+    """The numbers of a page by what they are called."""
+    return {card.label: card.value for card in app.metric}
+
+
+def words(elements: Iterable[Any]) -> list[str]:
+    """What elements say, without the marks that keep it from being markup."""
+    return [one.value.replace("\\", "") for one in elements]
+
+
+def button(app: AppTest, label: str) -> Any:
+    """The one that is called so."""
+    return next(one for one in app.button if one.label == label)
