@@ -8,6 +8,6 @@ from typing import Any
 Rows = list[dict[str, object]]
 
 
-def number(value: Any, digits: int = 4) -> float | None:
+def rounded(value: Any, digits: int = 4) -> float | None:
     """A rounded number. Missing is missing: an empty cell, never 0."""
     return round(float(value), digits) + 0.0 if value is not None and math.isfinite(value) else None  # 0.0: no -0.0

@@ -6,9 +6,8 @@ import math
 
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.bootstrap import Interval
+from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.comparing import Comparison, Differences
-
-Rows = list[dict[str, object]]
 
 
 def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
@@ -19,8 +18,8 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
         rows += [
             {
                 "reading": Reading(row, pooling).title,
-                "A": _number(one[place, column]),
-                "B": _number(other[place, column]),
+                "A": rounded(one[place, column]),
+                "B": rounded(other[place, column]),
                 **_told(differences.grid, (place, column)),
             }
             for place, row in enumerate(comparison.rows)
@@ -28,7 +27,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
         ]
     if differences.own is not None:
         sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
-        rows.append({"reading": OWN.title, **dict(zip("AB", map(_number, sides), strict=True))})
+        rows.append({"reading": OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
         rows[-1] |= _told(differences.own, ())
     return rows
 
@@ -38,8 +37,8 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
     return {
         "reading A": comparison.one_reading.title,
         "reading B": comparison.other_reading.title,
-        "A": _number(comparison.one.score(comparison.one_reading, metric, aggregate)),
-        "B": _number(comparison.other.score(comparison.other_reading, metric, aggregate)),
+        "A": rounded(comparison.one.score(comparison.one_reading, metric, aggregate)),
+        "B": rounded(comparison.other.score(comparison.other_reading, metric, aggregate)),
         **_told(chosen, ()),
     }
 
@@ -53,13 +52,8 @@ def told_difference(interval: Interval) -> str:
 
 def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
     return {
-        "difference": _number(interval.difference[at]),
-        "low": _number(interval.low[at]),
-        "high": _number(interval.high[at]),
+        "difference": rounded(interval.difference[at]),
+        "low": rounded(interval.low[at]),
+        "high": rounded(interval.high[at]),
         "sure": bool(interval.sure[at]),
     }
-
-
-def _number(score: float) -> float | None:
-    """Missing is missing: an empty cell, never 0."""
-    return round(float(score), 4) if math.isfinite(score) else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
+from explorer.measuring.cells import Rows
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
 from explorer.measuring.geometry_tables import drift_rows, geometry_rows
@@ -22,8 +23,6 @@ from explorer.measuring.scores import LayerScores
 
 if TYPE_CHECKING:
     from explorer.encoding.finding import Found
-
-Rows = list[dict[str, object]]
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 

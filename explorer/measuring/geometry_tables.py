@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.measuring.bootstrap import Interval
+from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.geometry import NEIGHBOURS
 from explorer.measuring.layer_geometry import Cloud, LayerGeometry
-
-Rows = list[dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ def not_comparable(found: LayerGeometry) -> str:
 def geometry_rows(found: LayerGeometry) -> Rows:
     """A row for every layer of every side, and one for the reading each stands for."""
     return [
-        {"encoder": name, "reading": title, **{measure.name: _number(measure.of(cloud)) for measure in MEASURES}}
+        {"encoder": name, "reading": title, **{measure.name: rounded(measure.of(cloud), 5) for measure in MEASURES}}
         for name, side in zip("AB", found.sides, strict=False)
         for title, cloud in (
             *((f"{found.pooling} of layer {layer}", cloud) for layer, cloud in enumerate(side.layers)),
@@ -98,13 +96,10 @@ def drift_rows(found: LayerGeometry, differences: Interval | None) -> Rows:
     """A row for every layer that both have; `differences` (layer) are those of the scores."""
     rows: Rows = []
     for layer, (alike, shift) in enumerate(zip(found.alike, found.shift, strict=True)):
-        rows.append({"reading": f"{found.pooling} of layer {layer}", "CKA": _number(alike), "shift": _number(shift)})
+        rows.append(
+            {"reading": f"{found.pooling} of layer {layer}", "CKA": rounded(alike, 5), "shift": rounded(shift, 5)}
+        )
         if differences is not None:
             told = {"difference": differences.difference, "low": differences.low, "high": differences.high}
-            rows[-1] |= {name: _number(values[layer], 4) for name, values in told.items()}
+            rows[-1] |= {name: rounded(values[layer], 4) for name, values in told.items()}
     return rows
-
-
-def _number(value: float, digits: int = 5) -> float | None:
-    """Missing is missing: an empty cell, never 0; and what is 0 but for rounding is no -0."""
-    return round(float(value), digits) + 0.0 if math.isfinite(value) else None

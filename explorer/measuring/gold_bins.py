@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Rows = list[dict[str, object]]
+from explorer.measuring.cells import Rows
 
+Floats = NDArray[np.float64]
 FIFTHS = 5
 COSINES = 25  # bins between the lowest and the highest cosine
 

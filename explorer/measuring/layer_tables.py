@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.listening import Listening
 from explorer.measuring.pair_layers import PairLayers
 
 if TYPE_CHECKING:
     from explorer.encoding.self_attention import SelfAttention
 
-Rows = list[dict[str, object]]
-
 
 def weight_rows(sentences: Sequence[str], heard: Listening) -> Rows:
     """A row for every sentence, layer that asks and layer that answers."""
     return [
-        {"sentence": sentence, "asks": asks, "answers": answers, "weight": _number(heard.weights[place, row, column])}
+        {
+            "sentence": sentence,
+            "asks": asks,
+            "answers": answers,
+            "weight": rounded(heard.weights[place, row, column], 6),
+        }
         for place, sentence in enumerate(sentences)
         for row, asks in enumerate(heard.layers)
         for column, answers in enumerate(heard.layers)
@@ -32,8 +36,8 @@ def part_rows(sentences: Sequence[str], heard: Listening) -> Rows:
     return [
         {
             "part": part,
-            "share": _number(heard.shares[place, column]),
-            "cosine without it": _number(heard.without[place, column]),
+            "share": rounded(heard.shares[place, column], 6),
+            "cosine without it": rounded(heard.without[place, column], 6),
             "sentence": sentence,
         }
         for place, sentence in enumerate(sentences)
@@ -44,7 +48,7 @@ def part_rows(sentences: Sequence[str], heard: Listening) -> Rows:
 def path_rows(steps: Sequence[int], layers: Sequence[int], listened: NDArray[np.floating[Any]]) -> Rows:
     """A row for every step and layer."""
     return [
-        {"step": step, "layer": layer, "weight": _number(weight)}
+        {"step": step, "layer": layer, "weight": rounded(weight, 6)}
         for step, of_step in zip(steps, listened, strict=True)
         for layer, weight in zip(layers, of_step, strict=True)
     ]
@@ -56,8 +60,8 @@ def pair_rows(pair: PairLayers) -> Rows:
         {
             "layer": layer,
             "pooling": pooling,
-            "cosine": _number(pair.cosines[layer, column]),
-            "contribution": _number(pair.contributions[layer, column]),
+            "cosine": rounded(pair.cosines[layer, column], 6),
+            "contribution": rounded(pair.contributions[layer, column], 6),
         }
         for layer in range(len(pair.cosines))
         for column, pooling in enumerate(pair.poolings)
@@ -74,13 +78,8 @@ def head_rows(attention: SelfAttention, layer: int, head: int) -> Rows:
             "token": token,
             "looks at place": column + 1,
             "looks at token": other,
-            "weight": _number(attention.weights[layer - 1, head - 1, row, column]),
+            "weight": rounded(attention.weights[layer - 1, head - 1, row, column], 6),
         }
         for row, token in enumerate(attention.tokens)
         for column, other in enumerate(attention.tokens)
     ]
-
-
-def _number(value: float) -> float | None:
-    """Missing is missing: an empty cell, never 0."""
-    return round(float(value), 6) if np.isfinite(value) else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.described import Described
+from explorer.measuring.cells import rounded
 from explorer.measuring.neighbourhoods import Neighbourhoods
 from explorer.measuring.neighbours import COMPARED, exchange
 from explorer.measuring.similarity import unit
@@ -89,5 +89,4 @@ def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]
 
 
 def _cell(cell: float | str) -> object:
-    """Missing is missing: an empty cell."""
-    return cell if isinstance(cell, str) else round(cell, 4) if math.isfinite(cell) else None
+    return cell if isinstance(cell, str) else rounded(cell)

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
+from explorer.measuring.cells import Rows
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.rank_errors import RankErrors
-
-Rows = list[dict[str, object]]
 
 
 def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:

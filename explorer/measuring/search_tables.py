@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from explorer.data.searched import Searched
 from explorer.encoding.readings import Reading
+from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.neighbours import Overlap
 from explorer.measuring.searching import Findings, Result
 
 if TYPE_CHECKING:
     from explorer.encoding.finding import Found
-
-Rows = list[dict[str, object]]
 
 CHANGED = 10  # sentences that changed most, and least, in a terminal
 
@@ -50,7 +49,7 @@ def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bo
         {
             "kept": int(overlap.kept[place]),
             "of": overlap.k,
-            "jaccard": _number(overlap.jaccard[place]),
+            "jaccard": rounded(overlap.jaccard[place]),
             "sentence": sentences[place],
         }
         for place in overlap.order(most_changed=most_changed)[:most]
@@ -77,10 +76,10 @@ def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
             "results": found_rows(results or (), sentences, names[1 - at] if len(names) > 1 else ""),
         }
     if findings.other is not None:
-        content |= {"kept": findings.kept, "jaccard": _number(findings.jaccard)}
+        content |= {"kept": findings.kept, "jaccard": rounded(findings.jaccard)}
     if whole is not None:
         content["whole"] = {
-            "mean_jaccard": _number(whole.mean),
+            "mean_jaccard": rounded(whole.mean),
             "sentences_by_neighbours_kept": whole.counts().tolist(),
             "changed": changed_rows(whole, sentences, most_changed=True),
         }
@@ -118,8 +117,3 @@ def told_share(share: float) -> str:
 
 def _line(result: Result, other: str, sentence: str) -> str:
     return f"{result.rank:>3}  {result.cosine:.3f}  {told_mark(result, other):<18}  {sentence}".rstrip()
-
-
-def _number(share: float) -> float | None:
-    """Missing is missing: an empty cell, never 0."""
-    return round(float(share), 4) if math.isfinite(share) else None

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.measuring.cells import rounded
+
 Matrix = NDArray[np.float64]
 
 
@@ -64,14 +66,9 @@ def pair_row(sentences: tuple[str, ...], one: Matrix, other: Matrix | None, pair
         "other number": second + 1,
         "sentence": sentences[first],
         "other sentence": sentences[second],
-        "cosine A": _rounded(one[pair]),
+        "cosine A": rounded(one[pair], 6),
     }
     if other is not None:
-        row["cosine B"] = _rounded(other[pair])
-        row["B - A"] = _rounded(other[pair] - one[pair])
+        row["cosine B"] = rounded(other[pair], 6)
+        row["B - A"] = rounded(other[pair] - one[pair], 6)
     return row
-
-
-def _rounded(number: float) -> float | None:
-    """Missing is missing: an empty cell."""
-    return None if np.isnan(number) else round(float(number), 6)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS, Reading
+from explorer.measuring.cells import rounded
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for place, row in enumerate(scores.rows):
         for column, pooling in enumerate(GRID_POOLINGS):
-            numbers = {name: _number(table[place, column]) for name, (table, _) in tables.items()}
+            numbers = {name: rounded(table[place, column]) for name, (table, _) in tables.items()}
             rows.append({"reading": Reading(row, pooling).title, "layer": row.label, "pooling": pooling, **numbers})
     if scores.own is not None:
-        numbers = {name: _number(own) for name, (_, own) in tables.items()}
+        numbers = {name: rounded(own) for name, (_, own) in tables.items()}
         rows.append({"reading": "own", "layer": "", "pooling": scores.own_title, **numbers})
     return rows
 
@@ -87,8 +88,3 @@ def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, 
         f"{scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"
     )
     return "\n".join(lines)
-
-
-def _number(score: float | None) -> float | None:
-    """Missing is missing: an empty cell, never 0."""
-    return None if score is None or math.isnan(score) else round(float(score), 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explorer.measuring.cells import Rows, number
+from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.layer_tables import pair_rows
 from explorer.measuring.token_pairs import TokenPair
 
@@ -19,7 +19,7 @@ def layer_rows(pairs: Pairs) -> Rows:
 def share_rows(pairs: Pairs) -> Rows:
     """What every token adds to the cosine, of the sides whose cosine is a sum over tokens; places count from 1."""
     return [
-        {"side": side, "sentence": sentence, "place": place, "token": token, "share": number(share, 6)}
+        {"side": side, "sentence": sentence, "place": place, "token": token, "share": rounded(share, 6)}
         for side, pair in pairs.items()
         if pair.shares is not None
         for sentence, (tokens, shares) in enumerate(
@@ -39,7 +39,7 @@ def token_rows(pairs: Pairs, layers: Mapping[str, int]) -> Rows:
             "token": first,
             "other place": other + 1,
             "other token": second,
-            "cosine": number(pair.cosines[layers[side], one, other], 6),
+            "cosine": rounded(pair.cosines[layers[side], one, other], 6),
         }
         for side, pair in pairs.items()
         if side in layers
