@@ -1,6 +1,9 @@
 """What tests share: encoders that are loaded once, and a cache that is not the user's."""
 
+from functools import cache
+
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
@@ -16,6 +19,14 @@ def cache_of_the_tests(tmp_path_factory):
     """No test reads or writes the scores of whoever runs it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def packages_are_searched_once():
+    """Every AppTest searches all installed packages for components, which takes longer than a page does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 
 
