@@ -15,6 +15,7 @@ from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.projection import Way
 from explorer.ui import camera, downloads, map_form, map_search, notices, readers, selection, take_vectors
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
+from explorer.ui.two_sentences import shortened
 
 SHOWN = 500  # rows of a table; the file has all
 
@@ -75,6 +76,8 @@ def _one_map(
     places = mapped.drawn["AB".index(name)].places
     key = f"map of {name}"
     config = camera.config(f"map-{name}")
+    if len(places) > drawing.SHARP:
+        config["plotGlPixelRatio"] = 1  # at 2, plotly's own, a browser without a GPU is twice as slow to drag it
     alt = f"{mapped.maps.kind} of {len(places):,} sentences as {name} sees them, coloured by {colour.name}."
     if places.shape[1] == 3:
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
@@ -134,8 +137,9 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
     if not rows:
         return
     st.subheader("Its neighbours")
+    text = mapped.described.texts[sentence]
     pick = "Pick another in the table above." if len(mapped.described) > 1 else ""
-    st.caption(f"The nearest in full space of “{notices.plain(_short(mapped.described.texts[sentence]))}”. {pick}")
+    st.caption(f"The nearest in full space of “{notices.plain(shortened(text, 200))}”. {pick}")
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     st.dataframe(
         rows,
@@ -147,7 +151,4 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
             **dict.fromkeys(("cosine", "cosine in A", "cosine in B"), number),
         },
     )
-
-
-def _short(text: str, most: int = 200) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    downloads.rows(rows, f"neighbours of {shortened(text, 40)}", "Neighbours (CSV)")

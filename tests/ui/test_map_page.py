@@ -80,6 +80,7 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
         assert sorted(lit) == holding
     assert app.dataframe[0].value["sentence"].tolist() == [texts[at] for at in holding]
     assert set(app.dataframe[1].value["from A to B"]) <= {"kept", "lost", "gained"}
+    assert {"Selection (CSV)", "Neighbours (CSV)"} <= {one.label for one in app.get("download_button")}
     (clear,) = (one for one in app.button if one.label == "Clear selection")
     clear.click()
     drawn(app)
