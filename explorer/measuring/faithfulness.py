@@ -26,6 +26,16 @@ class Faithfulness:
     nearest: int
     sentences: int
 
+    @property
+    def told(self) -> str:
+        """For the person who looks at the map."""
+        if not np.isfinite(self.trustworthiness):
+            return "Too few sentences to say how far this map is to be believed."
+        return (
+            f"Trustworthiness {self.trustworthiness:.3f}; of the {self.nearest} nearest in full space {self.kept:.0%} "
+            f"are among the {self.nearest} nearest here ({self.sentences:,} sentences looked at)."
+        )
+
 
 def faithfulness(
     vectors: NDArray[np.floating], near: Neighbourhoods, places: NDArray[np.floating], stage: str, seed: int = 0

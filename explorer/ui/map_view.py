@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.described import Column
 from explorer.drawing import maps as drawing
 from explorer.measuring import map_tables
-from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.projection import Way
 from explorer.ui import camera, downloads, map_form, map_search, notices, readers, selection, take_vectors
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
@@ -34,7 +32,7 @@ def show(mapped: Mapped, way: Way) -> None:
         with column:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
-            st.caption(_judged(one.faithfulness))
+            st.caption(one.faithfulness.told)
     for told in (
         *map_tables.told_of_lines(mapped.described, mapped.vectors),
         *map_tables.told_of_widths(mapped.vectors),
@@ -92,15 +90,6 @@ def _one_map(
         selection_mode=("points", "box", "lasso"),
         config=config,
         alt=alt,
-    )
-
-
-def _judged(faith: Faithfulness) -> str:
-    if not np.isfinite(faith.trustworthiness):
-        return "Too few sentences to say how far this map is to be believed."
-    return (
-        f"Trustworthiness {faith.trustworthiness:.3f}; of the {faith.nearest} nearest in full space "
-        f"{faith.kept:.0%} are among the {faith.nearest} nearest here ({faith.sentences:,} sentences looked at)."
     )
 
 

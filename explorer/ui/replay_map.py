@@ -13,7 +13,6 @@ from explorer.data.kinds import digest_of
 from explorer.drawing import replay
 from explorer.errors import RunError
 from explorer.measuring import projection
-from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.projection import Way
 from explorer.measuring.replay import Travel, travel_by_umap
 from explorer.progress import Work
@@ -51,9 +50,9 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
     )
     believed = cached.believed(run, seed, steps[at], looks[-1]["time"], kind, travel.places[at])
     st.caption(
-        f"{len(sentences)} of the development sentences in the reading that is trained. {told} {_judged(believed)} The "
-        "colour is how far a vector has turned: 1 less its cosine with that of the first step. Here "
-        f"{float(np.mean(travel.turned[at])):.3f} on average."
+        f"{len(sentences)} of the development sentences in the reading that is trained. {told} This step's map: "
+        f"{believed.told} The colour is how far a vector has turned: 1 less its cosine with that of the first step. "
+        f"Here {float(np.mean(travel.turned[at])):.3f} on average."
     )
 
 
@@ -98,13 +97,4 @@ def _told_of_umap(travel: Travel) -> str:
         "UMAP of every look, drawn towards the looks before and after and turned onto the one before: "
         f"{min(WAY.neighbours, sentences)} neighbours by cosine, least distance {WAY.min_dist:g}, "
         f"{projection.rounds(sentences)} rounds, seed {WAY.seed}."
-    )
-
-
-def _judged(faith: Faithfulness) -> str:
-    if not np.isfinite(faith.trustworthiness):
-        return "There are too few sentences to say how far it is to be believed."
-    return (
-        f"At this step its trustworthiness is {faith.trustworthiness:.3f}, and of the {faith.nearest} nearest in full "
-        f"space {faith.kept:.0%} are among the {faith.nearest} nearest here."
     )

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from explorer.progress import Progress
 from explorer.training import runs
 from explorer.training import status as statuses
@@ -9,6 +11,20 @@ from explorer.ui import trainer, work
 from tests import trainings
 from tests.train_visits import ended, labels, say, started, well
 from tests.visits import button, wait_until, words
+
+
+@pytest.fixture
+def gate():
+    """Another run is trained until this is set."""
+    opened = threading.Event()
+
+    def in_front():
+        opened.wait(60)
+        yield Progress("working", 1, 1)
+
+    work.follow("front", "another run", in_front, lane=work.TRAINING)
+    yield opened
+    opened.set()
 
 
 def test_start_makes_a_run_that_shows_base_and_best(tiny):
@@ -55,14 +71,7 @@ def test_compare_chooses_the_tuned_encoder(tiny):
     assert tiny.selectbox(key="model").value == str(run.model)
 
 
-def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny):
-    gate = threading.Event()
-
-    def in_front():
-        gate.wait(60)
-        yield Progress("working", 1, 1)
-
-    work.follow("front", "another run", in_front, lane=work.TRAINING)
+def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
     assert any("In front: another run" in told for told in words(tiny.caption))
     button(tiny, "Stop and keep").click().run()
@@ -73,14 +82,7 @@ def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny):
     assert ended(run).state == statuses.FINISHED
 
 
-def test_a_run_that_waits_can_be_discarded(tiny):
-    gate = threading.Event()
-
-    def in_front():
-        gate.wait(60)
-        yield Progress("working", 1, 1)
-
-    work.follow("front", "another run", in_front, lane=work.TRAINING)
+def test_a_run_that_waits_can_be_discarded(tiny, gate):
     started(tiny)
     button(tiny, "Yes, discard it").click().run()
     assert runs.every() == []
