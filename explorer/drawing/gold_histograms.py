@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go
 
 from explorer.drawing.grid import laid_out
@@ -9,33 +11,64 @@ from explorer.drawing.style import QUIET, SIDES
 from explorer.measuring.gold_bins import GoldBin, GoldBins
 
 ROW = 92  # its label too
+SPACE = 0.3  # between rows, in rows
+HEADROOM = 1.08  # over the fullest bin
 
 
 def cosines_by_gold(found: GoldBins) -> go.Figure:
     """A histogram for every bin of grades, the highest on top: shares of its pairs, and a tick at each median."""
-    from plotly.subplots import make_subplots
-
-    rows = len(found.bins)
-    figure = make_subplots(
-        rows=rows, shared_xaxes=True, shared_yaxes="all", vertical_spacing=0.3 / rows if rows > 1 else 0
-    )
-    most = max(float(of_grade.shares.max()) for of_grade in found.bins)
-    shown = {place for place, of_grade in enumerate(reversed(found.bins)) if of_grade.pairs}
-    for place, of_grade in enumerate(reversed(found.bins)):
-        for side in reversed(range(len(of_grade.counts))) if of_grade.pairs else ():  # A's line over what fills B's
-            _add_outline(figure, found, of_grade, side, place + 1, legend=place == min(shown))
-            _add_median(figure, of_grade, side, place + 1, most)
-        _add_label(figure, of_grade, place + 1)
+    highest_first = found.bins[::-1]
+    top = HEADROOM * max(float(of_grade.shares.max()) for of_grade in found.bins)
     width = found.edges[1] - found.edges[0]
-    figure.update_xaxes(range=[found.edges[0] - width / 2, found.edges[-1] + width / 2], zeroline=False)
-    figure.update_xaxes(title="cosine", row=rows, col=1)
-    figure.update_yaxes(range=[0, most * 1.08], nticks=3, tickformat=".0%", zerolinecolor=QUIET, fixedrange=True)
+    first = next(place for place, of_grade in enumerate(highest_first) if of_grade.pairs)
+    traces = []
+    for place, of_grade in enumerate(highest_first):
+        for side in reversed(range(len(of_grade.counts))) if of_grade.pairs else ():  # A's line over what fills B's
+            axis = _axis(place)
+            traces.append(_outline(found, of_grade, side, axis, legend=place == first))
+            traces.append(_median(of_grade, side, axis, top))
+    # made at once: to add traces and axes one by one, as make_subplots would have it, takes plotly five times as long
+    figure = go.Figure(
+        traces,
+        {
+            "xaxis": {
+                "range": [found.edges[0] - width / 2, found.edges[-1] + width / 2],
+                "zeroline": False,
+                "title": "cosine",
+                "anchor": _axis(len(highest_first) - 1),
+            },
+            **{
+                f"yaxis{place + 1 if place else ''}": _shares(place, top, len(highest_first))
+                for place in range(len(highest_first))
+            },
+            "annotations": [_label(of_grade, _axis(place)) for place, of_grade in enumerate(highest_first)],
+        },
+    )
     legend = {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"}
-    figure = laid_out(figure, 95 + ROW * rows, hovermode="closest", legend=legend)
+    figure = laid_out(figure, 95 + ROW * len(highest_first), hovermode="closest", legend=legend)
     return figure.update_layout(margin_t=52)  # the buttons of a picture stand above its legend
 
 
-def _add_outline(figure: go.Figure, found: GoldBins, of_grade: GoldBin, side: int, row: int, *, legend: bool) -> None:
+def _axis(place: int) -> str:
+    """What plotly calls the axis of shares of a row, counted from the top."""
+    return f"y{place + 1}" if place else "y"
+
+
+def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
+    """The axis of a row; all have one scale."""
+    row = 1 / (rows + SPACE * (rows - 1))
+    bottom = (1 + SPACE) * row * (rows - 1 - place)
+    return {
+        "domain": [bottom, min(1.0, bottom + row)],
+        "range": [0, top],
+        "nticks": 3,
+        "tickformat": ".0%",
+        "zerolinecolor": QUIET,
+        "fixedrange": True,
+    }
+
+
+def _outline(found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend: bool) -> go.Scatter:
     """Steps through the middles of the bins; an empty one at each end lets them rise and fall where a bin does."""
     name, colour = "AB"[side], SIDES[side]
     width = found.edges[1] - found.edges[0]
@@ -47,9 +80,10 @@ def _add_outline(figure: go.Figure, found: GoldBins, of_grade: GoldBin, side: in
             found.edges[:-1], found.edges[1:], of_grade.shares[side], of_grade.counts[side], strict=True
         )
     ]
-    figure.add_scatter(
+    return go.Scatter(
         x=[middles[0] - width, *middles, middles[-1] + width],
         y=[0, *of_grade.shares[side], 0],
+        yaxis=axis,
         mode="lines",
         line={"shape": "hvh", "color": colour, "width": 2},
         fill="tozeroy" if side else "none",
@@ -60,37 +94,35 @@ def _add_outline(figure: go.Figure, found: GoldBins, of_grade: GoldBin, side: in
         showlegend=legend,
         hovertext=["", *notes, ""],
         hoverinfo=["skip", *["text"] * len(notes), "skip"],
-        row=row,
-        col=1,
     )
 
 
-def _add_median(figure: go.Figure, of_grade: GoldBin, side: int, row: int, most: float) -> None:
+def _median(of_grade: GoldBin, side: int, axis: str, top: float) -> go.Scatter:
     name, median = "AB"[side], of_grade.medians[side]
-    figure.add_scatter(
+    return go.Scatter(
         x=[median, median],
-        y=[0, most * 1.08],
+        y=[0, top],
+        yaxis=axis,
         mode="lines",
         line={"color": SIDES[side], "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
         hovertext=f"{name}, graded {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
         hoverinfo="text",
-        row=row,
-        col=1,
     )
 
 
-def _add_label(figure: go.Figure, of_grade: GoldBin, row: int) -> None:
+def _label(of_grade: GoldBin, axis: str) -> dict[str, Any]:
+    """How many pairs there are of a grade, at the left above their row."""
     told = f"{of_grade.pairs:,} pair{'s' * (of_grade.pairs != 1)}" if of_grade.pairs else "no pairs"
-    figure.add_annotation(
-        text=f"graded {of_grade.label}: {told}",
-        xref=f"x{row if row > 1 else ''} domain",
-        yref=f"y{row if row > 1 else ''} domain",
-        x=0,
-        y=1,
-        xanchor="left",
-        yanchor="bottom",
-        showarrow=False,
-        borderpad=0,
-    )
+    return {
+        "text": f"graded {of_grade.label}: {told}",
+        "xref": "x domain",
+        "yref": f"{axis} domain",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "borderpad": 0,
+    }
