@@ -112,7 +112,7 @@ class _Spearman:
         self._times, self._count = times, times.shape[0]
         self._single_cubes = _cubes(times)
         order, sizes = _ascending(gold)
-        drawn = _grouped(times[order], sizes)
+        drawn = _grouped(times, order, sizes)
         group = np.empty(len(gold), dtype=np.intp)
         group[order] = np.repeat(np.arange(len(sizes)), sizes)
         self._drawn_gold = self._centred_ranks(drawn)[group] * times
@@ -122,8 +122,8 @@ class _Spearman:
         if np.ptp(cosines) <= SAME:
             return np.full(self._times.shape[1], np.nan)
         order, sizes = _ascending(cosines)
-        drawn = _grouped(self._times[order], sizes)
-        gold = _grouped(self._drawn_gold[order], sizes)
+        drawn = _grouped(self._times, order, sizes)
+        gold = _grouped(self._drawn_gold, order, sizes)
         together = np.einsum("gr,gr->r", self._centred_ranks(drawn), gold).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(12 * together / np.sqrt(self._spread_of(order, sizes, drawn) * self._spread))
@@ -154,14 +154,12 @@ def _ascending(values: NDArray[Any]) -> tuple[Places, Places]:
     return order, np.diff(np.append(starts, len(values)))
 
 
-def _grouped(rows: NDArray[np.float32], sizes: Places) -> NDArray[np.float32]:
-    """Sums of so many neighbouring rows each."""
-    if len(sizes) == len(rows):
-        return rows
+def _grouped(rows: NDArray[np.float32], order: Places, sizes: Places) -> NDArray[np.float32]:
+    """Sums of so many rows each, taken in that order."""
     starts = np.cumsum(sizes) - sizes
-    sums: NDArray[np.float32] = rows[starts]
+    sums: NDArray[np.float32] = rows[order[starts]]
     for place in np.flatnonzero(sizes > 1):  # np.add.reduceat goes through all of them, and slowly
-        rows[starts[place] : starts[place] + sizes[place]].sum(axis=0, out=sums[place])
+        rows[order[starts[place] : starts[place] + sizes[place]]].sum(axis=0, out=sums[place])
     return sums
 
 
