@@ -70,8 +70,9 @@ def find(source: str, online: bool = False) -> Found:
     if folder is None or lacks:
         state = f"is in the local cache without {lacks}" if lacks else "is neither a folder here nor in the local cache"
         command = f"hf download {model}" + (f" --revision {revision}" if revision else "")
+        run = f" The run of that name is '{RUN}{name}'." if f"{RUN}{model}" in of_runs() else ""
         raise HubUnreachable(
-            f"'{name}' {state}. Allow the download from huggingface.co (online), or run '{command}'. "
+            f"'{name}' {state}.{run} Allow the download from huggingface.co (online), or run '{command}'. "
             f"Without a connection, choose the bundled {bundled.NAME}{_or_else()}."
         )
     return of_folder(name, folder, folder.name)

@@ -132,6 +132,18 @@ def test_a_name_that_is_nowhere_is_answered_without_the_network_with_what_to_do(
         find("org/model@v1")
 
 
+def test_a_run_that_is_named_as_if_it_were_a_model_of_the_hub_is_pointed_to(cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "runs" / "mine" / "model").mkdir(parents=True)
+    for name in ("mine", "mine@step-60"):
+        with pytest.raises(
+            HubUnreachable, match=rf"nor in the local cache. The run of that name is 'run:{name}'\. Allow"
+        ):
+            find(name)
+    with pytest.raises(HubUnreachable, match=r"nor in the local cache\. Allow"):
+        find("yours")
+
+
 @pytest.mark.parametrize(
     ("link", "name"),
     [
