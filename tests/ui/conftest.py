@@ -1,16 +1,30 @@
-"""What tests of pages share: the app without a browser, and a place where models, text and runs are."""
+"""What tests of pages share: the app without a browser, one server for browsers, a place with models, text and runs."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.ui import work
-from tests import trainings
+from tests import live, trainings
 from tests.live import ROOT
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     return trainings.furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """What the server of the browser tests keeps, and where."""
+    kept = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+    return kept | {"STRATA_DATA": "", "HF_HUB_OFFLINE": "1"}
+
+
+@pytest.fixture(scope="session")
+def address(folders):
+    """One server for all of them: each of its own would load torch and read the sample anew."""
+    with live.server(**folders) as address:
+        yield address
 
 
 @pytest.fixture

@@ -12,12 +12,6 @@ pytestmark = live.IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    with live.server(STRATA_CACHE=str(tmp_path_factory.mktemp("cache")), HF_HUB_OFFLINE="1") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
 def browser():
     with live.browser() as browser:
         yield browser

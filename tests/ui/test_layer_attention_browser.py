@@ -11,9 +11,8 @@ pytestmark = live.IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
-    with live.server(HF_HUB_OFFLINE="1", **folders) as address, live.browser() as browser:
+def page(address):
+    with live.browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 2000})
         page.set_default_timeout(60_000)
         page.goto(f"{address}/layer_attention")

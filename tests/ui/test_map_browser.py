@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer.encoding.readings import readings
-from tests import live, trainings
+from tests import live
 from tests.live import settle
 
 pytestmark = live.IN_A_BROWSER
@@ -25,11 +25,9 @@ LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace 
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    place = trainings.furnish(tmp_path_factory.mktemp("place"))
-    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+def page(address, place):
     asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
-    with live.server(HF_HUB_OFFLINE="1", **folders) as address, live.browser() as browser:
+    with live.browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 2000})
         page.set_default_timeout(90_000)  # a busy machine takes long to load torch
         page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")

@@ -14,11 +14,10 @@ NASTY = "<img src=x onerror=alert(1)> **bold** $x^2$ :red[red]"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+def page(address, tmp_path_factory):
     corpus = tmp_path_factory.mktemp("corpus") / "nasty.txt"
     corpus.write_text(f"{NASTY}\nA parrot is for sale.\nThe rain has stopped.\n", encoding="utf-8")
-    with live.server(HF_HUB_OFFLINE="1", **folders) as address, live.browser() as browser:
+    with live.browser() as browser:
         page = browser.new_page(viewport={"width": 400, "height": 1200})
         page.set_default_timeout(60_000)
         page.goto(f"{address}/search?corpus={corpus}")

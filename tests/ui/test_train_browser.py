@@ -14,18 +14,6 @@ pytestmark = live.IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    return {"STRATA_CACHE": str(tmp_path_factory.mktemp("cache")), "STRATA_RUNS": str(tmp_path_factory.mktemp("runs")),
-            "STRATA_DATA": "", "HF_HUB_OFFLINE": "1"}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def address(folders):
-    with live.server(**folders) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
 def browser():
     with live.browser() as browser:
         yield browser
