@@ -17,11 +17,17 @@ from explorer.progress import finish
 
 ROOT = Path(__file__).parent.parent
 COUNTS, ROUNDS = (3_000, 10_000), 3
-WAYS = {"bare": "with imports and compiling", "after": "as on the page, where UMAP loads while sentences are read"}
-# neighbours, the layout and its judgement are timed, and in a bare process imports and compiling, too
+WAYS = {
+    "bare": "with imports and compiling",
+    "imported": "with compiling",
+    "after": "as on the page, where UMAP loads while sentences are read",
+}
+# neighbours, the layout and its judgement are timed; unless they were done before, imports and compiling, too
 TIMED = """
 import sys, time
 import numpy as np
+if sys.argv[4] == "imported":
+    import faiss, umap
 if sys.argv[4] == "after":
     from explorer.measuring.umap_layout import loaded
     from explorer.progress import finish
