@@ -17,35 +17,29 @@ HEADROOM = 1.08  # over the fullest bin
 
 def cosines_by_gold(found: GoldBins) -> go.Figure:
     """A histogram for every bin of grades, the highest on top: shares of its pairs, and a tick at each median."""
-    highest_first = found.bins[::-1]
-    top = HEADROOM * max(float(of_grade.shares.max()) for of_grade in found.bins)
+    bins = found.bins[::-1]
+    top = HEADROOM * max(float(of_grade.shares.max()) for of_grade in bins)
     width = found.edges[1] - found.edges[0]
-    first = next(place for place, of_grade in enumerate(highest_first) if of_grade.pairs)
+    first = next(place for place, of_grade in enumerate(bins) if of_grade.pairs)
     traces = []
-    for place, of_grade in enumerate(highest_first):
+    for place, of_grade in enumerate(bins):
         for side in reversed(range(len(of_grade.counts))) if of_grade.pairs else ():  # A's line over what fills B's
-            axis = _axis(place)
-            traces.append(_outline(found, of_grade, side, axis, legend=place == first))
-            traces.append(_median(of_grade, side, axis, top))
-    # made at once: to add traces and axes one by one, as make_subplots would have it, takes plotly five times as long
-    figure = go.Figure(
-        traces,
-        {
-            "xaxis": {
-                "range": [found.edges[0] - width / 2, found.edges[-1] + width / 2],
-                "zeroline": False,
-                "title": "cosine",
-                "anchor": _axis(len(highest_first) - 1),
-            },
-            **{
-                f"yaxis{place + 1 if place else ''}": _shares(place, top, len(highest_first))
-                for place in range(len(highest_first))
-            },
-            "annotations": [_label(of_grade, _axis(place)) for place, of_grade in enumerate(highest_first)],
+            traces.append(_outline(found, of_grade, side, _axis(place), legend=place == first))
+            traces.append(_median(of_grade, side, _axis(place), top))
+    # all at once: made by make_subplots and filled trace by trace, plotly takes three times as long
+    layout = {
+        "xaxis": {
+            "range": [found.edges[0] - width / 2, found.edges[-1] + width / 2],
+            "zeroline": False,
+            "title": "cosine",
+            "anchor": _axis(len(bins) - 1),
         },
-    )
-    legend = {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"}
-    figure = laid_out(figure, 95 + ROW * len(highest_first), hovermode="closest", legend=legend)
+        **{_axis(place).replace("y", "yaxis"): _shares(place, top, len(bins)) for place in range(len(bins))},
+        "annotations": [_label(of_grade, _axis(place)) for place, of_grade in enumerate(bins)],
+        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+        "hovermode": "closest",
+    }
+    figure = laid_out(go.Figure(traces, layout), 95 + ROW * len(bins))
     return figure.update_layout(margin_t=52)  # the buttons of a picture stand above its legend
 
 
@@ -59,7 +53,7 @@ def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
     row = 1 / (rows + SPACE * (rows - 1))
     bottom = (1 + SPACE) * row * (rows - 1 - place)
     return {
-        "domain": [bottom, min(1.0, bottom + row)],
+        "domain": [bottom, min(1.0, bottom + row)],  # plotly takes no sum that is 1 and a rounding more
         "range": [0, top],
         "nticks": 3,
         "tickformat": ".0%",

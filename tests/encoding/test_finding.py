@@ -137,7 +137,7 @@ def test_a_run_that_is_named_as_if_it_were_a_model_of_the_hub_is_pointed_to(cach
     (tmp_path / "runs" / "mine" / "model").mkdir(parents=True)
     for name in ("mine", "mine@step-60"):
         with pytest.raises(
-            HubUnreachable, match=rf"nor in the local cache. The run of that name is 'run:{name}'\. Allow"
+            HubUnreachable, match=rf"nor in the local cache\. The run of that name is 'run:{name}'\. Allow"
         ):
             find(name)
     with pytest.raises(HubUnreachable, match=r"nor in the local cache\. Allow"):
