@@ -1,4 +1,4 @@
-"""Which rows of text does a method learn from? The sample, sets by name and files, joined in order."""
+"""The rows of text to train on: text that ships with Strata, sets by name and files, joined in order."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ Columns = tuple[tuple[str, ...], ...]  # (column, row)
 Rows = Sentences | Pairs | Triplets | BackTranslations
 
 SAMPLE = "sample"
+SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS)  # names of text that comes with Strata
 # a richer kind serves a poorer need; but two sentences with a grade need not belong together
 SERVES: dict[Kind, tuple[Eats, ...]] = {
     "sentences": ("sentences",),
@@ -63,9 +64,9 @@ def corpus(
 ) -> tuple[Corpus, tuple[Report, ...]]:
     """The rows of all sources in order, with a report on each of them.
 
-    A source is "sample", the name of a set, or a file; of a set named without a split, such as "STS-B", sentences
-    are taken from all its splits. `columns` are corrections to the files' columns, by role. A sentence that several
-    sources have is kept once.
+    A source is "sample", "minimal pairs", the name of a set, or a file; of a set named without a split, such as
+    "STS-B", sentences are taken from all its splits. `columns` are corrections to the files' columns, by role. A
+    sentence that several sources have is kept once.
     """
     if not sources:
         raise BadChoice(f"There is nothing to learn from. Name '{SAMPLE}', a set such as 'STS-B train', or a file.")
@@ -78,7 +79,7 @@ def corpus(
 
 def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, str]:
     """For each kind of rows "" if the source can give it, else why not; a published set is not read for it."""
-    if source == SAMPLE:
+    if source in SHIPPED:
         kind: Kind = "triplets"
     elif _is_file(source):
         kind = _mapping(read_file(source), columns or {}).kind
@@ -89,9 +90,9 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, s
 
 def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> tuple[str, Columns, Report]:
     """What one source gives: its name, its columns, and what became of its rows."""
-    if source == SAMPLE:
+    if source in SHIPPED:
         _check("triplets", eats, source)
-        given = _sample(eats)
+        given = _shipped(source, eats)
     elif _is_file(source):
         table = read_file(source)
         mapping = _mapping(table, columns)
@@ -104,10 +105,13 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
     return source, given, _report(given)
 
 
-def _sample(eats: Eats) -> Columns:
-    if eats == "sentences":  # those of the pairs too, without their grades: as papers train on the sets' sentences
+def _shipped(source: str, eats: Eats) -> Columns:
+    if source == SAMPLE and eats == "sentences":  # those of the pairs too, unscored: as papers train on sets' sentences
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
-    return _columns(sample.triplets())[: len(ROLES[eats])]
+    columns = _columns(sample.triplets() if source == SAMPLE else sample.minimal_pairs())
+    if eats == "sentences":
+        return (tuple(chain.from_iterable(zip(*columns, strict=True))),)
+    return columns[: len(ROLES[eats])]
 
 
 def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
@@ -129,7 +133,8 @@ def _is_file(source: str) -> bool:
         with suppress(OSError):  # too long for a file's name
             if source and path.exists():
                 return True
-        raise SetNotFound(f"{error} Or name '{SAMPLE}', or a file that ends in {', '.join(ENDINGS)}.") from None
+        named = " or ".join(f"'{name}'" for name in SHIPPED)
+        raise SetNotFound(f"{error} Or name {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
     return False
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.data import own, sets, sts
-from explorer.data.corpora import SAMPLE, Eats
+from explorer.data.corpora import SAMPLE, SHIPPED, Eats
 from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
 from explorer.errors import SetNotFound, StrataError
@@ -32,7 +32,8 @@ def sources() -> tuple[str, ...]:
         accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
-        "`sample` comes with Strata. Of graded pairs, the sentences are taken and the grades are not looked at.",
+        "`sample` and `minimal pairs` come with Strata. Of graded pairs, the sentences are taken and the "
+        "grades are not looked at.",
     )
     brought.to_stay(
         "A file of text",
@@ -114,7 +115,7 @@ def column_key(role: str) -> str:
 def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    named = [SAMPLE, *own.names(), *whole, *sts.menu()]
+    named = [*SHIPPED, *own.names(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return list(dict.fromkeys([*named, *brought.paths(), *chosen]))
 
@@ -131,7 +132,7 @@ def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
 
 
 def _files(chosen: Sequence[str]) -> list[str]:
-    named = {SAMPLE, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
+    named = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
     return [source for source in chosen if source not in named and not own.is_own(source) and Path(source).suffix]
 
 
