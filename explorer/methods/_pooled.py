@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from explorer.encoding.head import Head
-from explorer.methods import TRAINED_POOLINGS, Method, knob
-
-MODEL_DEFAULT = "model default"
+from explorer.methods import MODEL_DEFAULT, TRAINED_POOLINGS, Method, knob
 
 
 def pooling_knob(paper: str | None = None) -> str:
