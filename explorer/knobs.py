@@ -30,6 +30,12 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # among the few a form shows before it is unfolded
     masked_model: bool = False  # its value names a masked language model, looked for before anything is trained
+    paper: bool | int | float | str | None = None  # what the paper uses, where that is not the default
+
+    @property
+    def paper_value(self) -> bool | int | float | str:
+        """What the paper uses: the default, unless stated otherwise."""
+        return self.default if self.paper is None else self.paper
 
     @property
     def kind(self) -> type:
@@ -104,9 +110,10 @@ def knob(
     choices: tuple[str, ...] = (),
     front: bool = False,
     masked_model: bool = False,
+    paper: Value | None = None,
 ) -> Value:
     """State a setting in a class of Knobs; to the type checker it is its value."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, paper))
 
 
 class Knobs:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.data import corpora, sets, text
+from explorer.data import corpora, held_out, sets, text
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import exporting, finding, loading
@@ -50,7 +50,7 @@ class Prepared:
         """What the text knew of the test pairs before they were scored, in words; empty where that is nothing."""
         if self.test is None or not self.recipe.kind.learns():
             return ""
-        count = len(set(self.test.sentences) & set().union(*self.corpus.columns))
+        count = len(set(self.test.sentences) & set().union(*self.corpus.texts))
         told = f"{count:,} of the {len(self.test.sentences):,} sentences of the test pairs are in the text, "
         return told + "without their scores." if count else ""
 
@@ -77,6 +77,8 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
     dev = graded(recipe.dev, online)
     test = graded(recipe.test, online) if recipe.test else None
+    batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
+    corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
     others: dict[str, Found] = {}
     for name, knob in recipe.kind.knobs.items():
         if knob.masked_model:
@@ -84,7 +86,9 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
-    prepared = Prepared(recipe, found, encoder, corpus, dev, test, tuple(map(str, reports)), others)
+    prepared = Prepared(
+        recipe, found, encoder, corpus, dev, test, (*map(str, reports), *filter(None, [dropped])), others
+    )
     check_same(recipe.made_with, prepared.facts())
     return prepared
 

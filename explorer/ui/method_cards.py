@@ -11,12 +11,12 @@ from explorer.data.needs import Need
 from explorer.knobs import Knob
 
 # a method needs no more of its text than those that stand behind it
-NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations")
+NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs")
 
 
 @dataclass(frozen=True)
 class MethodCard:
-    """One method, as the pages tell of it; every knob's default is the paper's."""
+    """One method, as the pages tell of it."""
 
     name: str
     title: str

@@ -6,6 +6,7 @@ import pytest
 
 from explorer import methods
 from explorer.methods import Schedule
+from explorer.training.recipe import paper_values
 
 
 def test_every_method_is_listed_with_what_it_is(said):
@@ -40,6 +41,8 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
         paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
         scheduled = kind.schedule.values() if kind.trains() else {}
         assert paper == {name: knob.default for name, knob in kind.knobs.items()} | scheduled
+        stated = {knob["name"]: knob["paper"] for knob in one["knobs"]}
+        assert stated == paper_values(kind)
         assert all(knob["help"] and knob["allowed"] for knob in one["knobs"])
     _, out, _ = said("methods", "sg-opt", "--json")
     assert json.loads(out) == [one for one in found if one["name"] == "sg-opt"]
