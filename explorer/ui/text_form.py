@@ -32,8 +32,8 @@ def sources() -> tuple[str, ...]:
         accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
-        "`sample` and `minimal pairs` come with Strata. Methods that learn from graded pairs use the scores; every other "
-        "method takes the sentences of graded pairs alone.",
+        "`sample` and `minimal pairs` come with Strata. Methods that learn from graded pairs use the scores; every "
+        "other method takes the sentences of graded pairs alone.",
     )
     brought.to_stay(
         "A file of text",
