@@ -1,0 +1,20 @@
+"""The demonstration's recipe can be run as it stands, and trains what it is tested on nowhere."""
+
+from explorer.data import sample
+from explorer.data.corpora import SHIPPED, corpus
+from explorer.training.demonstration import demonstration
+from explorer.training.recipe import from_yaml
+
+
+def test_it_is_a_whole_recipe_on_shipped_text():
+    recipe = demonstration()
+    assert recipe == recipe.checked()
+    assert set(recipe.data) <= set(SHIPPED)
+    assert (recipe.dev, recipe.test) == (sample.DEV, sample.TEST)
+    assert from_yaml(recipe.as_yaml(), "a run").settings == recipe.settings
+
+
+def test_it_goes_through_its_text_at_least_half_and_at_most_three_times():
+    recipe = demonstration()
+    rows, schedule = corpus(recipe.data, recipe.kind.eats)[0], recipe.schedule()
+    assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3
