@@ -1,4 +1,4 @@
-"""The recipe of the demonstration: a run on text that ships with Strata, measured over five seeds in docs/results.md."""
+"""The recipe of the demonstration, on text that ships with Strata; docs/results.md has its numbers over five seeds."""
 
 from __future__ import annotations
 
