@@ -30,6 +30,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # among the few a form shows before it is unfolded
     masked_model: bool = False  # its value names a masked language model, looked for before anything is trained
+    triplets: bool = False  # only for methods that train on triplets
 
     @property
     def kind(self) -> type:
@@ -104,9 +105,10 @@ def knob(
     choices: tuple[str, ...] = (),
     front: bool = False,
     masked_model: bool = False,
+    triplets: bool = False,
 ) -> Value:
     """State a setting in a class of Knobs; to the type checker it is its value."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, triplets))
 
 
 class Knobs:
