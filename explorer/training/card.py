@@ -108,7 +108,7 @@ def _results(facts: CardFacts) -> str:
         seeds = [getattr(one, use) for one in facts.seeds]
         cells = (*map(_score, scores), _difference(found), _spread(seeds))
         if any(cells):
-            rows.append((f"{plain(named(name))} ({use}, {facts.pairs.get(use, 0):,} pairs)", *cells))
+            rows.append((f"{plain(named(name))} ({use}, {facts.set_sizes.get(use, 0):,} pairs)", *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nNothing was measured."
@@ -124,7 +124,7 @@ def _results(facts: CardFacts) -> str:
 def _verdict(facts: CardFacts) -> list[str]:
     """The sentence on the test set, or on the dev set where nothing was tested."""
     sets = {"test": plain(named(facts.test_set or "")), "dev": plain(named(facts.dev_set))}
-    told = verdicts.headline(facts.verdict, plain(named(facts.base)), sets, facts.pairs)
+    told = verdicts.headline(facts.verdict, plain(named(facts.base)), sets, facts.set_sizes)
     return [] if told is None else [f"**{told.word}**: {told.detail}"]
 
 

@@ -48,7 +48,7 @@ class CardFacts:
     dev_set: str
     test_set: str | None
     verdict: Verdict
-    pairs: Mapping[str, int]  # how many each evaluation set has
+    set_sizes: Mapping[str, int]  # how many each evaluation set has
     default: str  # how the base is read as people use it, in words
     trained: str  # which layer & pooling was trained, in words
     seen: str  # how optimistic the test score is

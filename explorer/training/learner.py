@@ -147,14 +147,17 @@ class Learner:
             return dev
         return accuracy if self.schedule.select_by == "held-out triplets" else (dev + accuracy) / 2
 
-    def note(self, score: float, dev: float) -> bool:
-        """Keep the weights if `score` is the best of a trained model so far; whether it is. `dev` is told with it."""
+    def note(self, score: float, dev: float | None = None) -> bool:
+        """Keep the weights if `score` is the best of a trained model so far; whether it is.
+
+        `dev` is the dev score where something else chooses the best checkpoint.
+        """
         self.scores.append(score)
         self.looked_at = self.step
         so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
         if not self._counted or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
-        self.best_step, self.best_dev = self.step, dev
+        self.best_step, self.best_dev = self.step, score if dev is None else dev
         self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
         return True
 

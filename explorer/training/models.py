@@ -74,7 +74,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         dev_set=recipe.dev,
         test_set=recipe.test,
         verdict=training.verdict,
-        pairs={name: len(pairs) for name, pairs in training.judged()},
+        set_sizes={name: len(pairs) for name, pairs in training.judged()},
         default=encoder.default_head.describe(),
         trained=method.start().describe(),
         seen=prepared.seen,
