@@ -42,7 +42,8 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
     if other is None:
         st.caption(
             "To compare poolers as the paper does, with and without the last layer's \\[CLS\\] beside the attention, "
-            "choose another one in the sidebar, under **Beside it**; the Train page has all nine of its Table 2."
+            "choose another one in the sidebar, under **Compare with: model B**; the Train page has all nine of the "
+            "paper's Table 2."
         )
         return None
     try:

@@ -68,7 +68,7 @@ def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(p
 
 def test_a_clicked_cell_is_the_reading_after_a_reload_and_on_every_page(page, address):
     open_layers(page, address)
-    assert "mean of layer 6" in reading_card(page)
+    assert "model default" in reading_card(page)
     click_cell(page, column=2, row=3)
     assert "max of layer 3" in reading_card(page)
     assert parameters(page) == {"reading": "max of layer 3"}
@@ -92,7 +92,7 @@ def test_the_keyboard_alone_chooses_a_reading(page, address):
     open_layers(page, address)
     for _ in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Reading":
+        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Layer & pooling":
             break
     else:
         pytest.fail("Tab never reaches the choice of the reading")

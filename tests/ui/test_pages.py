@@ -8,7 +8,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.ui import controls, frame
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import measured
+from tests.visits import cards, measured
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
@@ -56,11 +56,23 @@ def test_a_link_names_encoder_set_and_reading(app):
     assert any("float32" in caption.value for caption in app.caption)
 
 
-def test_a_reading_the_encoder_has_not_falls_back_to_the_last_layer(app):
-    app.query_params["reading"] = "mean of layer 99"
+@pytest.mark.parametrize("named", [None, "mean of layer 99", "model default", "own reading"])
+def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_default(app, named, bundled_scores):
+    if named:
+        app.query_params["reading"] = named
     app.switch_page("pages/layers.py")
     measured(app)
-    assert app.selectbox(key="reading").value == "mean of layer 6"
+    assert app.selectbox(key="reading").value == "model default"
+    score = bundled_scores.own_score()
+    assert float(cards(app)["Chosen reading"]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
+
+
+def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
+    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model"))
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert app.selectbox(key="reading").value == "model default"
+    assert {card.label: card.delta for card in app.metric}["Chosen reading"] == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
