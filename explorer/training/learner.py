@@ -127,7 +127,7 @@ class Learner:
         """The check-up of the weights as they are, on graded pairs; `head` reads them another way."""
         probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
         vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
-        return checkup(pairs, vectors, probe.mean())
+        return checkup(pairs, vectors, probe.mean(), self.world.precision)
 
     def note(self, score: float) -> bool:
         """Take a development score down; whether it is the best of a trained model so far, which is then kept."""
