@@ -63,7 +63,9 @@ def rank_errors(gold: Floats, one: NDArray[Any], other: NDArray[Any]) -> RankErr
 
 
 def errors(gold: Floats, cosines: NDArray[Any]) -> Floats:
-    """How far each pair is from where people put it."""
+    """How far each pair is from where people put it; NaN where cosines are missing."""
+    if np.isnan(cosines).any():
+        return np.full(len(gold), np.nan)
     return np.asarray(np.abs(ranks(cosines) - ranks(gold)) / max(1, len(gold) - 1))
 
 

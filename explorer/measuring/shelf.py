@@ -14,7 +14,7 @@ from explorer.measuring.scores import LayerScores
 from explorer.places import cache_folder, write_whole
 
 # a change of what a score means makes a new version, so that old numbers are never shown for new ones
-VERSION = "1"
+VERSION = "2"
 
 _ARRAYS = ("cosines", "own", "gold")
 _NOTES = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds")

@@ -129,7 +129,7 @@ class Learner:
         """The check-up of the weights as they are, on graded pairs; `head` reads them another way."""
         probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
         vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
-        return checkup(pairs, vectors, probe.mean())
+        return checkup(pairs, vectors, probe.mean(), self.world.precision)
 
     def held_out_accuracy(self) -> Work[float | None]:
         """The share × 100 of held-out triplets that are right with the weights as they are; None where none are held
