@@ -161,5 +161,5 @@ def test_a_file_called_like_a_piece_is_a_whole_file():
 
 def test_a_piece_of_a_file_that_cannot_be_split_says_why():
     name = own.keep(pairs())
-    with pytest.raises(CannotSplit, match="mine.csv has 2 pairs"):
+    with pytest.raises(CannotSplit, match=r"mine\.csv has 2 pairs"):
         own.graded_pairs(f"{name} · test half")
