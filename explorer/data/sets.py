@@ -44,15 +44,22 @@ def parts(name: str = SAMPLE) -> tuple[str, str]:
     return sample.TRAIN_PART, sample.DEV_PART
 
 
+def beside_train_part(name: str) -> tuple[str, str] | None:
+    """The dev part and the test half that belong to a train part; None for any other name."""
+    if name in (sample.TRAIN_PART, "sample train part") or (own.is_own(name) and name == parts(name)[0]):
+        return parts(name)[1], halves(name)[1]
+    return None
+
+
 def dev_and_test(name: str) -> tuple[str, str] | None:
     """The dev set to choose on and the test set to report on that belong to a set; None if it has no such two."""
     if name in _SAMPLES or own.is_own(name):
         return halves(name)
     known, split = sts.name_and_split(name)
-    splits = {one.name for one in sts.find(known).splits}
-    if {"dev", "test"} <= splits and sts.split_name(split) in ("dev", "test"):
-        title = sts.find(known).name
-        return f"{title} dev", f"{title} test"
+    with suppress(SetNotFound):  # a file, or a name that means nothing
+        found = sts.find(known)
+        if {"dev", "test"} <= {one.name for one in found.splits} and sts.split_name(split) in ("dev", "test"):
+            return f"{found.name} dev", f"{found.name} test"
     return None
 
 

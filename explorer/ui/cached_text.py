@@ -108,6 +108,24 @@ def _rows(
     return len(found), reports
 
 
+def shared(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs) -> int:
+    """How many sentences of graded pairs are in the rows of a kind that sources of text give."""
+    return _shared(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)), pairs.digest, pairs)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Comparing the text with dev and test set …")
+def _shared(
+    sources: tuple[str, ...],
+    eats: Eats,
+    columns: tuple[tuple[str, str], ...],
+    stamps: Hashable,
+    digest: str,
+    _pairs: GradedPairs,
+) -> int:
+    found, _ = corpora.corpus(sources, eats, dict(columns))
+    return len(set(_pairs.sentences) & set().union(*found.columns))
+
+
 def searched(source: str) -> Searched:
     """The sentences of a source that can be searched, each once."""
     return _searched(source, _stamp(source))

@@ -114,9 +114,15 @@ def column_key(role: str) -> str:
 def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    named = [SAMPLE, *own.names(), *whole, *sts.menu()]
+    named = [SAMPLE, *own.names(), *_train_parts(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return list(dict.fromkeys([*named, *brought.paths(), *chosen]))
+
+
+def _train_parts() -> list[str]:
+    """The train part of the sample's pairs, and of every own set that has one."""
+    splittable = (name for name in own.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
+    return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
 def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
