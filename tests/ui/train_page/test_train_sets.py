@@ -1,4 +1,4 @@
-"""Dev and test set on the Train page: which are the default, and what is told where they share sentences with the text."""
+"""Dev and test set on the Train page: their defaults, and what is told where they share sentences with the text."""
 
 import pytest
 
