@@ -86,10 +86,7 @@ def median_rows(found: GoldBins) -> Rows:
         {
             "grades": of_grade.label,
             "pairs": of_grade.pairs,
-            **{
-                f"median cosine {name}": rounded(median)
-                for name, median in zip("AB", of_grade.medians, strict=False)
-            },
+            **{f"median cosine {name}": rounded(median) for name, median in zip("AB", of_grade.medians, strict=False)},
         }
         for of_grade in found.bins
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -108,6 +109,16 @@ class LayerScores:
         own = (OWN,) if self.own is not None else ()
         grid = (Reading(row, pooling) for row in self.rows for pooling in GRID_POOLINGS)
         return tuple(reading for reading in (*grid, *own) if not self.is_measured(reading))
+
+    def of_pairs(self, rows: Sequence[int]) -> LayerScores:
+        """The scores of some of the pairs, such as a half of them; nothing is encoded again.
+
+        How it was measured (sentences, cut sentences, seconds) stays that of all pairs.
+        """
+        at = np.asarray(rows, dtype=np.intp)
+        own = None if self.own is None else self.own[at]
+        parts = tuple(self.parts[row] for row in at)
+        return replace(self, cosines=self.cosines[..., at], own=own, gold=self.gold[at], parts=parts)
 
     def place(self, reading: Reading) -> tuple[int, int]:
         """Where a reading stands in the grid."""

@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from explorer.data import uploads
 from explorer.knobs import Knob
 from explorer.measuring import verdict as verdicts
 from explorer.measuring.verdict import Outcome
@@ -175,7 +176,10 @@ def _sources(facts: CardFacts) -> str:
 
 
 def named(source: str) -> str:
-    """A name as strangers may see it: of a path on this machine, its last part."""
+    """A name as people see it: of an uploaded file its name, of another path on this machine its last part."""
+    uploaded = uploads.name_of(source)
+    if uploaded is not None:
+        return uploaded
     return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
 
 

@@ -37,7 +37,7 @@ def recipe() -> Recipe | None:
         rows = text_form.rows(sources, card.eats)
     method_menu.every(sources)
     settings = _settings(card, rows)
-    judging = judging_form.judging()
+    judging = judging_form.judging(sources, card)
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not model_knobs.ready(card, model, sources, settings):

@@ -48,7 +48,7 @@ def click_cell(page, column, row):
 
 
 def reading_card(page):
-    return page.get_by_test_id("stMetric").filter(has_text="Chosen reading").inner_text()
+    return page.get_by_test_id("stMetric").filter(has_text="Chosen layer & pooling").inner_text()
 
 
 def parameters(page):
@@ -61,7 +61,7 @@ def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(p
     page.on("pageerror", lambda error: errors.append(str(error)))
     open_layers(page, address)
     assert page.get_by_role("link", name="Start").is_visible()
-    assert page.get_by_test_id("stMetric").filter(has_text="Best of").is_visible()
+    assert page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").is_visible()
     assert set(asked) <= {"127.0.0.1", None}
     assert errors == []
 
@@ -136,8 +136,8 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
     page.get_by_role("button", name="Use these pairs").click()
     page.get_by_role("link", name="Look closer").click()
-    page.get_by_test_id("stMetric").filter(has_text="Best of").wait_for()
-    assert "30 pairs" in page.get_by_test_id("stCaptionContainer").first.inner_text()
+    page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
+    assert page.get_by_text("all 30 pairs of").is_visible()
     link = page.url
     page.goto("about:blank")
     page.goto(link)

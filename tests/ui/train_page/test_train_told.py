@@ -2,6 +2,7 @@
 
 import pytest
 
+from explorer.data import uploads
 from explorer.measuring.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training import runs
@@ -124,3 +125,14 @@ def test_a_run_that_is_not_there_is_told_and_the_form_is_shown(app, name):
     well(app.run())
     assert app.error
     assert "Start" in labels(app)
+
+
+def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    path = uploads.keep("mine.txt", b"one\ntwo\n")
+    run = new(place, data=(path, "sample"))
+    stands(run, state=statuses.STOPPED, facts={**run.status().facts, "rows": 2})
+    well(show(app, run))
+    (headline,) = (told for told in words(app.caption) if "text: " in told)
+    assert "text: mine.txt + sample (2 rows)" in headline
+    assert "/" not in headline
