@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -25,6 +27,13 @@ def own_share(rows: Tensor) -> Tensor:
     if not (dist.is_available() and dist.is_initialized()):
         return rows
     return rows.chunk(dist.get_world_size())[dist.get_rank()]
+
+
+def text_keys(texts: Sequence[str], device: torch.device | str) -> Tensor:
+    """A whole number for each text of every process, in order of rank; equal texts have equal numbers."""
+    digests = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
+    keys = [int.from_bytes(digest, "little", signed=True) for digest in digests]
+    return gathered(torch.tensor(keys, dtype=torch.long, device=device))
 
 
 class _Gather(torch.autograd.Function):

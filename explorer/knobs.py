@@ -31,6 +31,12 @@ class Knob:
     front: bool = False  # among the few a form shows before it is unfolded
     masked_model: bool = False  # its value names a masked language model, looked for before anything is trained
     triplets: bool = False  # only for methods that train on triplets
+    paper: bool | int | float | str | None = None  # what the paper uses, where that is not the default
+
+    @property
+    def paper_value(self) -> bool | int | float | str:
+        """What the paper uses: the default, unless stated otherwise."""
+        return self.default if self.paper is None else self.paper
 
     @property
     def kind(self) -> type:
@@ -106,9 +112,10 @@ def knob(
     front: bool = False,
     masked_model: bool = False,
     triplets: bool = False,
+    paper: Value | None = None,
 ) -> Value:
     """State a setting in a class of Knobs; to the type checker it is its value."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, triplets))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, triplets, paper))
 
 
 class Knobs:

@@ -18,6 +18,12 @@ def cosines(one: Tensor, other: Tensor) -> Tensor:
         return _unit(one) @ _unit(other).T
 
 
+def paired_cosines(one: Tensor, other: Tensor) -> Tensor:
+    """The cosine of each row of one side with the same row of the other, in float32."""
+    with torch.autocast(one.device.type, enabled=False):
+        return (_unit(one) * _unit(other)).sum(-1)
+
+
 def nt_xent(one: Tensor, other: Tensor, temperature: float) -> Tensor:
     """NT-Xent: each of the 2b vectors should find its partner among the 2b - 1 others.
 
@@ -65,6 +71,37 @@ def info_nce_hard(anchor: Tensor, positive: Tensor, negative: Tensor, temperatur
     return functional.cross_entropy(logits, _own(anchor))
 
 
+def ranking(
+    anchor: Tensor,
+    candidates: Tensor,
+    temperature: float,
+    symmetric: bool = False,
+    left_out: Tensor | None = None,
+    left_out_back: Tensor | None = None,
+) -> Tensor:
+    """Multiple-negatives ranking (Henderson and others 2017, section 4.4), of cosines over a temperature.
+
+    The first candidates are the positives, row by row; any others are hard negatives. `symmetric` adds the way back,
+    from each positive to the anchors, and takes the mean of both. `left_out` (anchor, candidate) and `left_out_back`
+    (positive, anchor) are true where a sentence is no negative, such as a duplicate.
+    """
+    logits = cosines(anchor, candidates) / temperature
+    there = functional.cross_entropy(_without(logits, left_out), _own(anchor))
+    if not symmetric:
+        return there
+    back = logits[:, : len(anchor)].T
+    return (there + functional.cross_entropy(_without(back, left_out_back), _own(anchor))) / 2
+
+
+def cosent(cosine: Tensor, score: Tensor, scale: float) -> Tensor:
+    """CoSENT (Su 2022): log(1 + sum of exp(scale × (cosine of j - cosine of i))) over rows with score i > score j."""
+    cosine = _wide(cosine) * scale
+    differences = cosine[None, :] - cosine[:, None]  # (i, j)
+    ordered = score[:, None] > score[None, :]
+    exponents = differences.masked_fill(~ordered, float("-inf")).flatten()
+    return torch.cat([exponents.new_zeros(1), exponents]).logsumexp(0)
+
+
 def interaction(same: Tensor, other: Tensor) -> Tensor:
     """ConIsI's L_II (Sun and Huang 2022, eq. 8): of two inputs, the one with itself should have the higher score.
 
@@ -81,7 +118,16 @@ def interaction_by_class(same: Tensor, other: Tensor) -> Tensor:
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    return functional.normalize(vectors.float(), dim=-1, eps=1e-8)
+    return functional.normalize(_wide(vectors), dim=-1, eps=1e-8)
+
+
+def _wide(numbers: Tensor) -> Tensor:
+    """At least float32; float64 stays."""
+    return numbers.to(torch.promote_types(numbers.dtype, torch.float32))
+
+
+def _without(logits: Tensor, left_out: Tensor | None) -> Tensor:
+    return logits if left_out is None else logits.masked_fill(left_out, float("-inf"))
 
 
 def _own(vectors: Tensor) -> Tensor:

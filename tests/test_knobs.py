@@ -202,3 +202,12 @@ def test_a_value_out_of_bounds_is_refused_where_it_is_set():
 def test_settings_can_be_stated_without_loading_torch():
     code = "import sys, explorer.knobs; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_what_the_paper_has_is_the_default_unless_it_is_stated():
+    class Stated(Knobs):
+        one: float = knob(0.5, help="One.")
+        other: str = knob("mean", choices=("mean", "cls"), paper="cls", help="Other.")
+
+    assert {name: one.paper_value for name, one in Stated.knobs.items()} == {"one": 0.5, "other": "cls"}
+    assert Stated.knobs["other"].default == "mean"

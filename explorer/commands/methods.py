@@ -47,7 +47,13 @@ def _facts(name: str) -> dict[str, Any]:
         "link": kind.paper.link,
         "needs": [{"name": need.name, "there": need.there(), "how": need.told} for need in kind.needs],
         "knobs": [
-            {"name": knob.name, "default": knob.default, "allowed": knob.allowed, "help": knob.help}
+            {
+                "name": knob.name,
+                "default": knob.default,
+                "paper": knob.paper_value,
+                "allowed": knob.allowed,
+                "help": knob.help,
+            }
             for knob in knobs_of(kind).values()
         ],
     }
@@ -65,7 +71,8 @@ def _page(name: str) -> str:
         "",
     ]
     for knob in facts["knobs"]:
-        lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']})", f"      {knob['help']}"]
+        paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {knob['paper']}"
+        lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper})", f"      {knob['help']}"]
     return "\n".join(lines)
 
 

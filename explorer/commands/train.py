@@ -46,6 +46,11 @@ def add(verbs: Any) -> None:
     train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
     train.add_argument("--seed", type=int, action="append", metavar="S", help="may recur: one training for each")
     train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
+    train.add_argument(
+        "--as-in-paper",
+        action="store_true",
+        help="every setting as the paper has it, such as [CLS] for the pooling; --set changes single ones",
+    )
     train.add_argument("--precision", help="auto (default), float32 or bfloat16")
     train.add_argument("--device", help="auto (default), cpu, cuda or mps")
     train.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it")
@@ -145,6 +150,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
 
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, with what the flags say."""
+    from explorer import methods
     from explorer.training import recipe as recipes
 
     if options.recipe:
@@ -165,7 +171,10 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["seeds"] = tuple(options.seed)
     if options.column:
         changes["columns"] = dict(role_and_name(column) for column in options.column)
-    settings = dict(recipe.settings) | dict(_knob_and_value(one) for one in options.set)
+    settings = dict(recipe.settings)
+    if options.as_in_paper:
+        settings |= recipes.paper_values(methods.load(changes.get("method", recipe.method)))
+    settings |= dict(_knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}

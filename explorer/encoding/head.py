@@ -98,6 +98,13 @@ class Head:
             vectors = step(vectors)
         return functional.normalize(vectors, dim=-1) if self.normalize else vectors
 
+    def width(self, states: int) -> int:
+        """How many numbers a vector has, made of states of this width."""
+        found = states * (len(self.poolings) + (self.layers is not None))
+        for step in self.dense:
+            found = len(step.weight) if isinstance(step, Dense) else found
+        return found
+
     @property
     def of_last_layer(self) -> bool:
         """Whether the last layer is all it takes."""

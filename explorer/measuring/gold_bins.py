@@ -46,7 +46,7 @@ class GoldBins:
 
 
 def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
-    """Of the cosines (pair) of one or more readings, missing ones left out; a bin has its lower edge, and the last its upper, too."""
+    """Bins of the cosines (pair) of one or more sides, missing ones left out; a bin has its lower edge, the last both."""
     known = np.concatenate([side[np.isfinite(side)] for side in sides])
     edges = _edges(float(known.min(initial=1.0)), float(known.max(initial=-1.0)))
     grades = _grades(gold)

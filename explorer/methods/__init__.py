@@ -30,6 +30,7 @@ __all__ = ["EARLY_STOPS", "Eats", "Method", "Paper", "Schedule", "knob", "load",
 Autocast = Callable[[], AbstractContextManager[object]]
 See = Callable[[list[int], States], object]
 TRAINED_POOLINGS = ("cls", "mean", "max")
+MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a model declares
 
 
 class Method(nn.Module, Knobs):

@@ -12,10 +12,10 @@ from explorer.encoding.pooling import FIRST_LAST, POOLINGS
 from explorer.encoding.readings import parse
 from explorer.encoding.tunable import Tunable
 from explorer.errors import BadChoice
-from explorer.methods import Method, knob
+from explorer.methods import MODEL_DEFAULT, Method, knob
 from explorer.progress import Work, finish
 
-OWN = "own"
+OWN = "own"  # another spelling of MODEL_DEFAULT, in recipes that were written before it
 
 
 class After(Method):
@@ -27,7 +27,7 @@ class After(Method):
         FIRST_LAST,
         front=True,
         help="Whose vectors: 'cls', 'mean' or 'max' of the last layer, 'first-last mean' (layers 1 and last, the "
-        "papers'), a cell of the grid such as 'mean of layer 2', or 'own': as the model reads by itself.",
+        "papers'), a cell of the grid such as 'mean of layer 2', or 'model default': as the model declares.",
     )
 
     def build(self) -> None:
@@ -50,11 +50,12 @@ class After(Method):
 
 def head_of(base: Tunable, reading: str) -> Head:
     """The reading of that name, of this encoder."""
-    if reading == OWN:
+    if reading in (MODEL_DEFAULT, OWN):
         own = base.encoder.head
         if own is None:
             raise BadChoice(
-                f"'{base.encoder.name}' declares no reading of its own. Set reads to mean, or to another one."
+                f"'{base.encoder.name}' declares no pooling, so there is no model default. Set reads to mean, or to "
+                "another one."
             )
         # what is mapped is the vector before it is brought to length 1; its prompt belongs to the encoder
         return replace(own, normalize=False, prompt="", remark="")

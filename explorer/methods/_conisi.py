@@ -13,15 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.composing import Composed, Composer
-from explorer.encoding.head import Head
 from explorer.gathering import gathered
 from explorer.losses import info_nce, interaction, interaction_by_class
-from explorer.methods import TRAINED_POOLINGS, Method, Schedule, _papers, in_order, knob
+from explorer.methods import Schedule, _papers, in_order, knob
+from explorer.methods._pooled import Pooled
 
 SCORINGS = ("scalar", "two classes", "element-wise")
 
 
-class ConIsI(Method):
+class ConIsI(Pooled):
     """L = (1 - λ) L_C + λ L_I."""
 
     paper = _papers.CONISI
@@ -48,15 +48,13 @@ class ConIsI(Method):
     joint_norm: bool = knob(
         True, help="Normalise x, Y and Z over one batch of all three; off: each over its own, which hides their shifts."
     )
-    pooling: str = knob(
-        "cls", choices=TRAINED_POOLINGS, help="How the last layer becomes a vector, in training and after."
-    )
 
     seen: Tensor  # sentences so far, and those without an opposite
 
     def build(self) -> None:
         """The head that both losses share, and the scores of the second."""
         self.composer = Composer(self.base.encoder)
+        self.width = self.pooled.width(self.base.width)
         self.make_head()
 
     def make_head(self) -> None:
@@ -68,10 +66,6 @@ class ConIsI(Method):
             nn.init.zeros_(layer.bias)
         self.hidden = nn.Sequential(dense, nn.BatchNorm1d(self.width), nn.ELU())
         self.register_buffer("seen", torch.zeros(2, dtype=torch.long))
-
-    def head(self) -> Head:
-        """The encoder alone."""
-        return Head((self.pooling,))
 
     def others(self, sentences: list[str], pieces: list[list[int]]) -> list[list[int] | None]:
         """For each sentence the pieces of another one to read beside it; None where there is none."""
@@ -88,7 +82,7 @@ class ConIsI(Method):
         inputs += [
             self.composer.pair(own, own if other is None else other) for own, other in zip(pieces, others, strict=True)
         ]
-        alone = gathered(self.encoded(sentences))
+        alone = gathered(self.encoded(sentences, self.before_normalising))
         same, other = (gathered(part) for part in self._read(inputs).chunk(2))
         self.watch(alone, same)
         if self.training:
@@ -108,7 +102,8 @@ class ConIsI(Method):
         return self.score.weight.device
 
     def _read(self, inputs: list[Composed]) -> Tensor:
-        return in_order((places, self.read(states)) for places, states in self.base.composed(inputs))
+        head = self.before_normalising
+        return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
 
     def _together(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
         """Both losses of vectors (sentence, width); `other` has those that are valid alone."""

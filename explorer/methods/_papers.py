@@ -151,3 +151,50 @@ SBERT_WK = Paper(
 }""",
     "after an encoder",
 )
+
+SMART_REPLY = Paper(
+    "Efficient Natural Language Response Suggestion for Smart Reply",
+    "Henderson and others",
+    2017,
+    "https://arxiv.org/abs/1705.00652",
+    """@article{henderson-etal-2017-efficient,
+  title = {Efficient Natural Language Response Suggestion for Smart Reply},
+  author = {Henderson, Matthew and Al-Rfou, Rami and Strope, Brian and Sung, Yun-hsuan and Lukacs, Laszlo and
+            Guo, Ruiqi and Kumar, Sanjiv and Miklos, Balint and Kurzweil, Ray},
+  journal = {arXiv:1705.00652},
+  year = {2017},
+  url = {https://arxiv.org/abs/1705.00652}
+}""",
+    "plain contrast",
+)
+
+COSENT = Paper(
+    "CoSENT: A more efficient sentence vector scheme than Sentence-BERT",
+    "Su",
+    2022,
+    "https://kexue.fm/archives/8847",
+    """@online{kexuefm-8847,
+  title = {{CoSENT}: A more efficient sentence vector scheme than {Sentence-BERT}},
+  author = {Su, Jianlin},
+  year = {2022},
+  month = {Jan},
+  url = {https://kexue.fm/archives/8847}
+}""",
+    "graded pairs",
+)
+
+SENTENCE_BERT = Paper(
+    "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks",
+    "Reimers and Gurevych",
+    2019,
+    "https://aclanthology.org/D19-1410",
+    """@inproceedings{reimers-gurevych-2019-sentence,
+  title = {Sentence-{BERT}: Sentence Embeddings using {S}iamese {BERT}-Networks},
+  author = {Reimers, Nils and Gurevych, Iryna},
+  booktitle = {Proceedings of EMNLP-IJCNLP 2019},
+  pages = {3982--3992},
+  year = {2019},
+  url = {https://aclanthology.org/D19-1410}
+}""",
+    "graded pairs",
+)

@@ -1,28 +1,29 @@
 """What the self-guided methods share: a frozen copy that guides, a projection head, and a pull back to the start.
 
 Kim, Yoo and Lee 2021, section 3. A copy of the encoder is frozen for good; its layers, pooled, are the views that the
-[CLS] of the trained copy should find. The embedding block is not trained.
+vector of the trained copy ([CLS] in the paper) should find. The embedding block is not trained.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from explorer.encoding.encoder import States
-from explorer.encoding.head import Head
 from explorer.encoding.pooling import POOLINGS
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
-from explorer.methods import TRAINED_POOLINGS, Method, _papers, in_order, knob
+from explorer.methods import _papers, in_order, knob
+from explorer.methods._pooled import Pooled
 from explorer.methods._schedule import Schedule
 
 PROJECTION = 4096
 
 
-class SelfGuided(Method):
+class SelfGuided(Pooled):
     """Two copies of one encoder, and what ties them."""
 
     paper = _papers.SELF_GUIDED
@@ -55,7 +56,6 @@ class SelfGuided(Method):
     view_pooling: str = knob("max", choices=("max", "mean"), help="How a layer of the frozen copy becomes a view.")
     first_layer: int = knob(0, low=0, high=1000, help="The lowest layer that is a view; 0 is the embeddings' output.")
     guide_dropout: bool = knob(False, help="Dropout in the frozen copy too, as the released code has it.")
-    pooling: str = knob("cls", choices=TRAINED_POOLINGS, help="How the trained copy is read, in training and after.")
 
     def build(self) -> None:
         """Freeze a copy and the embeddings; make the head."""
@@ -63,6 +63,13 @@ class SelfGuided(Method):
             raise BadChoice(
                 f"first_layer cannot be {self.first_layer}: this encoder has the layers 0 to {self.base.layers}."
             )
+        declared = self.pooled
+        if replace(declared, dense=()).width(self.base.width) != self.base.width:
+            raise BadChoice(
+                f"pooling cannot be 'model default' here: '{self.base.encoder.name}' puts several poolings side by "
+                "side, and a layer of the frozen copy is one. Set pooling to mean or cls."
+            )
+        self.width = declared.width(self.base.width)
         self.guide = self.base.frozen()
         self.base.embeddings.requires_grad_(False)
         self.project = self._head() if self.projection else nn.Identity()
@@ -82,13 +89,9 @@ class SelfGuided(Method):
         self.guide.train(mode and self.guide_dropout)
         return self
 
-    def head(self) -> Head:
-        """The trained copy's last layer, without the projection."""
-        return Head((self.pooling,))
-
     def tuned(self, sentences: list[str]) -> Tensor:
         """What the trained copy says of sentences (sentence, width), not yet projected."""
-        return self.encoded(sentences)
+        return self.encoded(sentences, self.before_normalising)
 
     @torch.no_grad()
     def views(self, sentences: list[str]) -> Tensor:
@@ -97,7 +100,11 @@ class SelfGuided(Method):
 
     def _pooled(self, states: States) -> Tensor:
         pool = POOLINGS[self.view_pooling]
-        return torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
+        pooled = torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
+        views = pooled.flatten(0, 1)
+        for step in self.pooled.dense:  # the maps that the trained copy's vectors pass too
+            views = step(views)
+        return views.view(*pooled.shape[:2], -1)
 
     def sampled(self, views: Tensor) -> Tensor:
         """One view of each sentence, drawn anew each time: (sentence, width)."""

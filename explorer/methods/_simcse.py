@@ -1,38 +1,48 @@
-"""What the SimCSE methods share: a dense layer over [CLS] that is trained along."""
+"""What the SimCSE methods share: a dense layer over the pooled vector, trained along."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
 
 from torch import Tensor, nn
 
 from explorer.encoding.head import Dense, Head
-from explorer.methods import TRAINED_POOLINGS, Method, _papers, knob
+from explorer.methods import _papers, knob
+from explorer.methods._pooled import Pooled
 
 
-class DenseHead(Method):
-    """Vectors are tanh(W h + b); whether W is kept after training is for each method to say."""
+class DenseHead(Pooled):
+    """The loss sees tanh(W h + b) of the pooled vector h; what is read afterwards is h."""
 
     paper = _papers.SIMCSE
-    keeps_head: ClassVar[bool]
-
-    pooling: str = knob(
-        "cls", choices=TRAINED_POOLINGS, help="How the last layer becomes a vector, in training and after."
-    )
 
     def build(self) -> None:
         """The dense layer, made up at random."""
-        self.dense = nn.Linear(self.width, self.width)
+        width = self.pooled.width(self.width)
+        self.dense = nn.Linear(width, width)
         nn.init.normal_(self.dense.weight, std=0.02)
         nn.init.zeros_(self.dense.bias)
 
-    def head(self) -> Head:
-        """The pooled last layer, through the dense layer where it is kept."""
-        return self._with_dense() if self.keeps_head else Head((self.pooling,))
-
     def projected(self, sentences: list[str]) -> Tensor:
         """Sentences as the loss sees them (sentence, width)."""
-        return self.encoded(sentences, self._with_dense())
+        return self.encoded(sentences, self.with_dense())
 
-    def _with_dense(self) -> Head:
-        return Head((self.pooling,), (Dense(self.dense.weight, self.dense.bias, "Tanh"),))
+    def with_dense(self) -> Head:
+        """The pooling and the dense layer."""
+        pooled = self.pooled
+        return replace(pooled, dense=(*pooled.dense, Dense(self.dense.weight, self.dense.bias, "Tanh")))
+
+
+class KeptDenseHead(DenseHead):
+    """The same with W as a part of the encoder afterwards, unless that is switched off."""
+
+    keep_head: bool = knob(
+        True,
+        help="Keep the dense layer as a part of the encoder, as the paper does. It starts from random weights: an "
+        "encoder that was already tuned for similarity loses by it at step 0 and has to win that back. off: the dense "
+        "layer serves training only, and the exported model is read without it.",
+    )
+
+    def head(self) -> Head:
+        """The pooling, through the dense layer where it is kept."""
+        return self.with_dense() if self.keep_head else self.pooled

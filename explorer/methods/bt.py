@@ -1,6 +1,6 @@
 """Contrastive learning with back-translations (BT): a sentence should find its own back-translation.
 
-The baseline of Kim, Yoo and Lee 2021 (appendix A.2): NT-Xent as in SG, with the trained copy's [CLS] of the
+The baseline of Kim, Yoo and Lee 2021 (appendix A.2): NT-Xent as in SG, with the trained copy's vector of the
 back-translation in place of the frozen copy's view. The frozen copy only holds the weights back (λ).
 """
 

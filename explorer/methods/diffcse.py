@@ -1,7 +1,7 @@
 """DiffCSE: as SimCSE without labels, and the vector has to tell which words were replaced.
 
-Chuang and others 2022, equations 1 to 4 and appendix A. The projector serves training only: [CLS] is read afterwards.
-With its norm, or as SimCSE's dense layer (the paper's Table 6).
+Chuang and others 2022, equations 1 to 4 and appendix A. The projector serves training only: the pooled vector is read
+afterwards ([CLS] in the paper). With its norm, or as SimCSE's dense layer (the paper's Table 6).
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.head import Head
 from explorer.gathering import gathered, own_share
-from explorer.methods import TRAINED_POOLINGS, Schedule, knob
+from explorer.methods import Schedule, knob
 from explorer.methods._diffcse import Differing
+from explorer.methods._pooled import Pooled
 
 PROJECTORS = ("batch norm", "tanh")
 
 
-class DiffCSE(Differing):
+class DiffCSE(Differing, Pooled):
     """Sensitive to what changes a sentence's meaning, where SimCSE is only told what does not."""
 
     training_only = ("guesser", "detector", "tell", "project")
@@ -26,33 +26,26 @@ class DiffCSE(Differing):
     projector: str = knob(
         "batch norm", choices=PROJECTORS, help="Two maps with norms (paper), or SimCSE's dense layer with tanh."
     )
-    pooling: str = knob(
-        "cls", choices=TRAINED_POOLINGS, help="How the last layer becomes a vector, in training and after."
-    )
 
     def build(self) -> None:
         """The projector, and what it is to serve."""
         super().build()
-        width = self.width
+        width, pooled = self.width, self.pooled.width(self.width)
         if self.projector == "tanh":
-            dense = nn.Linear(width, width)
+            dense = nn.Linear(pooled, width)
             nn.init.normal_(dense.weight, std=0.02)
             nn.init.zeros_(dense.bias)
             self.project = nn.Sequential(dense, nn.Tanh())
         else:
             self.project = nn.Sequential(
-                nn.Linear(width, 2 * width, bias=False),
+                nn.Linear(pooled, 2 * width, bias=False),
                 nn.BatchNorm1d(2 * width),
                 nn.ReLU(),
                 nn.Linear(2 * width, width, bias=False),
                 nn.BatchNorm1d(width, affine=False),
             )
 
-    def head(self) -> Head:
-        """The encoder alone."""
-        return Head((self.pooling,))
-
     def projected(self, sentences: list[str]) -> Tensor:
         """Sentences through the projector."""
         with torch.autocast(self.base.model.device.type, enabled=False):  # norms over few rows: not in bfloat16
-            return own_share(self.project(gathered(self.encoded(sentences)).float()))
+            return own_share(self.project(gathered(self.encoded(sentences, self.before_normalising)).float()))

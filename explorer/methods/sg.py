@@ -1,8 +1,8 @@
-"""Self-guided contrastive learning (SG): [CLS] should find a layer of a frozen copy of the encoder.
+"""Self-guided contrastive learning (SG): a vector should find a layer of a frozen copy of the encoder.
 
-L_base of Kim, Yoo and Lee 2021 (equations 1 to 4): NT-Xent between the trained copy's [CLS] and one randomly drawn
-layer of the frozen copy, both through one projection head, plus λ times the squared distance to the starting weights.
-The knobs are those of section 4.1 and of the ablations in Table 5.
+L_base of Kim, Yoo and Lee 2021 (equations 1 to 4): NT-Xent between the trained copy's vector ([CLS] in the paper) and
+one randomly drawn layer of the frozen copy, both through one projection head, plus λ times the squared distance to the
+starting weights. The knobs are those of section 4.1 and of the ablations in Table 5.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SG-OPT: self-guided learning in which only the trained copy anchors, with every layer as a view.
 
-Kim, Yoo and Lee 2021, section 3.3. L_opt1 lets only [CLS] anchor, L_opt2 also drops the other [CLS] from the
-negatives, L_opt3 takes all layers of the frozen copy instead of one drawn at random. SG-OPT is L_opt3; the others are
-rows of Table 5.
+Kim, Yoo and Lee 2021, section 3.3. L_opt1 lets only the trained copy anchor, L_opt2 also drops its other vectors from
+the negatives, L_opt3 takes all layers of the frozen copy instead of one drawn at random. SG-OPT is L_opt3; the others
+are rows of Table 5.
 """
 
 from __future__ import annotations

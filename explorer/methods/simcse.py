@@ -1,7 +1,7 @@
 """SimCSE without labels: a sentence read under two dropout masks should find itself in the batch.
 
-Gao, Yao and Chen 2021, equation 4. The dense layer over [CLS] serves training only (section 6.3); knobs as in their
-appendix A and Table D.1 for BERT-base.
+Gao, Yao and Chen 2021, equation 4. The dense layer serves training only (section 6.3); settings as in their appendix
+A and Table D.1 for BERT-base.
 """
 
 from __future__ import annotations
@@ -14,6 +14,5 @@ from explorer.methods._simcse import DenseHead
 class SimCSE(DenseHead, FindsItself):
     """Dropout is the only noise, so an encoder without dropout learns nothing here."""
 
-    keeps_head = False
     training_only = ("dense",)
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)

@@ -1,18 +1,18 @@
 """SimCSE on triplets: as on pairs, with a contradiction beside each sentence as a hard negative.
 
 Gao, Yao and Chen 2021, equation 5. `weight` is added to the logit of one's own hard negative: 0 in SimCSE's code, 1 in
-that of layer-wise attention pooling. The dense layer is part of the encoder afterwards.
+that of layer-wise attention pooling. The dense layer is part of the encoder
+afterwards, unless `keep_head` is off.
 """
 
 from __future__ import annotations
 
 from explorer.methods import Schedule
 from explorer.methods._objectives import FindsPartnerBesideOpposite
-from explorer.methods._simcse import DenseHead
+from explorer.methods._simcse import KeptDenseHead
 
 
-class SimCSETriplets(DenseHead, FindsPartnerBesideOpposite):
+class SimCSETriplets(KeptDenseHead, FindsPartnerBesideOpposite):
     """Negatives come from the batch, and from the third column."""
 
-    keeps_head = True
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)

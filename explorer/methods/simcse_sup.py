@@ -1,18 +1,17 @@
 """SimCSE on pairs: a sentence should find the one that follows from it among those of the batch.
 
 Gao, Yao and Chen 2021, section 4: premise and entailed hypothesis, the others of the batch as negatives. The dense
-layer is part of the encoder afterwards.
+layer is part of the encoder afterwards, unless `keep_head` is off.
 """
 
 from __future__ import annotations
 
 from explorer.methods import Schedule
 from explorer.methods._objectives import FindsPartner
-from explorer.methods._simcse import DenseHead
+from explorer.methods._simcse import KeptDenseHead
 
 
-class SimCSEPairs(DenseHead, FindsPartner):
+class SimCSEPairs(KeptDenseHead, FindsPartner):
     """Negatives come from the batch alone."""
 
-    keeps_head = True
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)

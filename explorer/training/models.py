@@ -15,7 +15,7 @@ from explorer.training.facts import CardFacts, SeedScores
 from explorer.training.learner import Learner
 from explorer.training.loop import Training
 from explorer.training.preparing import versions
-from explorer.training.recipe import knobs_of
+from explorer.training.recipe import paper_values
 from explorer.training.runs import Run
 
 
@@ -67,7 +67,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         title=method.title(),
         paper=method.paper,
         settings=recipe.every_setting(),
-        defaults={name: knob.default for name, knob in knobs_of(recipe.kind).items()},
+        defaults=paper_values(recipe.kind),
         data=recipe.data,
         data_rows=len(prepared.corpus),
         data_digest=prepared.corpus.digest,
@@ -85,7 +85,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         prompt=encoder.head.prompt if encoder.head else "",
         lower_case=encoder.lower_case,
         max_length=encoder.max_length,
-        dimension=encoder.width,
+        dimension=method.head().width(encoder.width),
         opener=opener(encoder),
         versions=versions(),
         command=recipe.command(),

@@ -20,7 +20,7 @@ _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 
 @dataclass(frozen=True)
 class Recipe:
-    """A run before it is run. `settings` holds what differs from the paper; `made_with` what was found when it ran."""
+    """A run before it is run. `settings` are those that are no defaults; `made_with` is what was found when it ran."""
 
     method: str
     model: str = bundled.NAME
@@ -62,7 +62,7 @@ class Recipe:
         return load(self.method)
 
     def schedule(self) -> Schedule:
-        """How it is trained: the paper's values, but for those that are set."""
+        """How it is trained: the method's schedule, but for what is set."""
         kind = self.kind
         return kind.schedule.but({name: value for name, value in self.settings.items() if name in Schedule.knobs})
 
@@ -92,7 +92,7 @@ class Recipe:
         return shlex.join(words)
 
     def as_yaml(self) -> str:
-        """As it stands in recipe.yaml: every setting, whether or not it is the paper's."""
+        """As it stands in recipe.yaml: every setting, whether or not it is the default."""
         import yaml
 
         content = asdict(self) | {"settings": self.every_setting()}
@@ -102,7 +102,7 @@ class Recipe:
 
 
 def knobs_of(kind: type[Method]) -> dict[str, Knob]:
-    """Every knob of a method and, where it trains, of its schedule, with the paper's value as its default."""
+    """Every knob of a method and, where it trains, of its schedule, with the method's own values as defaults."""
     if not kind.trains():
         return dict(kind.knobs)
     paper = kind.schedule.values()
@@ -112,6 +112,11 @@ def knobs_of(kind: type[Method]) -> dict[str, Knob]:
         if kind.eats == "triplets" or not one.triplets
     }
     return {**kind.knobs, **scheduled}
+
+
+def paper_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
+    """What the paper of a method sets every knob to; the default, where the paper says nothing else."""
+    return {name: one.paper_value for name, one in knobs_of(kind).items()}
 
 
 def from_yaml(text: str, where: str) -> Recipe:

@@ -1,4 +1,4 @@
-"""How do knobs become a form? A field for each, with the paper's value, the range and what it does."""
+"""Draw a form of knobs: a field for each, with the paper's value, the range and what it does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_EPOCHS = "as many as the epochs make"
 
 
 def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
-    """What these fields say that is not the paper's value; None where one says something that is not allowed."""
+    """What these fields say that is not the default; None where one says something that is not allowed."""
     found: dict[str, bool | int | float | str] = {}
     wrong: list[StrataError] = []
     columns: list[DeltaGenerator] = []
@@ -33,6 +33,7 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
                 continue
             if value != knob.default:
                 found[knob.name] = value
+            if value != knob.paper_value:
                 _mark(knob)
     for one in wrong:
         notices.trouble(one)
@@ -63,6 +64,18 @@ def fill(card: MethodCard, settings: Values) -> None:
     for name, knob in card.knobs.items():
         st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
     st.session_state.pop(f"fitted {card.name}", None)
+
+
+def as_in_paper(card: MethodCard) -> None:
+    """A button that sets every field to the paper's value."""
+    st.button(
+        "As in the paper",
+        key=f"as in paper {card.name}",
+        icon=":material/article:",
+        on_click=fill,
+        args=(card, {name: knob.paper_value for name, knob in card.knobs.items()}),
+        help="Set every field to the paper's value. On the command line: `--as-in-paper`.",
+    )
 
 
 def key_of(method: str, knob: str) -> str:
@@ -97,11 +110,13 @@ def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
 
 
 def _mark(knob: Knob) -> None:
-    """Below a field that was changed: what the paper has. The label is left alone, since it is read aloud."""
-    paper = BY_EPOCHS if knob.name == "steps" and not knob.default else Knob.told(knob.default)
+    """Below a field that differs: what the paper has. The label is left alone, since it is read aloud."""
+    paper = BY_EPOCHS if knob.name == "steps" and not knob.paper_value else Knob.told(knob.paper_value)
     st.badge(f"paper: {notices.plain(paper)}", color="orange")
 
 
 def _tip(knob: Knob) -> str:
-    paper = f"The paper's value: {Knob.told(knob.default)}. Allowed: {knob.allowed}."
+    paper = f"The paper's value: {Knob.told(knob.paper_value)}. Allowed: {knob.allowed}."
+    if knob.paper_value != knob.default:
+        paper = f"Default: {Knob.told(knob.default)}. {paper}"
     return f"{notices.plain(knob.help)}\n\n{notices.plain(paper)}\n\nOn the command line: `--set {knob.name}=…`"

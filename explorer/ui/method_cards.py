@@ -16,7 +16,7 @@ NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations"
 
 @dataclass(frozen=True)
 class MethodCard:
-    """One method, as the pages tell of it; every knob's default is the paper's."""
+    """One method, as the pages tell of it."""
 
     name: str
     title: str

@@ -53,6 +53,7 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
     fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
+    knob_form.as_in_paper(card)
     few = knob_form.fields(card, front)
     if fitting is not None:
         st.caption(

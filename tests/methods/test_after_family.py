@@ -94,7 +94,7 @@ def test_too_little_text_for_as_many_dimensions_says_how_many_there_are(base):
     [
         ("mean of layer 9", "There is no reading 'mean of layer 9' here.*from 0 to 2"),
         ("nonsense", "There is no reading 'nonsense' here"),
-        ("own", "declares no reading of its own. Set reads to mean"),
+        ("model default", "declares no pooling, so there is no model default. Set reads to mean"),
     ],
 )
 def test_a_reading_the_encoder_does_not_have_is_refused(base, name, reads, message):
@@ -102,14 +102,15 @@ def test_a_reading_the_encoder_does_not_have_is_refused(base, name, reads, messa
         methods.load(name)(base, {"reads": reads})
 
 
+@pytest.mark.parametrize("reads", ["model default", "own"])
 @pytest.mark.parametrize("name", ["whitening", "flow"])
-def test_a_models_own_reading_is_mapped_before_it_is_brought_to_length_one(base, name):
+def test_the_model_default_is_mapped_before_it_is_brought_to_length_one(base, name, reads):
     own = Head(("mean",), (Dense(torch.randn(40, 32), None, "Tanh"),), normalize=True, prompt="query: ")
     encoder = base.encoder
     before = encoder.head
     try:
         encoder.head = own
-        method = made(name, Tunable(encoder, 64), reads="own")
+        method = made(name, Tunable(encoder, 64), reads=reads)
         assert method.start() == Head(("mean",), own.dense)
         assert method.head().dense[0] is own.dense[0]
         assert method.unmapped_width() == 40

@@ -175,7 +175,7 @@ def test_the_defaults_are_the_papers(base):
         expected = {"temperature": 0.01, "pull": 0.1, "projection": True, "view_pooling": "max", "first_layer": 0}
         assert expected.items() <= found.items()
         assert not found["guide_dropout"]
-        assert found["pooling"] == "cls"
+        assert kind.knobs["pooling"].paper_value == "cls"
         schedule = kind.schedule
         assert (schedule.batch_size, schedule.epochs, schedule.steps, schedule.max_length) == (16, 1, 0, 128)
         assert (schedule.learning_rate, schedule.beta2, schedule.epsilon) == (5e-5, 0.9, 1e-6)

@@ -158,7 +158,7 @@ def test_both_sides_of_every_case_go_through_one_head(base):
 def test_sg_trains_the_layers_of_bert_base_and_the_projection(as_published):
     with torch.device("meta"):
         model = BertModel(BertConfig(), add_pooling_layer=False)
-        method = methods.load("sg")(Tunable(SimpleNamespace(model=model, max_length=512, width=768), 128))
+        method = methods.load("sg")(Tunable(SimpleNamespace(model=model, max_length=512, width=768, head=None), 128))
     counts = {True: 0, False: 0}
     for weight in method.parameters():
         counts[weight.requires_grad] += weight.numel()

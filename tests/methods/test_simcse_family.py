@@ -197,8 +197,10 @@ def test_the_defaults_are_the_papers():
         assert (schedule.weight_decay, schedule.warmup, schedule.clip) == (0.0, 0.0, 1.0)
         assert (schedule.beta2, schedule.epsilon) == (0.999, 1e-8)
         assert kind.knobs["temperature"].default == 0.05
-        assert kind.knobs["pooling"].default == "cls"
+        assert kind.knobs["pooling"].paper_value == "cls"
     assert methods.load("simcse-hard").knobs["weight"].default == 0.0
+    for name in ("simcse-sup", "simcse-hard"):
+        assert methods.load(name).knobs["keep_head"].default is True
 
 
 def test_a_head_is_the_dense_layer_as_it_is_now(base):

@@ -10,7 +10,7 @@ from explorer.__main__ import _parser
 from explorer.commands.train import _recipe
 from explorer.errors import BadChoice
 from explorer.methods import Schedule
-from explorer.training.recipe import Recipe, from_yaml, knobs_of, read
+from explorer.training.recipe import Recipe, from_yaml, knobs_of, paper_values, read
 
 FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}
 ODD = {
@@ -68,6 +68,30 @@ def test_the_paper_s_values_are_no_changes_however_they_are_typed():
     assert recipe.schedule().values() == methods.load("sg-opt").schedule.but({"steps": 12}).values()
     assert recipe.method_values() == {}
     assert knobs_of(recipe.kind)["warmup"].default == 0.1
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
+    kind = methods.load(name)
+    found = paper_values(kind)
+    assert found.keys() == knobs_of(kind).keys()
+    settings = Recipe(name, settings=found).checked().settings
+    assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
+    assert set(settings) <= {"pooling"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        (["simcse"], {}),
+        (["simcse", "--as-in-paper"], {"pooling": "cls"}),
+        (["simcse", "--as-in-paper", "--set", "pooling=max", "--steps", "3"], {"pooling": "max", "steps": 3}),
+        (["contrast", "--as-in-paper"], {}),
+    ],
+    ids=" ".join,
+)
+def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):
+    assert _recipe(_parser().parse_args(["train", *flags])).settings == settings
 
 
 @pytest.mark.parametrize(

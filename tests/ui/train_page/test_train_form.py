@@ -61,15 +61,26 @@ def test_a_nonsense_setting_is_an_error_that_names_the_range(app, rate):
 
 def test_a_changed_setting_stands_beside_the_papers_value(app):
     say(app.run(), learning_rate="3e-5")
-    assert marks(app) == ["paper: 5e-05"]
+    assert marks(app) == ["paper: 5e-05", "paper: cls"]
     assert "--set learning_rate=3e-05" in app.code[0].value
+
+
+def test_every_setting_is_the_papers_on_one_click(app):
+    say(app.run(), learning_rate="3e-5", pooling="mean")
+    assert app.selectbox(key="knob sg-opt pooling").value == "mean"
+    well(app.button(key="as in paper sg-opt").click().run())
+    assert app.selectbox(key="knob sg-opt pooling").value == "cls"
+    assert app.text_input(key="knob sg-opt learning_rate").value == "5e-05"
+    assert marks(app) == []
+    assert "--set pooling=cls" in app.code[0].value
+    assert "learning_rate" not in app.code[0].value
 
 
 def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
     app.query_params["method"] = "simcse-sup"
     well(app.run())
     assert app.number_input(key="knob simcse-sup batch_size").value == 16
-    assert marks(app) == ["paper: 512"]
+    assert marks(app) == ["paper: 512", "paper: cls"]
     assert any("160 rows do not fill the paper's batch of 512" in told for told in words(app.caption))
     assert not button(app, "Start").disabled
 
