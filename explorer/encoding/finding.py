@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from explorer.encoding import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
-from explorer.places import runs_folder
+from explorer.places import examples_folder, runs_folder
 from explorer.progress import Work, finish
 
 # a page of the hub: a model's, or of one of its files; datasets/org/name is none
@@ -171,10 +171,22 @@ def step_name(seed: int, step: int, seeds: int) -> str:
     return f"step-{step}" if seeds == 1 else f"seed-{seed}-step-{step}"
 
 
+def run_folder(name: str) -> Path:
+    """The folder of a run by that name; of an example that ships, where no run has its name."""
+    folder = runs_folder() / name
+    shipped = examples_folder() / name
+    return shipped if shipped.is_dir() and not folder.is_dir() else folder
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a model's folder holds its weights; those of an example that ships are left out."""
+    return bool(layout.weights(layout.transformer(folder)))
+
+
 def _of_run(name: str) -> Path:
     run, at, step = name.partition("@")
     named = run not in ("", ".", "..") and Path(run).name == run
-    folder = runs_folder() / run / (f"{STEPS}/{step}" if at else "model")
+    folder = run_folder(run) / (f"{STEPS}/{step}" if at else "model")
     if named and (not at or _STEP.fullmatch(step)) and folder.is_dir():
         return folder
     if named and at and folder.parent.parent.is_dir():

@@ -44,7 +44,9 @@ def put_step(run: Run, training: Training, learner: Learner) -> None:
 
 def take(run: Run, folder: Path) -> None:
     """Copy the model of a run to a folder that is not there yet."""
-    if not run.model.is_dir():
+    if run.is_example:
+        raise RunNotFound(f"'{run.name}' ships without its weights. Train it again, then export that run.")
+    if not run.has_model:
         raise RunNotFound(
             f"'{run.name}' has no model: it is {run.status().state}. Let it finish, or stop it and keep what it has."
         )

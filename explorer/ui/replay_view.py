@@ -16,7 +16,7 @@ from explorer.ui.run_numbers import Line
 
 def choose_run() -> Run | None:
     """A run that has looked at least twice; the one that is A or B leads."""
-    found = {run.name: run for run in runs.every() if len(cached.numbers(run.folder).looks()) > 1}
+    found = {run.name: run for run in [*runs.every(), *runs.examples()] if len(cached.numbers(run.folder).looks()) > 1}
     if not found:
         st.info(
             "No run has kept looks to be replayed. Train one; it keeps what it needs.", icon=":material/model_training:"

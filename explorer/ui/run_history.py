@@ -17,7 +17,7 @@ SCORE = st.column_config.NumberColumn(format="%.2f", width="small")
 
 def table(shown: Run | None) -> None:
     """The list; nothing where there is no run yet."""
-    found = runs.every()
+    found = [*runs.every(), *runs.examples()]
     if not found:
         return
     st.subheader("Runs")
@@ -59,7 +59,7 @@ def _row(run: Run) -> dict[str, Any]:
     stride = max(1, len(scores) // POINTS)
     return {
         "Run": run.name,
-        "State": status.state,
+        "State": "example" if run.is_example else status.state,
         "Method": status.facts.get("method"),
         "Base": named(str(status.facts.get("model", ""))),
         "Test": tested and tested.exported,

@@ -102,6 +102,9 @@ def _model(run: Run, status: Status) -> None:
         help="Opens the Compare page: A is the base as people use it, B the tuned model as exported, on the test set.",
     ):
         st.switch_page(COMPARE_PAGE)
+    if not run.has_model:
+        st.caption("The example ships without its weights (90 MB). **Train it again** saves the model.")
+        return
     st.caption("Its folder, and how it is loaded:")
     st.code(str(run.model), language=None, wrap_lines=True)
     own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for what none of the library's can express

@@ -45,6 +45,8 @@ def _headline(run: Run, status: Status) -> None:
     line.subheader(notices.plain(run.name), width="content")
     colour, icon = run_words.BADGES.get(status.state, run_words.UNKNOWN)
     line.badge(notices.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
+    if run.is_example:
+        line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts
     text = " + ".join(named(str(source)) for source in facts.get("data", []))
     rows = f" ({facts['rows']:,} rows)" if "rows" in facts else ""
