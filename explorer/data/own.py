@@ -27,11 +27,16 @@ _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, Recursio
 
 def keep(pairs: GradedPairs) -> str:
     """Put pairs where they can be found again; gives the name under which they stand in the menu."""
-    name = _menu_name(pairs.name, pairs.digest[:8])
+    name = name_of(pairs)
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
     write_whole(path(name), lambda file: file.write(content))
     return name
+
+
+def name_of(pairs: GradedPairs) -> str:
+    """The name that pairs have in the menu when they are kept."""
+    return _menu_name(pairs.name, pairs.digest[:8])
 
 
 def names() -> tuple[str, ...]:

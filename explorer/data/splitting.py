@@ -47,6 +47,31 @@ def parts(dev: GradedPairs, name: str) -> tuple[GradedPairs, ...]:
     return _split(dev, _PART, [f"{name}, {part}" for part in PARTS])
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What splitting makes of pairs: sizes by the name of the piece, and why pieces are missing."""
+
+    families: int
+    sizes: dict[str, int]
+    no_halves: str = ""
+    no_parts: str = ""
+
+
+def summary(pairs: GradedPairs) -> Summary:
+    """How many families there are, and how many pairs each half and part has."""
+    count = len(families(pairs))
+    try:
+        dev, test = halves(pairs)
+    except CannotSplit as error:
+        return Summary(count, {}, str(error), str(error))
+    sizes = {DEV_HALF: len(dev), TEST_HALF: len(test)}
+    try:
+        train_part, dev_part = parts(dev, pairs.name)
+    except CannotSplit as error:
+        return Summary(count, sizes, "", str(error))
+    return Summary(count, sizes | {TRAIN_PART: len(train_part), DEV_PART: len(dev_part)})
+
+
 def families(pairs: GradedPairs) -> list[Family]:
     """The rows of pairs that are linked by shared sentences, whatever their case; each family in file order."""
     parent: dict[str, str] = {}

@@ -15,6 +15,7 @@ from explorer.data.files import read_bytes, read_file
 from explorer.data.kinds import GradedPairs
 from explorer.data.reports import Report
 from explorer.data.searched import Searched, of_source
+from explorer.data.splitting import Summary
 from explorer.data.table import Table
 
 
@@ -36,6 +37,16 @@ def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
 @st.cache_resource(max_entries=256, show_spinner=False)
 def _why_not_split(name: str, piece: str, stamp: Hashable) -> str:
     return sets.why_not_split(name, piece)
+
+
+def split_summary(pairs: GradedPairs) -> Summary:
+    """What splitting makes of pairs."""
+    return _split_summary(pairs.digest, pairs.name, pairs)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _split_summary(digest: str, name: str, _pairs: GradedPairs) -> Summary:
+    return splitting.summary(_pairs)
 
 
 def graded_file(file: str) -> GradedPairs:
