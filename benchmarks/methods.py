@@ -41,7 +41,7 @@ def _generator(folder: Path) -> Path:
     """A masked language model that was hardly trained: how long it takes to guess is no matter of what it guesses."""
     from explorer.training.generator import make_generator
 
-    finish(make_generator(load(find(MODEL), "float32"), _text("sentences").columns[0], folder, steps=1))
+    finish(make_generator(load(find(MODEL), "float32"), _text("sentences").texts[0], folder, steps=1))
     return folder
 
 

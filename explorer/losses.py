@@ -102,6 +102,12 @@ def cosent(cosine: Tensor, score: Tensor, scale: float) -> Tensor:
     return torch.cat([exponents.new_zeros(1), exponents]).logsumexp(0)
 
 
+def cosine_regression(cosine: Tensor, score: Tensor) -> Tensor:
+    """The mean squared difference of cosines and scores from 0 to 1 (Reimers and Gurevych 2019, section 3)."""
+    cosine = _wide(cosine)
+    return functional.mse_loss(cosine, score.to(cosine.dtype))
+
+
 def interaction(same: Tensor, other: Tensor) -> Tensor:
     """ConIsI's L_II (Sun and Huang 2022, eq. 8): of two inputs, the one with itself should have the higher score.
 

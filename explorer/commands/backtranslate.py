@@ -49,7 +49,7 @@ def _backtranslate(options: argparse.Namespace) -> None:
     with Line() as line:
         finish(
             backtranslate(
-                text.columns[0],
+                text.texts[0],
                 there,
                 back,
                 options.out,

@@ -46,7 +46,7 @@ def _generator(options: argparse.Namespace) -> None:
         print(report, file=sys.stderr)
     encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)
     with Line() as line:
-        work = make_generator(encoder, text.columns[0], options.out, steps=options.steps, seed=options.seed)
+        work = make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed)
         found = finish(work, line.tell)
     print(
         f"Of {found.words:,} masked words in sentences it did not see, it guesses {100 * found.after:.1f} % right "

@@ -1,4 +1,4 @@
-"""Which rows of text does a method learn from? The sample, sets by name and files, joined in order."""
+"""Read the rows a method learns from: the sample, sets by name and files, joined in order."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from explorer.data import own, sample, sets, sts, text
 from explorer.data.columns import guess
 from explorer.data.files import ENDINGS, read_file
-from explorer.data.kinds import BackTranslations, Pairs, Sentences, Triplets, digest_of
+from explorer.data.grades import scaled
+from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets, digest_of
 from explorer.data.mapping import ROLES, Kind, Mapping
 from explorer.data.reports import Report, report_on
 from explorer.data.table import Table
 from explorer.errors import BadChoice, SetNotFound, WrongColumns
 
-Eats = Literal["sentences", "pairs", "triplets", "back-translations"]
-Columns = tuple[tuple[str, ...], ...]  # (column, row)
-Rows = Sentences | Pairs | Triplets | BackTranslations
+Eats = Literal["sentences", "pairs", "triplets", "back-translations", "graded pairs"]
+Column = tuple[str, ...] | tuple[float, ...]  # sentences, or scores
+Columns = tuple[Column, ...]  # (column, row)
+Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
 
 SAMPLE = "sample"
 # a richer kind serves a poorer need; but two sentences with a grade need not belong together
 SERVES: dict[Kind, tuple[Eats, ...]] = {
     "sentences": ("sentences",),
     "pairs": ("sentences", "pairs"),
-    "graded pairs": ("sentences",),
+    "graded pairs": ("sentences", "graded pairs"),
     "triplets": ("sentences", "pairs", "triplets"),
     "back-translations": ("sentences", "pairs", "back-translations"),
 }
@@ -38,21 +40,31 @@ READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
     "pairs": text.pairs,
     "triplets": text.triplets,
     "back-translations": text.back_translations,
+    "graded pairs": text.graded_pairs,
 }
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Rows to learn from: a tuple of texts for each of their columns."""
+    """Rows to learn from: a tuple for each of their columns."""
 
     name: str
     eats: Eats
-    columns: Columns  # one of sentences, two of pairs and back-translations, three of triplets
+    columns: (
+        Columns  # one of sentences, two of pairs and back-translations, three of triplets; two and scores of graded
+    )
+
+    @cached_property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of sentences."""
+        scored = self.eats == "graded pairs"
+        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if scored else self.columns)
 
     @cached_property
     def digest(self) -> str:
         """What the rows are, whatever they are called."""
-        return digest_of((self.eats, *chain.from_iterable(self.columns)))
+        scores = self.columns[len(self.texts) :]
+        return digest_of((self.eats, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(scores))))
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -64,31 +76,31 @@ def corpus(
     """The rows of all sources in order, with a report on each of them.
 
     A source is "sample", the name of a set, or a file; of a set named without a split, such as "STS-B", sentences
-    are taken from all its splits. `columns` are corrections to the files' columns, by role. A sentence that several
-    sources have is kept once.
+    are taken from all its splits, and graded pairs from its train split, if it has one. `columns` are corrections to
+    the files' columns, by role. A sentence that several sources have is kept once. Scores are scaled to 0 to 1 by the
+    lowest and the highest of their source, so that sources of several scales can be joined.
     """
     if not sources:
         raise BadChoice(f"There is nothing to learn from. Name '{SAMPLE}', a set such as 'STS-B train', or a file.")
     names, parts, reports = zip(*(_read(source, eats, columns or {}, online) for source in sources), strict=True)
-    joined = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
+    joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
     if eats == "sentences":
-        joined = (tuple(dict.fromkeys(joined[0])),)
+        joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
     return Corpus(" + ".join(names), eats, joined), reports
 
 
 def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, str]:
     """For each kind of rows "" if the source can give it, else why not; a published set is not read for it."""
     if source == SAMPLE:
-        kind: Kind = "triplets"
-    elif _is_file(source):
-        kind = _mapping(read_file(source), columns or {}).kind
-    else:
-        kind = "graded pairs"
+        return {eats: _lack("graded pairs" if eats == "graded pairs" else "triplets", eats) for eats in get_args(Eats)}
+    kind: Kind = _mapping(read_file(source), columns or {}).kind if _is_file(source) else "graded pairs"
     return {eats: _lack(kind, eats) for eats in get_args(Eats)}
 
 
 def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> tuple[str, Columns, Report]:
     """What one source gives: its name, its columns, and what became of its rows."""
+    if source == SAMPLE and eats == "graded pairs":
+        return source, *_scored(sample.dev())  # never the test half
     if source == SAMPLE:
         _check("triplets", eats, source)
         given = _sample(eats)
@@ -100,14 +112,17 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
         return table.name, _columns(rows), report
     else:
         _check("graded pairs", eats, source)
+        if eats == "graded pairs":
+            return source, *_scored(_pairs_of(source, online))
         given = (_sentences_of(source, online),)
     return source, given, _report(given)
 
 
-def _sample(eats: Eats) -> Columns:
+def _sample(eats: Eats) -> tuple[tuple[str, ...], ...]:
     if eats == "sentences":  # those of the pairs too, without their grades: as papers train on the sets' sentences
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
-    return _columns(sample.triplets())[: len(ROLES[eats])]
+    triplets = sample.triplets()
+    return (triplets.anchors, triplets.positives, triplets.negatives)[: len(ROLES[eats])]
 
 
 def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
@@ -116,6 +131,21 @@ def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
         return sets.by_name(name, online=online).sentences
     splits = (sts.load(name, split.name, online=online) for split in sts.find(name).splits)
     return tuple(chain.from_iterable(split.sentences for split in splits))
+
+
+def _pairs_of(name: str, online: bool) -> GradedPairs:
+    """The graded pairs of a set; of one named without a split, those of its train split, if it has one."""
+    named_split = own.is_own(name) or " " in name.strip()
+    trains = not named_split and any(split.name == "train" for split in sts.find(name).splits)
+    return sets.by_name(f"{name} train" if trains else name, online=online)
+
+
+def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
+    """Graded pairs as columns, with a report on what was whole to begin with."""
+    rows = tuple(zip(pairs.first, pairs.second, pairs.gold, strict=True))
+    nothing_dropped = Table("", columns=(), rows=(), lines=())
+    report = report_on(nothing_dropped, (), rows, pairs.first + pairs.second, pairs.gold)
+    return _columns(pairs), replace(report, rows_read=len(rows))
 
 
 def _is_file(source: str) -> bool:
@@ -148,6 +178,8 @@ def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
 
 def _rows(table: Table, mapping: Mapping, eats: Eats) -> tuple[Rows, Report]:
     """A table as rows of the kind that is needed: the first columns of a richer kind, or all its sentences."""
+    if eats == "graded pairs":
+        return READ[eats](table, mapping)
     roles = [role.name for role in ROLES[mapping.kind] if role.name not in ("score", "part")]
     columns = [dict(mapping.players)[role] for role in roles]
     if eats == "sentences":
@@ -165,10 +197,12 @@ def _stacked(table: Table, columns: Sequence[str]) -> Table:
 
 
 def _columns(rows: Rows) -> Columns:
+    if isinstance(rows, GradedPairs):
+        return rows.first, rows.second, scaled(rows.gold)
     return tuple(getattr(rows, field.name) for field in fields(rows) if field.name != "name")
 
 
-def _report(columns: Columns) -> Report:
+def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
     """The report on what was whole to begin with."""
     rows = tuple(zip(*columns, strict=True))
     nothing_dropped = Table("", columns=(), rows=(), lines=())
@@ -187,6 +221,8 @@ def _lack(kind: Kind, eats: Eats) -> str:
     if eats == "back-translations":
         named = "; if its pairs are some, name their columns sentence=… and translated=…" if kind == "pairs" else ""
         return f"has no back-translations, and Strata brings none: 'python -m explorer backtranslate' makes them{named}"
+    if eats == "graded pairs":
+        return "has no scores: a column of numbers is needed beside two columns of sentences"
     if kind == "sentences":
         more = "a second column is" if eats == "pairs" else "two more columns are"
         return f"has one sentence a row: {more} needed"

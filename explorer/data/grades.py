@@ -40,6 +40,12 @@ def grades(table: Table, column: str) -> tuple[tuple[float, ...], tuple[str, ...
     return tuple(math.nan if number is None else number for number in numbers), faults
 
 
+def scaled(gold: Sequence[float]) -> tuple[float, ...]:
+    """Scores from 0, the lowest there is, to 1, the highest; 0 where all are the same."""
+    low, high = min(gold), max(gold)
+    return tuple((score - low) / (high - low) if high > low else 0.0 for score in gold)
+
+
 def check_spread(table: Table, column: str, gold: Sequence[float]) -> None:
     """Raise if all grades are one value, or as good as one, or endlessly apart: nothing can correlate with them."""
     low, high = min(gold), max(gold)

@@ -55,7 +55,7 @@ def of_source(source: str, *, online: bool = False) -> Searched:
     corpus, reports = corpora.corpus((source,), "sentences", online=online)
     again = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == AGAIN)
     dropped = tuple(str(one) for report in reports for one in report.dropped if one.reason != AGAIN)
-    return _each_once(corpus.name, corpus.columns[0], again, dropped)
+    return _each_once(corpus.name, corpus.texts[0], again, dropped)
 
 
 def _each_once(name: str, texts: Sequence[str], again: int = 0, dropped: tuple[str, ...] = ()) -> Searched:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from explorer.data.kinds import GradedPairs, digest_of
@@ -74,6 +74,11 @@ def summary(pairs: GradedPairs) -> Summary:
 
 def families(pairs: GradedPairs) -> list[Family]:
     """The rows of pairs that are linked by shared sentences, whatever their case; each family in file order."""
+    return linked(zip(pairs.first, pairs.second, strict=True))
+
+
+def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
+    """The same of rows of any number of sentences."""
     parent: dict[str, str] = {}
 
     def root(sentence: str) -> str:
@@ -82,9 +87,13 @@ def families(pairs: GradedPairs) -> list[Family]:
             parent[sentence] = sentence = parent[parent[sentence]]
         return sentence
 
-    first, second = ([sentence.casefold() for sentence in column] for column in (pairs.first, pairs.second))
-    for one, other in zip(first, second, strict=True):
-        parent[root(one)] = root(other)
+    first: list[str] = []
+    for sentences in rows:
+        one, *others = (sentence.casefold() for sentence in sentences)
+        first.append(one)
+        root(one)
+        for other in others:
+            parent[root(one)] = root(other)
     found: dict[str, list[int]] = {}
     for row, sentence in enumerate(first):
         found.setdefault(root(sentence), []).append(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Lookup
 from dataclasses import replace
 from operator import eq
@@ -20,6 +20,8 @@ from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"
 AGAIN = "sentence seen before"
+SAME = "both sentences are the same"
+SAME_NEGATIVE = "the negative is the anchor or the positive"
 MINIMUM: dict[Kind, int] = {
     "sentences": 1,
     "pairs": 2,  # a contrast needs another pair to be unlike
@@ -44,15 +46,15 @@ def sentences(table: Table, mapping: Mapping, name: str = "") -> tuple[Sentences
 
 
 def pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Pairs, Report]:
-    """Two sentences a row that belong together."""
-    (first, second), report = _whole_rows(table, mapping, "pairs", ("first", "second"))
+    """Two sentences a row that belong together; a row that says the same twice is dropped."""
+    (first, second), report = _whole_rows(table, mapping, "pairs", ("first", "second"), _same)
     return Pairs(name or table.name, first, second), report
 
 
 def triplets(table: Table, mapping: Mapping, name: str = "") -> tuple[Triplets, Report]:
-    """An anchor, a positive and a negative a row."""
+    """An anchor, a positive and a negative a row; a row in which two of them are the same is dropped."""
     (anchors, positives, negatives), report = _whole_rows(
-        table, mapping, "triplets", ("anchor", "positive", "negative")
+        table, mapping, "triplets", ("anchor", "positive", "negative"), _same
     )
     return Triplets(name or table.name, anchors, positives, negatives), report
 
@@ -90,10 +92,16 @@ def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None 
     return graded_pairs(table, guess(table, "graded pairs").corrected(columns or {}))
 
 
-def _whole_rows(table: Table, mapping: Mapping, kind: Kind, roles: Sequence[str]) -> tuple[Columns, Report]:
-    """The rows in which no role is empty."""
+def _whole_rows(
+    table: Table,
+    mapping: Mapping,
+    kind: Kind,
+    roles: Sequence[str],
+    fault: Callable[[tuple[str, ...]], str] = lambda row: "",
+) -> tuple[Columns, Report]:
+    """The rows in which no role is empty and which have no other fault."""
     columns = _sentence_columns(table, mapping, kind, roles)
-    faults = _empty(columns)
+    faults = [empty or fault(row) for empty, row in zip(_empty(columns), zip(*columns, strict=True), strict=True)]
     _check_enough(table, kind, faults)
     kept = tuple(_kept(column, faults) for column in columns)
     return kept, report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
@@ -115,6 +123,14 @@ def _empty(columns: Columns) -> list[str]:
     return ["" if all(row) else EMPTY for row in zip(*columns, strict=True)]
 
 
+def _same(row: tuple[str, ...]) -> str:
+    """What is wrong with a row of which two sentences are the same; "" where they differ."""
+    anchor, positive, *negatives = row
+    if anchor == positive:
+        return SAME
+    return SAME_NEGATIVE if any(negative in (anchor, positive) for negative in negatives) else ""
+
+
 def _kept(column: Iterable[Cell], faults: Sequence[str]) -> tuple[Cell, ...]:
     return tuple(cell for cell, fault in zip(column, faults, strict=True) if not fault)
 
@@ -125,5 +141,5 @@ def _check_enough(table: Table, kind: Kind, faults: Sequence[str]) -> None:
         why = "; ".join(map(str, dropped_rows(table, faults))) or "nothing was dropped"
         raise TooFewRows(
             f"{table.name} has too few usable rows: {kept}. "
-            f"{kind.capitalize()} need at least {MINIMUM[kind]}; {why}. Add rows."
+            f"{kind.capitalize()} need at least {MINIMUM[kind]}; {why}. Add rows, or choose other columns."
         )

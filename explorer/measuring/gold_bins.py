@@ -46,7 +46,7 @@ class GoldBins:
 
 
 def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
-    """Bins of the cosines (pair) of one or more sides, missing ones left out; a bin has its lower edge, the last both."""
+    """Bins of the cosines (pair) of one or more sides, missing ones left out; the last bin has both its edges."""
     known = np.concatenate([side[np.isfinite(side)] for side in sides])
     edges = _edges(float(known.min(initial=1.0)), float(known.max(initial=-1.0)))
     grades = _grades(gold)

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -36,10 +36,10 @@ MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a mo
 class Method(nn.Module, Knobs):
     """Something to minimise over rows of text, starting from an encoder.
 
-    A method states what it eats and its schedule, builds the parts it adds, and gives the loss of a batch: one list
-    of sentences for each column of its rows. What is trained is what has `requires_grad`; without a loss nothing is.
-    `fit` learns from all sentences at once, before the first batch. `head` says how a sentence is read afterwards; the
-    same reading is scored in training and exported.
+    A method states what it eats and its schedule, builds the parts it adds, and gives the loss of a batch: one list for
+    each column of its rows, of sentences or of scores from 0 to 1. What is trained is what has `requires_grad`; without
+    a loss nothing is. `fit` learns from all sentences at once, before the first batch. `head` says how a sentence is
+    read afterwards; the same reading is scored in training and exported.
     """
 
     eats: ClassVar[Eats]
@@ -87,15 +87,15 @@ class Method(nn.Module, Knobs):
         """Learn in one go from every sentence there is."""
         yield from ()
 
-    def loss(self, *columns: list[str]) -> Tensor:
-        """What to minimise."""
+    def loss(self, *columns: Any) -> Tensor:
+        """What to minimise, of lists of sentences, and of scores where the rows have them."""
         raise NotImplementedError
 
     def head(self) -> Head:
         """How the last layer becomes a vector."""
         return Head(("cls",))
 
-    def forward(self, *columns: list[str]) -> Tensor:
+    def forward(self, *columns: Any) -> Tensor:
         """The loss; a module is called, and not its verbs, when several processes train together."""
         return self.loss(*columns)
 

@@ -10,6 +10,8 @@ from explorer.data.corpora import Corpus
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import Schedule
 
+Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences, or scores
+
 
 class Feed:
     """The batches of a run: every epoch in an order of its own, a last batch that is not full left out."""
@@ -30,18 +32,21 @@ class Feed:
         self.a_batch = len(corpus) // self.size
         self.steps = schedule.updates(len(corpus))
 
-    def batch(self, number: int) -> tuple[list[str], ...]:
-        """The rows of a batch that fall to this process, a list for each column."""
+    def batch(self, number: int) -> Batch:
+        """The rows of a batch that fall to this process."""
         epoch, place = divmod(number, self.a_batch)
         start = place * self.size + self.rank * self.share
         rows = _order(len(self.corpus), self.seed, epoch)[start : start + self.share].tolist()
-        return tuple([column[row] for row in rows] for column in self.corpus.columns)
+        return self._rows(rows)
 
-    def longest(self, rows: int) -> tuple[list[str], ...]:
+    def longest(self, rows: int) -> Batch:
         """The rows with most text: where memory is short, it shows here."""
-        lengths = [sum(map(len, row)) for row in zip(*self.corpus.columns, strict=True)]
+        lengths = [sum(map(len, row)) for row in zip(*self.corpus.texts, strict=True)]
         places = sorted(range(len(lengths)), key=lambda place: -lengths[place])[:rows]
-        return tuple([column[place] for place in places] for column in self.corpus.columns)
+        return self._rows(places)
+
+    def _rows(self, places: list[int]) -> Batch:
+        return tuple([column[place] for place in places] for column in self.corpus.columns)  # type: ignore[misc]
 
 
 @lru_cache(maxsize=2)

@@ -17,8 +17,8 @@ from explorer.measuring.checkup import Checkup, checkup, probe_places
 from explorer.measuring.listening import ProbeWeights
 from explorer.methods import Method
 from explorer.progress import Work
-from explorer.training import held_out
-from explorer.training.feed import Feed
+from explorer.training import held_out_triplets
+from explorer.training.feed import Batch, Feed
 from explorer.training.optimizer import adamw, learning_rate
 from explorer.training.preparing import Prepared
 from explorer.training.stopping import enough
@@ -90,7 +90,7 @@ class Learner:
     def fit(self) -> Work[None]:
         """What a method learns from all of the text at once, before the first update."""
         if type(self.method).fit is not Method.fit:
-            yield from self.method.fit(list(dict.fromkeys(one for column in self.corpus.columns for one in column)))
+            yield from self.method.fit(list(dict.fromkeys(one for column in self.corpus.texts for one in column)))
 
     def update(self) -> Update:
         """One step: the gradients of as many batches as are accumulated, clipped, and followed."""
@@ -118,7 +118,7 @@ class Learner:
         self.step += 1
         return Update(self.step, losses, rate, *watched)
 
-    def gradients(self, columns: tuple[list[str], ...], share: float = 1.0) -> float:
+    def gradients(self, columns: Batch, share: float = 1.0) -> float:
         """Add the gradients of a batch to those that are there; gives its loss."""
         with self.world.autocast():
             loss = self._module(*columns)
@@ -137,9 +137,9 @@ class Learner:
         held = self.held_out
         if held is None:
             return None
-        texts = held_out.sentences(held)
+        texts = held_out_triplets.sentences(held)
         vectors = yield from self.method.reading(texts, None, self.world.autocast)
-        return held_out.accuracy(held, texts, vectors.numpy())
+        return held_out_triplets.accuracy(held, texts, vectors.numpy())
 
     def criterion(self, dev: float, accuracy: float | None) -> float:
         """What the best checkpoint is chosen by: the dev score, the accuracy on held-out triplets, or their mean."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.data import corpora, sets, text
+from explorer.data import corpora, held_out, sets, text
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import exporting, finding, loading
 from explorer.encoding.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.progress import Progress, Work
-from explorer.training import held_out
+from explorer.training import held_out_triplets
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Prepared:
         """How optimistic a test score is, in words: how many test sentences the training text holds; "" if none."""
         if self.test is None or not self.recipe.kind.learns():
             return ""
-        count = len(set(self.test.sentences) & set().union(*self.corpus.columns))
+        count = len(set(self.test.sentences) & set().union(*self.corpus.texts))
         if not count:
             return ""
         of = "All" if count == len(self.test.sentences) else f"{count:,} of the {len(self.test.sentences):,}"
@@ -82,6 +82,8 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
     dev = graded(recipe.dev, online)
     test = graded(recipe.test, online) if recipe.test else None
+    batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
+    corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
     others: dict[str, Found] = {}
     for name, knob in recipe.kind.knobs.items():
         if knob.masked_model:
@@ -91,8 +93,9 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
     held: Corpus | None = None
     if recipe.schedule().select_by != "dev":
-        corpus, held = held_out.split(corpus)
-    prepared = Prepared(recipe, found, encoder, corpus, dev, test, tuple(map(str, reports)), others, held)
+        corpus, held = held_out_triplets.split(corpus)
+    told = (*map(str, reports), *filter(None, [dropped]))
+    prepared = Prepared(recipe, found, encoder, corpus, dev, test, told, others, held)
     check_same(recipe.made_with, prepared.facts())
     return prepared
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import corpora, described, sets, splitting, text
+from explorer.data import corpora, described, held_out, sets, splitting, text
 from explorer.data.columns import guess
 from explorer.data.corpora import Eats
 from explorer.data.described import Described
@@ -134,7 +134,29 @@ def _shared(
     _pairs: GradedPairs,
 ) -> int:
     found, _ = corpora.corpus(sources, eats, dict(columns))
-    return len(set(_pairs.sentences) & set().union(*found.columns))
+    return len(set(_pairs.sentences) & set().union(*found.texts))
+
+
+def left(
+    sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
+) -> tuple[int, str]:
+    """How many rows can be trained on beside sets that are evaluated on, and what was dropped for it."""
+    stamps = tuple(map(_stamp, (*sources, *evaluated)))
+    return _left(sources, eats, tuple(columns.items()), evaluated, batch, stamps)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
+def _left(
+    sources: tuple[str, ...],
+    eats: Eats,
+    columns: tuple[tuple[str, str], ...],
+    evaluated: tuple[str, ...],
+    batch: int,
+    stamps: Hashable,
+) -> tuple[int, str]:
+    found, _ = corpora.corpus(sources, eats, dict(columns))
+    kept, dropped = held_out.without(found, [graded_pairs(name) for name in evaluated], batch)
+    return len(kept), dropped
 
 
 def searched(source: str) -> Searched:

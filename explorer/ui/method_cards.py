@@ -11,7 +11,7 @@ from explorer.data.needs import Need
 from explorer.knobs import Knob
 
 # a method needs no more of its text than those that stand behind it
-NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations")
+NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs")
 
 
 @dataclass(frozen=True)

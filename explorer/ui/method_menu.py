@@ -23,7 +23,7 @@ def method() -> MethodCard:
         key=METHOD,
         bind="query-params",
         help="As it is called on the command line. First those that learn from plain sentences, then those that need "
-        "pairs, triplets or back-translations.",
+        "pairs, triplets, back-translations or graded pairs.",
     )
     card = cards[name]
     st.caption(f"{notices.plain(card.title)} Learns from {card.eats}.")

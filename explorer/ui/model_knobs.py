@@ -82,7 +82,7 @@ def _make(base: str, sources: tuple[str, ...], columns: dict[str, str], folder: 
 
     text, _ = corpus(sources, "sentences", columns)
     encoder = load(finding.find(base), precision="float32")
-    yield from make_generator(encoder, text.columns[0], folder)
+    yield from make_generator(encoder, text.texts[0], folder)
 
 
 def _use(card: MethodCard, knob: Knob, folder: Path) -> None:

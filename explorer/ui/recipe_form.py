@@ -36,8 +36,13 @@ def recipe() -> Recipe | None:
         text_form.choose_columns(sources, card.eats)
         rows = text_form.rows(sources, card.eats)
     method_menu.every(sources)
-    settings = _settings(card, rows)
+    settings, steps = _settings(card, rows)
     judging = judging_form.judging(sources, card)
+    if rows is not None and settings is not None and judging is not None and card.eats == "graded pairs":
+        evaluated = tuple(name for name in (judging.dev, judging.test) if name)
+        rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
+    if rows is not None and settings is not None:
+        steps.caption(plan(card, settings, rows))
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not model_knobs.ready(card, model, sources, settings):
@@ -47,8 +52,8 @@ def recipe() -> Recipe | None:
     return _checked(card, model, sources, settings, judging)
 
 
-def _settings(card: MethodCard, rows: int | None) -> Values | None:
-    """The knobs: a few at first, the rest folded."""
+def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaGenerator]:
+    """The knobs: a few at first, the rest folded; and the place for the number of steps."""
     st.subheader("How to train it" if card.trains else "How to make it")
     fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
     front = [knob for knob in card.knobs.values() if knob.front]
@@ -66,12 +71,7 @@ def _settings(card: MethodCard, rows: int | None) -> Values | None:
         boxes = st.container(horizontal=True)
         _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 where this machine computes in it.", boxes)
         _choice("Device", DEVICES, DEVICE, "auto: a GPU if there is one.", boxes)
-    if few is None or rest is None:
-        return None
-    settings = {**few, **rest}
-    if rows is not None:
-        told.caption(plan(card, settings, rows))
-    return settings
+    return (None if few is None or rest is None else {**few, **rest}), told
 
 
 def plan(card: MethodCard, settings: Values, rows: int) -> str:
@@ -81,10 +81,10 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
     from explorer.methods import Schedule, load
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
-    from explorer.training import held_out
+    from explorer.training import held_out_triplets
 
     schedule = load(card.name).schedule.but(scheduled)
-    held = 0 if schedule.select_by == "dev" else held_out.count(rows)
+    held = 0 if schedule.select_by == "dev" else held_out_triplets.count(rows)
     steps = schedule.updates(rows - held)
     every = schedule.look_every(steps)
     return (
@@ -94,11 +94,15 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
 
 
 def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
-    batch = int(settings.get("batch_size", card.knobs["batch_size"].default))
+    batch = _batch(card, settings)
     if rows >= batch:
         return True
     notices.trouble(f"The text has {rows:,} rows, and a batch takes {batch}. Lower batch size, or bring more rows.")
     return False
+
+
+def _batch(card: MethodCard, settings: Values) -> int:
+    return int(settings.get("batch_size", card.knobs["batch_size"].default))
 
 
 def _checked(

@@ -34,14 +34,16 @@ def sources() -> tuple[str, ...]:
         accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
-        "`sample` comes with Strata. Of graded pairs, the sentences are taken and the grades are not looked at.",
+        "`sample` comes with Strata. Methods that learn from graded pairs use the scores; every other method takes "
+        "the sentences of graded pairs alone.",
     )
     brought.to_stay(
         "A file of text",
         UPLOAD,
         _take,
         "It is kept on this machine, so that the run can be resumed and repeated from the command line.",
-        "One sentence a line; or a table with two columns for pairs, or three for triplets. "
+        "One sentence a line; or a table with two columns for pairs, three for triplets, or two and a score for graded "
+        "pairs. "
         "For more than 20 MB, type the file's path instead.",
     )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
@@ -69,6 +71,18 @@ def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
     return count
 
 
+def left(chosen: tuple[str, ...], eats: Eats, evaluated: tuple[str, ...], batch: int) -> int | None:
+    """How many rows share no sentence with the dev and test pairs, which only graded pairs must not."""
+    try:
+        count, dropped = cached_text.left(chosen, eats, columns(chosen, eats), evaluated, batch)
+    except StrataError as error:
+        notices.trouble(error)
+        return None
+    if dropped:
+        st.warning(notices.plain(f"{dropped}."), icon=":material/filter_alt:")
+    return count
+
+
 def lacks(chosen: Sequence[str], eats: Eats) -> str:
     """Why the text cannot give a kind of rows; "" if it can."""
     for source in chosen:
@@ -83,7 +97,7 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
 
 def columns(chosen: Sequence[str], eats: Eats) -> dict[str, str]:
     """The columns of the files that the visitor chose in place of those that were recognised, by role."""
-    kept = {role.name: st.session_state.get(column_key(role.name), GUESSED) for role in ROLES[eats]}
+    kept = {role: st.session_state.get(column_key(role), GUESSED) for role in _roles(eats)}
     return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
 
 
@@ -101,6 +115,8 @@ def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
     with st.expander("Columns", icon=":material/view_column:"):
         boxes = st.container(horizontal=True)
         for role in ROLES[eats]:
+            if role.name not in _roles(eats):
+                continue
             key = column_key(role.name)
             if st.session_state.get(key) not in names:
                 st.session_state[key] = GUESSED
@@ -111,6 +127,11 @@ def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
 def column_key(role: str) -> str:
     """The name of the widget of a role."""
     return f"text column {role}"
+
+
+def _roles(eats: Eats) -> list[str]:
+    """The parts that columns play in training; a sub-corpus is for scoring only."""
+    return [role.name for role in ROLES[eats] if role.name != "part"]
 
 
 def _offered() -> list[str]:

@@ -6,7 +6,8 @@ from typing import get_args
 import pytest
 
 from explorer.data import own, sample, sets, sts
-from explorer.data.corpora import SERVES, Corpus, Eats, corpus, serves
+from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, serves
+from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
 from explorer.data.mapping import ROLES, Kind
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
@@ -17,7 +18,7 @@ FILES: dict[Kind, str] = {
     "pairs": "anchor\tpositive\nOne two.\tOne and two.\nThree four.\tOne two.\n",
     "graded pairs": "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n",
     "triplets": "anchor\tpositive\tnegative\nOne two.\tOne and two.\tNone.\nThree four.\tOne two.\tNone.\n",
-    "back-translations": "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\n",
+    "back-translations": "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\nFive.\t5.\n",
 }
 
 
@@ -41,7 +42,7 @@ def _file(folder: Path, content: str, name: str = "mine.tsv") -> str:
     return str(path)
 
 
-def _columns(source: str, eats: Eats, **columns: str) -> tuple[tuple[str, ...], ...]:
+def _columns(source: str, eats: Eats, **columns: str) -> Columns:
     return corpus([source], eats, columns)[0].columns
 
 
@@ -60,24 +61,52 @@ def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
     assert _columns("sample", "pairs") == (triplets.anchors, triplets.positives)
 
 
+def test_the_sample_gives_the_graded_pairs_of_its_dev_half_and_none_of_its_test_half() -> None:
+    rows, (report,) = corpus(["sample"], "graded pairs")
+    dev = sample.dev()
+    assert rows.columns == (dev.first, dev.second, tuple(score / 5 for score in dev.gold))
+    assert rows.texts == (dev.first, dev.second)
+    assert report.rows_kept == len(dev) == 120
+    assert report.score_range == (0, 5)
+    assert len(without(rows, [sample.test()], 1)[0]) == len(dev), "no sentence is in both halves"
+
+
+def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder: Path) -> None:
+    one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n", "one.tsv")
+    two = _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")
+    rows, reports = corpus([one, two], "graded pairs")
+    assert rows.columns == (("a", "c", "e", "x", "z", "u"), ("b", "d", "f", "y", "w", "v"), (0, 1, 0.5, 0, 0.25, 1))
+    assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
+
+
+def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder: Path) -> None:
+    brought = own.keep(BROUGHT)
+    assert _columns(brought, "graded pairs") == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
+    train = _columns("SICK-R train", "graded pairs")
+    assert [len(column) for column in train] == [4500] * 3
+    assert _columns("sick", "graded pairs") == train
+    assert [len(column) for column in _columns("STS17", "graded pairs")] == [250] * 3, "it has a test split alone"
+
+
 def test_back_translations_have_to_be_made() -> None:
     with pytest.raises(WrongColumns, match="Strata brings none: 'python -m explorer backtranslate' makes them"):
         corpus(["sample"], "back-translations")
 
 
 # in the order of FILES: what each kind of file gives to each need
-ONE, TWO, THREE, BACK = "One two.", "One and two.", "Three four.", (("One two.", "Three four."),)
-GIVEN: dict[tuple[Kind, Eats], tuple[tuple[str, ...], ...]] = {
-    ("sentences", "sentences"): BACK,
+ONE, TWO, THREE = "One two.", "One and two.", "Three four."
+GIVEN: dict[tuple[Kind, Eats], Columns] = {
+    ("sentences", "sentences"): ((ONE, THREE),),
     ("pairs", "sentences"): ((ONE, THREE, TWO),),
     ("graded pairs", "sentences"): ((ONE, THREE, "A b.", TWO, "A c."),),
     ("triplets", "sentences"): ((ONE, THREE, TWO, "None."),),
-    ("back-translations", "sentences"): BACK,  # not the machine's
+    ("back-translations", "sentences"): ((ONE, THREE, "Five."),),  # not the machine's
     ("pairs", "pairs"): ((ONE, THREE), (TWO, ONE)),
     ("triplets", "pairs"): ((ONE, THREE), (TWO, ONE)),
-    ("back-translations", "pairs"): ((ONE, THREE), (TWO, THREE)),
+    ("back-translations", "pairs"): ((ONE, "Five."), (TWO, "5.")),  # not what came back as it went
     ("triplets", "triplets"): ((ONE, THREE), (TWO, ONE), ("None.", "None.")),
-    ("back-translations", "back-translations"): ((ONE, THREE), (TWO, THREE)),
+    ("back-translations", "back-translations"): ((ONE, THREE, "Five."), (TWO, THREE, "5.")),
+    ("graded pairs", "graded pairs"): ((ONE, THREE, "A b."), (TWO, ONE, "A c."), (1.0, 0.0, 0.4)),
 }
 
 
@@ -114,7 +143,7 @@ def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.Monk
     monkeypatch.setattr(sts, "load", None)
     monkeypatch.setattr(own, "graded_pairs", None)
     for source in (brought, *sets.halves(), "STS-B", "STS-B dev", "sick"):
-        assert {eats for eats, lack in serves(source).items() if not lack} == {"sentences"}
+        assert {eats for eats, lack in serves(source).items() if not lack} == {"sentences", "graded pairs"}
         with pytest.raises(WrongColumns, match="may be unrelated"):
             corpus([source], "pairs")
     assert {eats for eats, lack in serves("sample").items() if lack} == {"back-translations"}

@@ -137,6 +137,32 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
         make(table, mapping)
 
 
+@pytest.mark.parametrize(
+    ("kind", "rows", "kept", "reasons"),
+    [
+        ("pairs", ["a\ta", "a\tb", "c \t c", "c\td"], 2, {"both sentences are the same": (2, 4)}),
+        ("triplets", ["a\tb\tb", "a\tb\ta", "a\ta\tb", "a\tb\tc"], 1,
+         {"the negative is the anchor or the positive": (2, 3), "both sentences are the same": (4,)}),
+    ],
+)  # fmt: skip
+def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kept, reasons) -> None:
+    columns = ("first", "second") if kind == "pairs" else ("anchor", "positive", "negative")
+    table = read_bytes("mine.tsv", "\n".join(["\t".join(columns), *rows]).encode())
+    read = text.pairs if kind == "pairs" else text.triplets
+    found, report = read(table, Mapping.of(kind, {column: column for column in columns}))
+    assert len(found) == report.rows_kept == kept
+    assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
+
+
+def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
+    table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
+    mapping = Mapping.of("triplets", {role: role for role in ("anchor", "positive", "negative")})
+    with pytest.raises(
+        TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other columns"
+    ):
+        text.triplets(table, mapping)
+
+
 def test_a_sentence_that_came_back_as_it_went_stays() -> None:
     table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
     found, report = text.back_translations(table, guess(table))

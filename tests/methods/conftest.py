@@ -11,7 +11,7 @@ from explorer.methods import Method, _self_guided
 from explorer.progress import finish
 from tests import tiny_wordnet
 from tests.methods import hub
-from tests.methods.rows import COMPARING, FIRST, FIXED_DRAWS, MANY, TRAINED
+from tests.methods.rows import FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +78,9 @@ def trained(request, base) -> Method:
     return made(methods.load(request.param), base)
 
 
-@pytest.fixture(params=COMPARING)
-def comparing(request, base) -> Method:
-    """A method whose loss compares rows."""
+@pytest.fixture(params=TUNING)
+def tuning(request, base) -> Method:
+    """A method that trains an encoder."""
     return made(methods.load(request.param), base)
 
 

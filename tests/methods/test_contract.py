@@ -15,7 +15,7 @@ from explorer.encoding.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Eats, Method, Schedule
 from tests.live import ROOT
-from tests.methods.rows import COLUMNS, COMPARING, FIRST, SECOND, TRAINED
+from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, TUNING
 
 MIXED = [2, 0, 3, 1]  # another order of the rows
 PAIRWISE = [3, 2, 0, 1]  # another one, in which who stands in for whom is as before
@@ -120,7 +120,7 @@ def test_a_method_is_ready_to_train_once_it_is_made(kind, tiny_encoder):
     assert not base.model.training, "an encoder rests"
     method = kind(base)
     learns = any(weight.requires_grad for weight in method.base.parameters())
-    assert learns == (kind in map(methods.load, COMPARING))
+    assert learns == (kind in map(methods.load, TUNING))
     assert not learns or method.base.model.training
 
 
@@ -150,7 +150,7 @@ def test_training_leaves_the_encoder_it_came_from_as_it_was(name, tiny_encoder, 
         optimizer.step()
     learned = weights_of(method.base.model)
     moved = any(not torch.equal(learned[one], weight) for one, weight in before.items())
-    assert moved == (name in COMPARING), "it did learn, or it rests"
+    assert moved == (name in TUNING), "it did learn, or it rests"
     for one, weight in tiny_encoder.model.state_dict().items():
         assert torch.equal(weight, before[one]), one
     assert torch.equal(tiny_encoder.states(FIRST).hidden, states)
@@ -186,10 +186,10 @@ def test_what_belongs_together_matters(trained, quiet):
     assert abs(trained(*other).item() - trained(*columns).item()) > 1e-4
 
 
-def test_partners_and_strangers_are_watched(comparing, quiet):
-    assert comparing.watched is None
-    comparing(*COLUMNS[comparing.eats])
-    partners, strangers = comparing.watched
+def test_partners_and_strangers_are_watched(tuning, quiet):
+    assert tuning.watched is None
+    tuning(*COLUMNS[tuning.eats])
+    partners, strangers = tuning.watched
     for cosine in (partners, strangers):
         assert cosine.shape == ()
         assert not cosine.requires_grad

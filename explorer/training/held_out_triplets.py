@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from explorer.data.corpora import Corpus
+from explorer.data.splitting import linked
 from explorer.errors import TooFewRows
 from explorer.measuring.similarity import unit
 
@@ -22,12 +23,10 @@ def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
     Rows that share a sentence, directly or through others, stay on one side. Which are held out follows from their
     text alone.
     """
-    families: dict[int, list[int]] = {}
-    for row, family in enumerate(_families(corpus.columns)):
-        families.setdefault(family, []).append(row)
+    families = linked(zip(*corpus.texts, strict=True))
     wanted = round(SHARE * len(corpus))
     held: list[int] = []
-    for rows in sorted(families.values(), key=lambda rows: _drawn(corpus, rows[0])):
+    for rows in sorted(families, key=lambda rows: min(_drawn(corpus, row) for row in rows)):
         if len(held) + len(rows) <= wanted:
             held += rows
     if len(held) < LEAST:
@@ -46,7 +45,7 @@ def count(rows: int) -> int:
 
 def sentences(held: Corpus) -> list[str]:
     """Every sentence of the held-out rows once."""
-    return list(dict.fromkeys(text for column in held.columns for text in column))
+    return list(dict.fromkeys(text for column in held.texts for text in column))
 
 
 def accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:
@@ -56,30 +55,16 @@ def accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:
     """
     place = {text: number for number, text in enumerate(texts)}
     directions = unit(vectors).astype(np.float64)
-    anchor, positive, negative = (directions[[place[text] for text in column]] for column in held.columns)
+    anchor, positive, negative = (directions[[place[text] for text in column]] for column in held.texts)
     nearer = (anchor * (positive - negative)).sum(1)
     return float(100 * np.where(nearer == 0, 0.5, nearer > 0).mean())
 
 
-def _families(columns: tuple[tuple[str, ...], ...]) -> list[int]:
-    """The family of each row; rows that share a sentence are of one."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    rows = len(columns[0])
-    place: dict[str, int] = {}
-    texts = [place.setdefault(text, len(place)) for column in columns for text in column]
-    size = rows + len(place)
-    links = (np.tile(np.arange(rows), len(columns)), rows + np.array(texts))
-    _, family = connected_components(coo_array((np.ones(len(texts)), links), shape=(size, size)), directed=False)
-    return [int(one) for one in family[:rows]]
-
-
 def _drawn(corpus: Corpus, row: int) -> bytes:
     """A number drawn for a row, by its text alone."""
-    text = "\0".join(column[row] for column in corpus.columns)
+    text = "\0".join(column[row] for column in corpus.texts)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _rows(corpus: Corpus, rows: list[int]) -> Corpus:
-    return replace(corpus, columns=tuple(tuple(column[row] for row in rows) for column in corpus.columns))
+    return replace(corpus, columns=tuple(tuple(column[row] for row in rows) for column in corpus.texts))

@@ -1,0 +1,42 @@
+"""Drop rows of graded pairs that share a sentence with the pairs a run is evaluated on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from explorer.data.corpora import Corpus
+from explorer.data.kinds import GradedPairs
+from explorer.errors import BadScores, TooFewRows
+
+_WAYS_OUT = "Choose other dev or test pairs, such as halves of another set, or bring more training rows."
+
+
+def without(corpus: Corpus, evaluated: Sequence[GradedPairs], batch: int) -> tuple[Corpus, str]:
+    """The rows that share no sentence with these pairs, and a report; an error where a batch cannot be filled.
+
+    Only graded pairs are filtered: their scores are what the dev and test pairs ask for. Any other text stays whole.
+    """
+    if corpus.eats != "graded pairs":
+        return corpus, ""
+    sentences = {sentence for pairs in evaluated for sentence in pairs.sentences}
+    rows = tuple(zip(*corpus.columns, strict=True))
+    left = tuple(row for row in rows if not sentences & set(row[:2]))
+    dropped = len(rows) - len(left)
+    shared = f"rows of {corpus.name} share a sentence with the dev or test pairs"
+    if not left:
+        raise TooFewRows(f"All {dropped:,} {shared}, so nothing is left to train on. {_WAYS_OUT}")
+    told = f"{dropped:,} of {len(rows):,} {shared}"
+    if dropped and len(left) < batch:
+        fewer = f"Set batch_size to {len(left)} or less. Or: " if len(left) > 1 else ""
+        raise TooFewRows(f"{told}; {len(left):,} are left, and a batch takes {batch}. {fewer}{_WAYS_OUT}")
+    if len({row[2] for row in left}) == 1:
+        more = f" once {told}" if dropped else ""
+        raise BadScores(
+            f"Every score in {corpus.name} is the same{more}, so there is no order to learn. Choose text whose scores "
+            f"differ. {_WAYS_OUT}"
+        )
+    if not dropped:
+        return corpus, ""
+    columns = tuple(zip(*left, strict=True))
+    return replace(corpus, columns=columns), f"held out: {told} and are not trained on; {len(left):,} rows are left"

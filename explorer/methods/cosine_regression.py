@@ -1,0 +1,27 @@
+"""Cosine regression: the cosine of a pair should be its score, scaled to 0 to 1.
+
+Reimers and Gurevych 2019 (Sentence-BERT), section 3, regression objective: the mean squared difference of cosine and
+score, as sentence-transformers' CosineSimilarityLoss. Scores of any scale are scaled by the lowest and the highest
+score of each text that is learned from: its lowest score becomes a cosine of 0, its highest a cosine of 1.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from explorer import losses
+from explorer.methods import _papers
+from explorer.methods._graded import Graded
+from explorer.methods._pooled import pooling_knob
+
+
+class CosineRegression(Graded):
+    """Learns how far apart scores are, and not only their order."""
+
+    paper = _papers.SENTENCE_BERT
+
+    pooling: str = pooling_knob("mean")
+
+    def compared(self, cosine: Tensor, score: Tensor) -> Tensor:
+        """Row by row."""
+        return losses.cosine_regression(cosine, score)
