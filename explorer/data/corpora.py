@@ -1,4 +1,4 @@
-"""Read the rows a method learns from: the sample, sets by name and files, joined in order."""
+"""Read the rows a method learns from: text that ships with Strata, sets by name and files, joined in order."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ Columns = tuple[Column, ...]  # (column, row)
 Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
 
 SAMPLE = "sample"
+SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS)  # names of text that comes with Strata
 # a richer kind serves a poorer need; but two sentences with a grade need not belong together
 SERVES: dict[Kind, tuple[Eats, ...]] = {
     "sentences": ("sentences",),
@@ -75,10 +76,10 @@ def corpus(
 ) -> tuple[Corpus, tuple[Report, ...]]:
     """The rows of all sources in order, with a report on each of them.
 
-    A source is "sample", the name of a set, or a file; of a set named without a split, such as "STS-B", sentences
-    are taken from all its splits, and graded pairs from its train split, if it has one. `columns` are corrections to
-    the files' columns, by role. A sentence that several sources have is kept once. Scores are scaled to 0 to 1 by the
-    lowest and the highest of their source, so that sources of several scales can be joined.
+    A source is "sample", "minimal pairs", the name of a set, or a file; of a set named without a split, such as
+    "STS-B", sentences are taken from all its splits, and graded pairs from its train split, if it has one. `columns`
+    are corrections to the files' columns, by role. A sentence that several sources have is kept once. Scores are scaled
+    to 0 to 1 by the lowest and the highest of their source, so that sources of several scales can be joined.
     """
     if not sources:
         raise BadChoice(f"There is nothing to learn from. Name '{SAMPLE}', a set such as 'STS-B train', or a file.")
@@ -93,6 +94,8 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, s
     """For each kind of rows "" if the source can give it, else why not; a published set is not read for it."""
     if source == SAMPLE:
         return {eats: _lack("graded pairs" if eats == "graded pairs" else "triplets", eats) for eats in get_args(Eats)}
+    if source in SHIPPED:
+        return {eats: _lack("triplets", eats) for eats in get_args(Eats)}
     kind: Kind = _mapping(read_file(source), columns or {}).kind if _is_file(source) else "graded pairs"
     return {eats: _lack(kind, eats) for eats in get_args(Eats)}
 
@@ -101,9 +104,9 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
     """What one source gives: its name, its columns, and what became of its rows."""
     if source == SAMPLE and eats == "graded pairs":
         return source, *_scored(sample.dev())  # never the test half
-    if source == SAMPLE:
+    if source in SHIPPED:
         _check("triplets", eats, source)
-        given = _sample(eats)
+        given = _shipped(source, eats)
     elif _is_file(source):
         table = read_file(source)
         mapping = _mapping(table, columns)
@@ -118,11 +121,14 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
     return source, given, _report(given)
 
 
-def _sample(eats: Eats) -> tuple[tuple[str, ...], ...]:
-    if eats == "sentences":  # those of the pairs too, without their grades: as papers train on the sets' sentences
+def _shipped(source: str, eats: Eats) -> tuple[tuple[str, ...], ...]:
+    if source == SAMPLE and eats == "sentences":  # those of the pairs too, unscored: as papers train on sets' sentences
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
-    triplets = sample.triplets()
-    return (triplets.anchors, triplets.positives, triplets.negatives)[: len(ROLES[eats])]
+    rows = sample.triplets() if source == SAMPLE else sample.minimal_pairs()
+    columns = (rows.anchors, rows.positives, rows.negatives)
+    if eats == "sentences":
+        return (tuple(chain.from_iterable(zip(*columns, strict=True))),)
+    return columns[: len(ROLES[eats])]
 
 
 def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
@@ -159,7 +165,8 @@ def _is_file(source: str) -> bool:
         with suppress(OSError):  # too long for a file's name
             if source and path.exists():
                 return True
-        raise SetNotFound(f"{error} Or name '{SAMPLE}', or a file that ends in {', '.join(ENDINGS)}.") from None
+        named = " or ".join(f"'{name}'" for name in SHIPPED)
+        raise SetNotFound(f"{error} Or name {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
     return False
 
 

@@ -1,4 +1,4 @@
-"""Which small differences is an encoder asked about? Packs of pairs that mean the same, and of pairs that do not."""
+"""Probe packs: pairs that mean the same, and pairs that differ in one small thing, such as a negation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from explorer.data.files import read_file
 from explorer.data.sample import FOLDER
 
 PARAPHRASE = "paraphrase"
-# in the order they are shown: what means the same first; each with what its pairs have in common
+# in the order they are shown: what means the same first; each with what its pairs have in common. The text that ships
+# for training has no row of the last two kinds.
 ABOUT = {
     PARAPHRASE: (True, "the same in other words"),
     "typo": (True, "the same, misspelt"),
@@ -17,6 +18,8 @@ ABOUT = {
     "role swap": (False, "the roles are exchanged"),
     "antonym": (False, "one word is its opposite"),
     "number": (False, "another number"),
+    "quantifier": (False, "another quantity: all, some, few, none"),
+    "time order": (False, "another order in time: before, after, first, then"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Which sentences come with Strata? Graded pairs with tags, plain sentences and triplets, written for it."""
+"""The text that ships with Strata: scored pairs with tags, plain sentences, triplets and minimal pairs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # as it stands in the menu
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
+MINIMAL_PAIRS = "minimal pairs"  # as a name of text to train on
 
 
 @cache
@@ -66,6 +67,19 @@ def triplets() -> Triplets:
     """A sentence, a paraphrase and a contradiction a row, to train on as on NLI data."""
     table = read_file(FOLDER / "triplets.tsv")
     return text.triplets(table, guess(table, "triplets"), "Sample triplets")[0]
+
+
+@cache
+def minimal_pairs() -> Triplets:
+    """Triplets whose negative is close to the anchor in words and differs in meaning; none shares text with a probe."""
+    table = read_file(FOLDER / "minimal_pairs.tsv")
+    return text.triplets(table, guess(table, "triplets"), "Minimal pairs")[0]
+
+
+@cache
+def kinds_of_minimal_pairs() -> tuple[str, ...]:
+    """How each row's negative differs from its anchor, such as "negation"; in the order of `minimal_pairs`."""
+    return read_file(FOLDER / "minimal_pairs.tsv").column("kind")
 
 
 def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:

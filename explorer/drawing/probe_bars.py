@@ -1,4 +1,4 @@
-"""How alike does an encoder find the pairs of each pack: those that mean the same, and those that do not?"""
+"""Bars of the mean cosine of each probe pack, with a point for every pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an encoder hear a small difference: how alike does it find pairs that mean the same, and pairs that do not?"""
+"""Cosines of the probe packs, and how often a paraphrase is above a pair of another meaning."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ from explorer.measuring.layer_vectors import Vectors
 from explorer.measuring.similarity import SAME
 
 Floats = NDArray[np.float64]
+
+CHANCE = 0.5
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of couples from 0 to 1, and its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +41,36 @@ class Probed:
         """The cosines of a pack."""
         return self.cosines[[pack.name for pack in self.packs].index(name)]
 
-    def told_apart(self, name: str) -> float:
-        """Of all couples of a paraphrase and a pair of this pack, the share in which the paraphrase is the more alike.
+    def distinguished(self, name: str) -> Share:
+        """Of all couples of a paraphrase and a pair of this pack, the share where the paraphrase has the higher cosine.
 
         Equal cosines count half, so that one half is chance.
         """
-        return _above(self.of(PARAPHRASE), self.of(name))
+        return share_above(self.of(PARAPHRASE), self.of(name))
 
-    def all_told_apart(self) -> float:
+    def distinguished_from_all(self) -> Share:
         """The same over every pack whose pairs differ in meaning."""
         others = [cosines for pack, cosines in zip(self.packs, self.cosines, strict=True) if not pack.same]
-        return _above(self.of(PARAPHRASE), np.concatenate(others))
+        return share_above(self.of(PARAPHRASE), np.concatenate(others))
+
+
+def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Share:
+    """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
+
+    Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent; the
+    interval is the middle 95 % of the resamples. A share of 0 or 1 is the same in every resample: there, the open end
+    is the exact binomial bound of the shorter list.
+    """
+    more = one[:, None] - other[None, :]
+    couples = np.where(np.abs(more) <= SAME, CHANCE, more > 0)
+    value = float(couples.mean())
+    draws = np.random.default_rng(seed)
+    first, second = (draws.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)
+    low, high = np.quantile(((first @ couples) * second).sum(1) / couples.size, (0.025, 0.975))
+    bound = float(1 - 0.025 ** (1 / min(couples.shape)))
+    return Share(
+        value, min(low, 1 - bound) if value == 1 else float(low), max(high, bound) if value == 0 else float(high)
+    )
 
 
 def sentences_of(packs: tuple[Pack, ...]) -> tuple[str, ...]:
@@ -63,7 +94,7 @@ def probed(packs: tuple[Pack, ...], vectors: Vectors) -> Probed:
 
 
 def pack_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
-    """A row for every pack: what its pairs are, mean cosines, and how often, in %, a paraphrase is more alike."""
+    """A row for every pack: what its pairs are, mean cosines, and in how many % of cases a paraphrase is above it."""
     rows: list[dict[str, object]] = []
     for pack in one.packs:
         row: dict[str, object] = {"pack": pack.name, "meaning": _meaning(pack), "pairs": len(pack)}
@@ -72,7 +103,9 @@ def pack_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
                 row[f"mean cosine {name}"] = round(side.mean(pack.name), 4)
         for name, side in (("A", one), ("B", other)):
             if side is not None:
-                row[f"told apart {name}"] = None if pack.same else round(100 * side.told_apart(pack.name), 1)
+                share = None if pack.same else side.distinguished(pack.name)
+                row[f"distinguished {name}"] = None if share is None else round(100 * share.value, 1)
+                row[f"95 % CI {name}"] = None if share is None else f"{100 * share.low:.0f} to {100 * share.high:.0f}"
         rows.append(row)
     return rows
 
@@ -98,8 +131,3 @@ def pair_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
 
 def _meaning(pack: Pack) -> str:
     return "the same" if pack.same else "different"
-
-
-def _above(one: Floats, other: Floats) -> float:
-    more = one[:, None] - other[None, :]
-    return float(np.where(np.abs(more) <= SAME, 0.5, more > 0).mean())

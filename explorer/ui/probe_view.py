@@ -1,4 +1,4 @@
-"""Do A and B hear small differences: a negation, exchanged roles, another number?"""
+"""Show how often A and B distinguish a paraphrase from a negation, exchanged roles, another number."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import streamlit as st
 
 from explorer.data import probes
 from explorer.drawing import probe_bars
-from explorer.measuring.probing import Probed, pack_rows, pair_rows, probed, sentences_of
+from explorer.measuring.probing import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of
 from explorer.ui import camera, downloads, microscope, notices
 from explorer.ui.readers import Reader
 
 
 def show(sides: tuple[Reader, ...]) -> None:
-    """Bars for every pack, what is told apart, the pairs, and the microscope for one of them."""
+    """Bars for every pack, what is distinguished, the pairs, and the microscope for one of them."""
     packs = probes.packs()
     made = [(side.name, side.vectors(sentences_of(packs))) for side in sides]
     known = {name: probed(packs, vectors) for name, vectors in made if vectors is not None}
@@ -28,8 +28,8 @@ def show(sides: tuple[Reader, ...]) -> None:
         alt="Mean cosine of every pack. The table below holds the numbers.",
     )
     st.caption(
-        "A bar is the mean cosine of a pack, a point one of its pairs. An encoder that reads for meaning has high bars "
-        "left of the line and low ones right of it; one that counts words has it the other way round."
+        "A bar is the mean cosine of a pack, a point one of its pairs. An encoder of meaning has high bars "
+        "left of the line and low ones right of it; an encoder of words has it the other way round."
     )
     _packs(one, other)
     _pairs(sides, one, other)
@@ -38,12 +38,15 @@ def show(sides: tuple[Reader, ...]) -> None:
 def _headline(known: dict[str, Probed]) -> None:
     cards = st.container(horizontal=True)
     for name, side in known.items():
-        notices.number(cards, f"Told apart by {name}", f"{side.all_told_apart():.0%}", "50% is chance", border=True)
+        share = side.distinguished_from_all()
+        interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
+        notices.number(cards, f"Distinguished by {name}", f"{share.value:.0%}", interval, border=True)
     different = sum(len(pack) for pack in known["A"].packs if not pack.same)
     alike = len(known["A"].of(probes.PARAPHRASE))
     st.caption(
         f"Of all {alike * different:,} couples of a paraphrase and a pair that means something else, the share in "
-        f"which the paraphrase has the higher cosine. It is a probe of {alike + different} pairs, not a benchmark."
+        "which the paraphrase has the higher cosine. Higher is better; 50 % is chance. "
+        f"It is a probe of {alike + different} pairs, not a benchmark."
     )
 
 
@@ -60,12 +63,21 @@ def _packs(one: Probed, other: Probed | None) -> None:
         column_config={
             "about": st.column_config.TextColumn(width="medium"),
             **{f"mean cosine {name}": number for name in names},
-            **{f"told apart {name}": share for name in names},
+            **{f"distinguished {name}": share for name in names},
         },
         placeholder=notices.MISSING,
     )
     same = " and ".join(pack.name for pack in one.packs if pack.same)
-    st.caption(f"{notices.MISSING} stands where nothing is to be told apart: pairs of {same} mean the same.")
+    named = " ".join(
+        f"{name} distinguishes paraphrase from negation in {100 * side.distinguished('negation').value:.0f} % of cases "
+        "(chance 50 %)."
+        for name, side in (("A", one), ("B", other))
+        if side is not None
+    )
+    st.caption(
+        f"{named} The interval is over the pairs, resampled {RESAMPLES:,} times. "
+        f"{notices.MISSING}: pairs of {same} mean the same, so there is nothing to distinguish."
+    )
 
 
 def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.data import own, sets, sts, uploads
-from explorer.data.corpora import SAMPLE, Eats
+from explorer.data.corpora import SAMPLE, SHIPPED, Eats
 from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
 from explorer.errors import SetNotFound, StrataError
@@ -34,8 +34,8 @@ def sources() -> tuple[str, ...]:
         accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
-        "`sample` comes with Strata. Methods that learn from graded pairs use the scores; every other method takes "
-        "the sentences of graded pairs alone.",
+        "`sample` and `minimal pairs` come with Strata. Methods that learn from graded pairs use the scores; every "
+        "other method takes the sentences of graded pairs alone.",
     )
     brought.to_stay(
         "A file of text",
@@ -137,7 +137,7 @@ def _roles(eats: Eats) -> list[str]:
 def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    known = [SAMPLE, *own.names(), *_train_parts(), *whole, *sts.menu()]
+    known = [*SHIPPED, *own.names(), *_train_parts(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return brought.offered([*known, *chosen])
 
@@ -160,7 +160,7 @@ def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
 
 
 def _files(chosen: Sequence[str]) -> list[str]:
-    known = {SAMPLE, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
+    known = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
     return [source for source in chosen if source not in known and not own.is_own(source) and Path(source).suffix]
 
 

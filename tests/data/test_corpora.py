@@ -215,7 +215,11 @@ def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(f
 @pytest.mark.parametrize(
     ("source", "error", "message"),
     [
-        ("MNLI", SetNotFound, r"There is no set 'MNLI'\. There are: STS-B, .* Or name 'sample', or a file that ends"),
+        (
+            "MNLI",
+            SetNotFound,
+            r"There is no set 'MNLI'\. There are: STS-B, .* Or name 'sample' or 'minimal pairs', or a file that ends",
+        ),
         ("STS-B half", SetNotFound, "STS-B has no split 'half'"),
         ("x" * 5000, SetNotFound, "There is no set 'xxx"),
         ("", SetNotFound, "There is no set ''"),

@@ -15,15 +15,36 @@ def words(sentence):
 
 def test_every_row_of_the_file_is_in_a_pack_and_no_pair_twice():
     pairs = [pair for pack in PACKS for pair in zip(pack.first, pack.second, strict=True)]
-    assert len(pairs) == len(read_file(FOLDER / "probes.tsv").rows) == 72
-    assert len(set(pairs)) == 72
+    assert len(pairs) == len(read_file(FOLDER / "probes.tsv").rows) == 480
+    assert len(set(pairs)) == 480
     assert all(one != other for one, other in pairs)
-    assert {len(pack) for pack in PACKS} == {12}
+    assert {len(pack) for pack in PACKS} == {60}
 
 
 def test_paraphrases_and_typos_mean_the_same_and_the_others_do_not():
     assert [pack.name for pack in PACKS if pack.same] == ["paraphrase", "typo"]
-    assert [pack.name for pack in PACKS if not pack.same] == ["negation", "role swap", "antonym", "number"]
+    different = ["negation", "role swap", "antonym", "number", "quantifier", "time order"]
+    assert [pack.name for pack in PACKS if not pack.same] == different
+
+
+def test_a_pack_has_no_sentence_twice():
+    for pack in PACKS:
+        assert len({*pack.first, *pack.second}) == 2 * len(pack)
+
+
+def test_a_paraphrase_shares_few_words():
+    (pack,) = (one for one in PACKS if one.name == probes.PARAPHRASE)
+    shared = [
+        len(set(words(a)) & set(words(b))) / len({*words(a), *words(b)})
+        for a, b in zip(pack.first, pack.second, strict=True)
+    ]
+    assert sum(shared) / len(shared) < 0.25
+
+
+def test_exchanged_roles_leave_nearly_every_word():
+    (pack,) = (one for one in PACKS if one.name == "role swap")
+    for one, other in zip(pack.first, pack.second, strict=True):
+        assert len(set(words(one)) ^ set(words(other))) <= 4, (one, other)
 
 
 @pytest.mark.parametrize("name", ["antonym", "number"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.probes import Pack
-from explorer.measuring.probing import pack_rows, pair_rows, probed, sentences_of
+from explorer.measuring.probing import pack_rows, pair_rows, probed, sentences_of, share_above
 
 PACKS = (
     Pack("paraphrase", True, "", ("a", "b", "c"), ("d", "e", "f")),
@@ -46,19 +46,40 @@ def test_cosines_and_shares_are_those_of_the_slow_loop():
     for pack in PACKS:
         assert found.of(pack.name) == pytest.approx(slow[pack.name])
         assert found.mean(pack.name) == pytest.approx(sum(slow[pack.name]) / len(pack))
-    assert found.told_apart("negation") == slow_share(slow["paraphrase"], slow["negation"])
-    assert found.all_told_apart() == slow_share(slow["paraphrase"], slow["negation"] + slow["number"])
+    assert found.distinguished("negation").value == slow_share(slow["paraphrase"], slow["negation"])
+    assert found.distinguished_from_all().value == slow_share(slow["paraphrase"], slow["negation"] + slow["number"])
 
 
-def test_where_every_sentence_has_one_vector_nothing_is_told_apart():
-    assert probed(PACKS, np.ones((6, 4), dtype=np.float32)).all_told_apart() == 0.5
+def test_where_every_sentence_has_one_vector_the_share_is_chance():
+    share = probed(PACKS, np.ones((6, 4), dtype=np.float32)).distinguished_from_all()
+    assert share.value == share.low == share.high == 0.5
+
+
+def test_the_interval_of_a_share_is_that_of_pairs_drawn_anew():
+    draw = np.random.default_rng(3)
+    one, other = draw.normal(size=30), draw.normal(size=20) + 0.5
+    found = share_above(one, other, resamples=4000)
+    drawn = [
+        slow_share(one[draw.integers(30, size=30)].tolist(), other[draw.integers(20, size=20)].tolist())
+        for _ in range(1000)
+    ]
+    assert found.value == pytest.approx(slow_share(one.tolist(), other.tolist()))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, (0.025, 0.975))), abs=0.02)
+
+
+def test_a_share_of_none_or_all_has_the_binomial_bound():
+    none = share_above(np.zeros(60), np.ones(80))
+    assert (none.value, none.low) == (0, 0)
+    assert (1 - none.high) ** 60 == pytest.approx(0.025)
+    every = share_above(np.ones(60), np.zeros(80))
+    assert (every.value, every.high, every.low) == (1, 1, pytest.approx(1 - none.high))
 
 
 def test_rows_hold_every_pack_and_every_pair_of_both_sides(vectors):
     one, other = probed(PACKS, vectors), probed(PACKS, vectors[::-1].copy())
     packs = pack_rows(one, other)
     assert [row["pack"] for row in packs] == [pack.name for pack in PACKS]
-    assert [row["told apart A"] is None for row in packs] == [True, True, False, False]
+    assert [row["distinguished A"] is None for row in packs] == [True, True, False, False]
     pairs = pair_rows(one, other)
     assert len(pairs) == sum(map(len, PACKS))
     for row in pairs:

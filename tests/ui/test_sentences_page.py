@@ -134,9 +134,9 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
     app.query_params["look"], app.query_params["beside"] = "Probe packs", str(place.folder / "gpt2")
     measured(app)
     assert not app.exception
-    assert set(cards(app)) == {"Told apart by A", "Told apart by B"}
-    assert len(app.dataframe[0].value) == 6
-    assert len(app.dataframe[1].value) == 12
+    assert set(cards(app)) == {"Distinguished by A", "Distinguished by B"}
+    assert len(app.dataframe[0].value) == 8
+    assert len(app.dataframe[1].value) == 60
     app.segmented_control(key="pack").set_value("number")
     app.run()
     assert app.dataframe[1].value["first"][0] == "The meeting starts at seven."

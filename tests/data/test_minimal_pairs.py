@@ -1,0 +1,90 @@
+"""The minimal pairs that ship for training are varied, and have nothing in common with what they are tested on."""
+
+from collections import Counter
+
+import pytest
+
+from explorer.data import probes, sample
+from explorer.data.corpora import corpus, serves
+from explorer.data.files import read_file
+from tests.data import held_out
+
+TRIPLETS = sample.minimal_pairs()
+KINDS = sample.kinds_of_minimal_pairs()
+ROWS = tuple(zip(TRIPLETS.anchors, TRIPLETS.positives, TRIPLETS.negatives, strict=True))
+TEXTS = tuple(sentence for row in ROWS for sentence in row)
+DIFFERENT = tuple(pack for pack in probes.packs() if not pack.same)
+PROBES = tuple(sentence for pack in probes.packs() for sentence in (*pack.first, *pack.second))
+TEST = sample.test()
+# with fewer words a frame such as "the _ is _" is grammar
+TEMPLATE_WORDS = 3
+RUN = 3
+
+
+def test_no_row_of_the_file_is_dropped_and_no_sentence_is_there_twice():
+    table = read_file(sample.FOLDER / "minimal_pairs.tsv")
+    assert len(ROWS) == len(KINDS) == len(table.rows)
+    assert len({held_out.words(text) for text in TEXTS}) == len(TEXTS)
+
+
+def test_every_taught_difference_has_rows_and_some_rows_protect_similarity():
+    count = Counter(KINDS)
+    assert set(count) == {"negation", "role swap", "antonym", "number", "detail", "paraphrase"}
+    assert min(count.values()) >= 70
+    assert len(ROWS) >= 600
+
+
+def test_no_probe_and_no_sentence_of_the_scored_pairs_is_in_the_training_text():
+    trained = {held_out.words(text) for text in TEXTS}
+    assert not [one for one in (*PROBES, *sample.pairs().sentences) if held_out.words(one) in trained]
+
+
+@pytest.mark.parametrize("pack", DIFFERENT, ids=lambda pack: pack.name)
+def test_no_pair_of_swapped_words_of_a_probe_is_swapped_in_training(pack):
+    trained = {swap for anchor, _, negative in ROWS for swap in held_out.swaps(anchor, negative)}
+    for first, second in zip(pack.first, pack.second, strict=True):
+        assert not held_out.swaps(first, second) & trained, (first, second)
+
+
+def test_no_pair_of_swapped_words_of_the_test_half_is_swapped_in_training():
+    trained = {swap for anchor, _, negative in ROWS for swap in held_out.swaps(anchor, negative)}
+    for first, second in zip(TEST.first, TEST.second, strict=True):
+        assert not held_out.swaps(first, second) & trained, (first, second)
+
+
+def test_no_template_of_a_probe_or_a_test_pair_is_one_of_training():
+    trained = {held_out.template(anchor, negative) for anchor, _, negative in ROWS}
+    pairs = [pair for pack in DIFFERENT for pair in zip(pack.first, pack.second, strict=True)]
+    for first, second in (*pairs, *zip(TEST.first, TEST.second, strict=True)):
+        shared = held_out.template(first, second)
+        assert sum(word != "_" for word in shared) < TEMPLATE_WORDS or shared not in trained, (first, second)
+
+
+def test_no_run_of_content_words_is_in_both():
+    trained = {run for text in TEXTS for run in held_out.runs(text, RUN)}
+    for sentence in (*PROBES, *TEST.sentences):
+        assert not held_out.runs(sentence, RUN) & trained, sentence
+
+
+def test_no_row_teaches_a_quantifier_or_an_order_in_time():
+    for anchor, _, negative in ROWS:
+        assert not held_out.only(anchor, negative, held_out.QUANTIFIERS), (anchor, negative)
+        assert not held_out.only_added_or_swapped(anchor, negative, held_out.TIME_WORDS), (anchor, negative)
+        if sorted(held_out.words(anchor)) == sorted(held_out.words(negative)):
+            assert not held_out.TIME_WORDS & set(held_out.words(anchor)), (anchor, negative)
+
+
+def test_a_swapped_pair_of_words_is_found_whichever_comes_first():
+    assert held_out.swaps("It is rising.", "It is falling.") == held_out.swaps("The sun falls.", "The sun rises.")
+    assert held_out.swaps("The dog saw the cat.", "The cat saw the dog.") == {frozenset(("dog", "cat"))}
+
+
+def test_they_are_named_like_the_sample_and_serve_triplets_pairs_and_sentences():
+    triplets, _ = corpus(["minimal pairs"], "triplets")
+    assert triplets.columns == (TRIPLETS.anchors, TRIPLETS.positives, TRIPLETS.negatives)
+    pairs, _ = corpus(["minimal pairs"], "pairs")
+    assert pairs.columns == (TRIPLETS.anchors, TRIPLETS.positives)
+    sentences, _ = corpus(["minimal pairs"], "sentences")
+    assert sentences.columns == (TEXTS,)
+    assert not any(serves("minimal pairs")[eats] for eats in ("triplets", "pairs", "sentences"))
+    assert serves("minimal pairs")["back-translations"]
