@@ -91,6 +91,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
             "max_length": scores.max_length,
             "sentences": scores.sentences,
             "truncated": scores.truncated,
+            "not_measurable": ", ".join(reading.title for reading in scores.not_measured) or None,
         }
         for side, found, scores in zip("AB", findings.found, findings.scores, strict=True)
     }
@@ -168,7 +169,8 @@ def as_text(findings: Findings) -> str:
         lines.append(f"{layers.label:>8}{cells}".rstrip())
     if own is not None:
         lines.append(f"{'own':>8}{_cell(own, ())}".rstrip())
-    lines += ["", f"* beyond what the draw of pairs can bring about ({LEVEL:.0%} of {RESAMPLES:,} resamples)"]
+    lines += ["", *comparison.told_not_measured]
+    lines += [f"* beyond what the draw of pairs can bring about ({LEVEL:.0%} of {RESAMPLES:,} resamples)"]
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ HOW_TO_READ = (
 
 @dataclass(frozen=True, eq=False)
 class GoldBin:
-    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN where there are none."""
+    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN without cosines."""
 
     label: str  # the grades
     pairs: int
@@ -46,9 +46,12 @@ class GoldBins:
 
 
 def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
-    """Of the cosines (pair) of one or more readings, missing ones left out; a bin has its lower edge, and the last its upper, too."""
+    """Of the cosines (pair) of one or more readings; a bin has its lower edge, and the last its upper, too.
+
+    Cosines that are missing are in no bin.
+    """
     known = np.concatenate([side[np.isfinite(side)] for side in sides])
-    edges = _edges(float(known.min(initial=1.0)), float(known.max(initial=-1.0)))
+    edges = _edges(float(known.min()), float(known.max())) if len(known) else _edges(-1.0, 1.0)
     grades = _grades(gold)
     inside = np.clip(np.digitize(gold, grades) - 1, 0, len(grades) - 2)
     bins = []
@@ -86,10 +89,7 @@ def median_rows(found: GoldBins) -> Rows:
         {
             "grades": of_grade.label,
             "pairs": of_grade.pairs,
-            **{
-                f"median cosine {name}": rounded(median)
-                for name, median in zip("AB", of_grade.medians, strict=False)
-            },
+            **{f"median cosine {name}": rounded(median) for name, median in zip("AB", of_grade.medians, strict=False)},
         }
         for of_grade in found.bins
     ]

@@ -39,8 +39,8 @@ class RankErrors:
         if kind == STILL_WRONG:
             return _descending(np.minimum(self.one, self.other), was & is_now)
         if kind == FIXED:
-            return _descending(self.change, was & ~is_now)
-        return _descending(-self.change, ~was & is_now)
+            return _descending(self.change, was & (self.other <= far))  # not `~is_now`: a missing error is neither
+        return _descending(-self.change, (self.one <= far) & is_now)
 
 
 def rank_errors(gold: Floats, one: NDArray[Any], other: NDArray[Any]) -> RankErrors:

@@ -8,7 +8,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.ui import controls, frame
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import measured
+from tests.visits import cards, measured, words
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
@@ -40,9 +40,9 @@ def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
 def test_layers_shows_the_bundled_encoder_on_the_sample_without_being_asked(app, bundled_scores):
     app.switch_page("pages/layers.py")
     measured(app)
-    cards = {card.label: float(card.value) for card in app.metric}
     best = bundled_scores.best()
-    assert cards["Best of 29 readings"] == pytest.approx(bundled_scores.score(best), abs=0.3)  # auto may be bfloat16
+    (shown,) = (float(card.value) for card in app.metric if card.label.startswith("Best of"))
+    assert shown == pytest.approx(bundled_scores.score(best), abs=0.3)  # auto may be bfloat16
     assert len(app.get("plotly_chart")) == 3
     assert "not a result" in app.info[0].value
 
@@ -139,3 +139,20 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     measured(app)
     assert "single has no correlation of its own" in app.warning[0].value
     assert {card.value for card in app.metric} == {"none"}
+
+
+def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app):
+    app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert not app.exception
+    assert cards(app)["Chosen reading"] == "none"
+    (told,) = (said for said in words(app.caption) if said.startswith("Not measurable in bfloat16"))
+    assert "cls of layer 3" in told
+    assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
+    assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
+    app.radio(key="precision").set_value("float32")
+    measured(app)
+    assert cards(app)["Chosen reading"] != "none"
+    assert not any(said.startswith("Not measurable") for said in words(app.caption))
+    assert len(app.get("plotly_chart")) == 3
