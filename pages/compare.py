@@ -159,6 +159,8 @@ st.caption(
     "bring about."
 )
 grids(comparison, *ways, differences)
+for told in comparison.told_not_measured:
+    st.caption(told)
 both, stem = (one_shown, other_shown), f"{one_shown.found.name} {other_shown.found.name}"
 st.info(
     "A cell that is picked here is picked on the pairs it is scored on. A number to report is that of a reading "

@@ -5,7 +5,7 @@ import streamlit as st
 from explorer.data import sets
 from explorer.drawing import by_layer, distribution, grid
 from explorer.encoding.readings import OWN, Reading, readings
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.scores import NOT_MEASURABLE, LayerScores
 from explorer.ui import best_layer, camera, controls, downloads, frame, notices, panels, score_ways
 
 GRID = "grid of readings"
@@ -42,6 +42,8 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
             config=camera.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
         )
+        if scores.told_not_measured:
+            st.caption(scores.told_not_measured)
     with right:
         st.subheader("By layer")
         st.plotly_chart(
@@ -70,11 +72,14 @@ if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
 
 st.subheader(f"Cosines by what people said: {shown.reading.title}")
-st.plotly_chart(
-    distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
-    config=camera.config("layers"),
-    alt=f"Cosines of {shown.reading.title} by the score people gave.",
-)
+if shown.scores.is_measured(shown.reading):
+    st.plotly_chart(
+        distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
+        config=camera.config("layers"),
+        alt=f"Cosines of {shown.reading.title} by the score people gave.",
+    )
+else:
+    st.info(f"{shown.reading.title} is {NOT_MEASURABLE.format(shown.scores.precision)}.", icon=":material/block:")
 
 st.subheader("Take it along")
 downloads.offer(shown, metric, aggregate)

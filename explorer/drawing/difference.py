@@ -12,6 +12,7 @@ from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.bootstrap import LEVEL, Interval
 from explorer.measuring.comparing import Comparison
+from explorer.measuring.scores import NOT_MEASURABLE
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
@@ -47,7 +48,7 @@ def difference_grid(
     _add_cells(figure, comparison, grid, heights, widest, name)
     if own is not None:
         top += 1 + GAP
-        _add_own(figure, own, top, widest, grid.difference.size, name)
+        _add_own(figure, comparison, own, top, widest, name)
     if comparison.one_reading == comparison.other_reading:
         _add_chosen(figure, comparison, heights, None if own is None else top)
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
@@ -94,14 +95,14 @@ def _add_cells(
             text=["" if np.isnan(grid.difference[at]) else f"{grid.difference[at]:+.2f}" for at in inside],
             textfont={"color": colour} if colour else {},
             hovertext=[
-                _told(Reading(comparison.rows[row], GRID_POOLINGS[column]).title, grid, (row, column), name)
+                _told(comparison, Reading(comparison.rows[row], GRID_POOLINGS[column]), grid, (row, column), name)
                 for row, column in inside
             ],
             hovertemplate="%{hovertext}<extra></extra>",
         )
 
 
-def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place: int, name: str) -> None:
+def _add_own(figure: go.Figure, comparison: Comparison, own: Interval, top: float, widest: float, name: str) -> None:
     """The readings the models declare: one cell as wide as the grid; its place is that behind the last cell."""
     columns = len(GRID_POOLINGS)
     sure, value = bool(own.sure), float(own.difference)
@@ -116,10 +117,10 @@ def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place:
         y=[top] * columns,
         mode="markers+text",
         marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
-        customdata=[place] * columns,
+        customdata=[len(comparison.rows) * columns] * columns,
         text=[f"{value:+.2f}" if column == columns // 2 and np.isfinite(value) else "" for column in range(columns)],
         textfont={"color": "#ffffff" if dark else "#000000"} if sure else {},
-        hovertext=[_told(OWN.title, own, (), name)] * columns,
+        hovertext=[_told(comparison, OWN, own, (), name)] * columns,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -153,7 +154,11 @@ def _widest(*several: Interval | None) -> float:
     return float(np.nanmax(every)) if np.isfinite(every).any() else 1.0
 
 
-def _told(title: str, interval: Interval, at: tuple[int, ...], name: str) -> str:
+def _told(comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str) -> str:
+    title = reading.title
+    for scores in (comparison.one, comparison.other):
+        if not scores.is_measured(reading):
+            return f"<b>{title}</b><br>" + NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>")
     if np.isnan(interval.difference[at]):
         return f"<b>{title}</b><br>no correlation on one side"
     verdict = "significant" if interval.sure[at] else "could be chance"

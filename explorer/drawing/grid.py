@@ -15,7 +15,7 @@ from explorer.drawing.style import (
     text_colours,
 )
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
-from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores import AGGREGATES, METRICS, NOT_MEASURABLE, LayerScores
 
 Span = tuple[float, float]
 
@@ -63,7 +63,10 @@ def layer_by_pooling(
     top = heights[-1]
     if own is not None:
         top += 1 + GAP
-        _add_own(figure, own, scores.own_title, table.size, top, low, high)
+        told = scores.own_title
+        if not scores.is_measured(OWN):
+            told += f", {NOT_MEASURABLE.format(scores.precision)}"
+        _add_own(figure, own, told, table.size, top, low, high)
     if chosen is not None and (chosen != OWN or own is not None):
         figure.add_shape(type="rect", line={"color": ACCENT, "width": 4}, **_frame(scores, chosen, heights, top))
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
@@ -168,10 +171,13 @@ def notes(scores: LayerScores) -> list[list[str]]:
     for place, row in enumerate(scores.rows):
         notes.append([])
         for column, pooling in enumerate(GRID_POOLINGS):
-            lines = [f"<b>{Reading(row, pooling).title}</b>"]
+            reading = Reading(row, pooling)
+            lines = [f"<b>{reading.title}</b>"]
             if len(row.layers) == 2:
                 lines.append(pair_name(row, scores.last))
-            if np.isnan(scores.table()[place, column]):
+            if not scores.is_measured(reading):
+                lines.append(NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>"))
+            elif np.isnan(scores.table()[place, column]):
                 lines.append("every pair has the same cosine here:<br>nothing to correlate")
             else:
                 for (metric, way), table in tables.items():

@@ -74,6 +74,8 @@ def _headline(findings: Findings) -> Iterator[str]:
         for side, found in zip("AB", findings.found, strict=True)
     ]
     verdict = f"significant ({LEVEL:.0%} CI excludes 0)" if interval.sure else "could be chance"
+    if not np.isfinite(interval.difference):
+        verdict = "a side has no score"
     yield standalone.beside(*cards, standalone.card("B - A", told_difference(interval), verdict), kind="cards")
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
@@ -101,6 +103,7 @@ def _grids(findings: Findings) -> Iterator[str]:
     if findings.differences.grid is None:
         yield note(f"A has {comparison.one.last} layers and B {comparison.other.last}: their cells are not the same.")
     yield standalone.beside(*pieces)
+    yield from map(note, comparison.told_not_measured)
 
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
@@ -136,8 +139,11 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
 
 
 def _pairs(findings: Findings) -> Iterator[str]:
-    errors = findings.comparison.rank_errors()
     yield heading("Pairs that flipped")
+    if findings.comparison.chosen_not_measured:
+        yield from map(note, findings.comparison.chosen_not_measured)
+        return
+    errors = findings.comparison.rank_errors()
     yield note(
         f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
         f"{FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the "
@@ -156,6 +162,7 @@ def _measured(findings: Findings) -> Iterator[str]:
     yield heading("How it was measured")
     models = about_models(findings)
     names = {"model_revision": "revision", "model_digest": "digest", "max_length": "most tokens", "truncated": "cut"}
+    names |= {"not_measurable": "not measurable"}
     yield table(
         [
             {"": names.get(name, name), **{side: _said(models[side][name]) for side in "AB"}}

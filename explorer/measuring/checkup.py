@@ -57,7 +57,7 @@ def checkup(
     probe = unit[probe_places(pairs)]
     apart = (probe @ probe.T)[*torch.triu_indices(len(probe), len(probe), offset=1)]
     return Checkup(
-        spearman=float(spearman(gold, measured(cosines, precision, first != second))) * 100,
+        spearman=float(spearman(gold, measured(cosines, precision))) * 100,
         alignment=float((2 - 2 * alike).mean()) if len(alike) else float("nan"),
         uniformity=float((-2 * (2 - 2 * apart)).exp().mean().log()),
         alike=float(alike.mean()) if len(alike) else float("nan"),

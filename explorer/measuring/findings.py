@@ -99,6 +99,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
             "max_length": scores.max_length,
             "sentences": scores.sentences,
             "truncated": scores.truncated,
+            "not_measurable": ", ".join(reading.title for reading in scores.not_measured) or None,
         }
         for side, found, scores in zip("AB", findings.found, findings.scores, strict=True)
     }
@@ -179,7 +180,8 @@ def as_text(findings: Findings) -> str:
         lines.append(f"{layers.label:>8}{cells}".rstrip())
     if own is not None:
         lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())
-    lines += ["", f"* significant: the {LEVEL:.0%} CI ({RESAMPLES:,} bootstrap resamples) excludes 0"]
+    lines += ["", *comparison.told_not_measured]
+    lines += [f"* significant: the {LEVEL:.0%} CI ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
 
 

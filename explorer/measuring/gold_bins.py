@@ -24,7 +24,7 @@ HOW_TO_READ = (
 
 @dataclass(frozen=True, eq=False)
 class GoldBin:
-    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN where there are none."""
+    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN without cosines."""
 
     label: str  # the grades
     pairs: int
@@ -48,7 +48,7 @@ class GoldBins:
 def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
     """Bins of the cosines (pair) of one or more sides, missing ones left out; the last bin has both its edges."""
     known = np.concatenate([side[np.isfinite(side)] for side in sides])
-    edges = _edges(float(known.min(initial=1.0)), float(known.max(initial=-1.0)))
+    edges = _edges(float(known.min()), float(known.max())) if len(known) else _edges(-1.0, 1.0)
     grades = _grades(gold)
     inside = np.clip(np.digitize(gold, grades) - 1, 0, len(grades) - 2)
     bins = []

@@ -39,8 +39,8 @@ class RankErrors:
         if kind == STILL_WRONG:
             return _descending(np.minimum(self.one, self.other), was & is_now)
         if kind == FIXED:
-            return _descending(self.change, was & ~is_now)
-        return _descending(-self.change, ~was & is_now)
+            return _descending(self.change, was & (self.other <= far))  # not `~is_now`: a missing error is neither
+        return _descending(-self.change, (self.one <= far) & is_now)
 
     def examples(self) -> tuple[int | None, int | None, int | None]:
         """The pair whose error fell most, the one whose error rose most, and one that did not change.

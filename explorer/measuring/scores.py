@@ -120,6 +120,12 @@ class LayerScores:
         parts = tuple(self.parts[row] for row in at)
         return replace(self, cosines=self.cosines[..., at], own=own, gold=self.gold[at], parts=parts)
 
+    @property
+    def told_not_measured(self) -> str:
+        """What cannot be measured and what to do about it; nothing where all is measured."""
+        titles = ", ".join(reading.title for reading in self.not_measured)
+        return f"Not measurable in {self.precision}: {titles}. Switch precision to float32." if titles else ""
+
     def place(self, reading: Reading) -> tuple[int, int]:
         """Where a reading stands in the grid."""
         return self.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)
@@ -172,11 +178,10 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
     started = time.perf_counter()
     ids, truncated = yield from _tokens(encoder, pairs, max_length)
     cosines, own = yield from pair_cosines(encoder, pairs, ids)
-    different = np.array(pairs.first) != np.array(pairs.second)
     return LayerScores(
         rows=encoder.rows,
-        cosines=measured(cosines, encoder.precision, different),
-        own=None if own is None else measured(own, encoder.precision, different),
+        cosines=measured(cosines, encoder.precision),
+        own=None if own is None else measured(own, encoder.precision),
         own_title=encoder.head.describe() if encoder.head else "",
         gold=np.array(pairs.gold, dtype=np.float64),
         parts=pairs.parts,

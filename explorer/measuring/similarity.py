@@ -16,9 +16,9 @@ SAME_VECTOR = 1e-6
 # them is constant and has no correlation. [CLS] of layer 3 of all-MiniLM-L6-v2, whose cosines are the closest that
 # still rank pairs, spreads over 2e-6, which is two million times as much.
 SAME = SAME_VECTOR**2
-# How far rounding alone moves a vector of length 1 in a precision of few bits, at least. Bfloat16 keeps 8 bits, so that
-# a number is rounded in steps of 2**-8 to 2**-7 of itself; the root mean square error of even steps is step / √12.
-ROUNDED = {"bfloat16": 2**-8 / 12**0.5}
+# The unit roundoff of precisions of few bits: the most, as a share of itself, by which a number is rounded. Bfloat16
+# keeps 8 bits.
+ROUNDOFF = {"bfloat16": 2**-8}
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
@@ -27,17 +27,21 @@ def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
     return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
-def measured(cosines: NDArray[Any], precision: str, different: NDArray[np.bool_]) -> NDArray[Any]:
+def measured(cosines: NDArray[Any], precision: str) -> NDArray[Any]:
     """Cosines (…, pair) whose order a precision can show; NaN in a column whose vectors are within its rounding.
 
-    That is where the vectors of the median pair of `different` sentences (pair) are no further apart than rounding
-    moves one of them. Constant columns stay as they are.
+    Rounding moves each of two vectors by up to u of its length, u being the unit roundoff, and so puts two equal ones
+    up to √2 u apart, which is a cosine of 1 - u². A column whose median, over pairs of two vectors, is no further from
+    1 is missing. Constant columns stay as they are.
     """
-    if precision not in ROUNDED or not different.any():
+    if precision not in ROUNDOFF:
         return cosines
-    distances = np.sqrt(np.maximum(2 - 2 * np.median(cosines[..., different], axis=-1), 0))
-    lost = (distances <= ROUNDED[precision]) & (np.ptp(cosines, axis=-1) > SAME)
-    return np.where(lost[..., None], np.nan, cosines)
+    found = cosines.copy()
+    for column in found.reshape(-1, found.shape[-1]):  # a view: what is written is written into `found`
+        apart = column[column < 1]
+        if np.ptp(column) > SAME and 1 - np.median(apart) <= ROUNDOFF[precision] ** 2:
+            column[:] = np.nan
+    return found
 
 
 def pearson(gold: Floats, system: NDArray[Any]) -> Floats:

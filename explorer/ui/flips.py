@@ -23,9 +23,12 @@ OF_LONGER = "Of the longer sentence of the two."
 
 def show(pairs: GradedPairs, comparison: Comparison) -> None:
     """The counts, the filters and the rows."""
+    st.subheader("Pairs that flipped")
+    if comparison.chosen_not_measured:
+        st.info("  \n".join(comparison.chosen_not_measured), icon=":material/block:")
+        return
     errors = comparison.rank_errors()
     found = {kind: errors.places(kind) for kind in KINDS}
-    st.subheader("Pairs that flipped")
     st.caption(
         f"A pair is in the wrong place if its rank among the {len(pairs):,} pairs, by cosine, is more than {FAR:.0%} "
         "of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other way round."

@@ -208,6 +208,8 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
         config=camera.config("replay"),
         alt=f"{metric} of every reading of the model at this step.",
     )
+    if scores.told_not_measured:
+        st.caption(scores.told_not_measured)
     height: int = figure.layout.height
     return height
 

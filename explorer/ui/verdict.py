@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from explorer.measuring.bootstrap import Interval
@@ -20,4 +21,6 @@ def cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval)
         score = score_ways.told(scores.score(reading, metric, aggregate))
         notices.number(where, name, score, reading.title, border=True)
     sure = "beyond the draw of pairs" if chosen.sure else "within the draw of pairs"
+    if not np.isfinite(chosen.difference):
+        sure = "a side has no score"
     notices.number(where, "B - A", told_difference(chosen), sure, border=True)

@@ -5,11 +5,12 @@ import re
 from dataclasses import replace
 from html import unescape
 
+import numpy as np
 import pytest
 
 from explorer.drawing.report import MOST, report
 from explorer.measuring.comparison_verdict import Tuning, judge
-from explorer.measuring.findings import as_json
+from explorer.measuring.findings import as_json, as_text
 from explorer.measuring.rank_errors import KINDS
 from tests.drawing import made_up
 from tests.html_tables import tables, told
@@ -108,3 +109,21 @@ def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
     assert [row["reading"] for row in tables(page)[-3]] == ["model default"]
     without = report(made_up.findings()).decode()
     assert "Geometry of the layers" not in without
+
+
+def test_a_side_without_cosines_has_no_flipped_pairs_and_says_why():
+    whole = made_up.findings()
+    one = whole.comparison.one
+    cosines = one.cosines.copy()
+    cosines[one.place(whole.comparison.one_reading)] = np.nan
+    comparison = replace(whole.comparison, one=replace(one, cosines=cosines, precision="bfloat16"))
+    found = replace(whole, comparison=comparison, differences=comparison.differences(resamples=20))
+    page = report(found).decode()
+    assert found.chosen()["A"] is found.chosen()["difference"] is None
+    assert "A: mean of layer 2 is not measurable in bfloat16" in page
+    assert not any(f"<h3>{kind}" in page for kind in KINDS)
+    numbers = json.loads(as_json(found))
+    assert numbers["A"]["not_measurable"] == "mean of layer 2"
+    assert numbers["B"]["not_measurable"] is None
+    assert [row["median cosine A"] for row in numbers["cosines_by_grade"]] == [None] * 5
+    assert "A: Not measurable in bfloat16: mean of layer 2." in as_text(found)

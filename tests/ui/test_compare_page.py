@@ -12,7 +12,7 @@ from explorer.data import sample
 from explorer.measuring.geometry_tables import MEASURES
 from explorer.measuring.pair_traits import traits
 from tests import trainings
-from tests.visits import cards, measured
+from tests.visits import cards, measured, words
 
 
 @pytest.fixture(scope="module")
@@ -236,3 +236,15 @@ def test_a_b_that_is_not_there_is_an_error_in_words(app, beside):
     measured(app)
     assert not app.exception
     assert app.error
+
+
+def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(app):
+    app.query_params["model"] = app.query_params["beside"] = "all-MiniLM-L6-v2"
+    app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
+    measured(app)
+    assert not app.exception
+    assert [cards(app)[name] for name in ("A", "B", "B - A")] == ["none"] * 3
+    told = [said for said in words(app.caption) if "Not measurable in bfloat16" in said]
+    assert [said[:2] for said in told] == ["A:", "B:"]
+    assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
+    assert not [one for one in app.get("arrow_data_frame") if "error A" in one.value]
