@@ -91,7 +91,7 @@ def _first() -> bool:
 def _run(run: Run, options: argparse.Namespace) -> None:
     """Train to the end, and say what came of it on standard output."""
     from explorer.progress import finish
-    from explorer.training import running
+    from explorer.training import run_verdict, running
 
     if _first():
         print(f"{run.folder}", file=sys.stderr)
@@ -107,8 +107,11 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         raise SystemExit(130) from None
     if _first() and kept:
         status = run.status()
+        verdict = run_verdict.headline(status)
+        if verdict is not None:
+            print(verdict.text, file=sys.stderr)
         told = {"run": run.name, "folder": str(run.folder), "state": status.state,
-                "before": {"dev": status.base, "test": status.facts.get("base_test")},
+                "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [dict(result) for result in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(told, indent=1))
 

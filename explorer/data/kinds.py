@@ -107,5 +107,11 @@ class GradedPairs:
         """Every distinct sentence once, in order of first appearance."""
         return tuple(dict.fromkeys((*self.first, *self.second)))
 
+    def rows_of(self, some: GradedPairs) -> tuple[int, ...]:
+        """Which rows stand in another set too, such as a half of this one."""
+        known = set(zip(some.first, some.second, some.gold, some.parts, strict=True))
+        rows = zip(self.first, self.second, self.gold, self.parts, strict=True)
+        return tuple(row for row, of_row in enumerate(rows) if of_row in known)
+
     def __len__(self) -> int:
         return len(self.gold)

@@ -23,7 +23,7 @@ def difference_grid(
     widest: float | None = None,
     name: str = "B - A",
 ) -> go.Figure:
-    """B less A in every cell; blue is B's gain. A difference within what the draw of pairs can bring about is hollow.
+    """B less A in every cell; blue is B's gain. A difference that could be chance is hollow.
 
     Where both declare a reading of their own, its difference stands above, as wide as the grid. Grids of one `widest`
     have one scale of colour; `name` is what a difference is called under the mouse.
@@ -53,7 +53,7 @@ def difference_grid(
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*(row.label for row in comparison.rows), *([] if own is None else ["own"])],
+        ticktext=[*(row.label for row in comparison.rows), *([] if own is None else ["default"])],
         range=[-0.5, top + 0.5],
         **_STILL,
     )
@@ -156,10 +156,10 @@ def _widest(*several: Interval | None) -> float:
 def _told(title: str, interval: Interval, at: tuple[int, ...], name: str) -> str:
     if np.isnan(interval.difference[at]):
         return f"<b>{title}</b><br>no correlation on one side"
-    verdict = "beyond" if interval.sure[at] else "within"
+    verdict = "significant" if interval.sure[at] else "could be chance"
     return (
-        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{LEVEL:.0%} of resamples: "
-        f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict} what the draw of pairs can bring about"
+        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{LEVEL:.0%} CI: "
+        f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
     )
 
 

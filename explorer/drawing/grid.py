@@ -69,7 +69,7 @@ def layer_by_pooling(
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*(row.label if short else row_label(row, scores.last) for row in scores.rows), "own"],
+        ticktext=[*(row.label if short else row_label(row, scores.last) for row in scores.rows), "default"],
         range=[-0.5, top + 0.5],
         **_STILL,
     )
@@ -115,7 +115,7 @@ def _frame(scores: LayerScores, chosen: Reading, heights: list[float], top: floa
 
 
 def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, low: float, high: float) -> None:
-    """The model's own reading, which is no pooling of a layer: one cell as wide as the grid."""
+    """The model default, which is no pooling of a layer: one cell as wide as the grid."""
     right = len(GRID_POOLINGS) - 0.5
     figure.add_heatmap(
         x=[-0.5, right],
@@ -138,7 +138,7 @@ def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, 
         customdata=[cells] * columns,
         text=["" if column != columns // 2 else "none" if np.isnan(own) else f"{own:.2f}" for column in range(columns)],
         textfont={"color": text_colours(np.array([own]), low, high)[0]},
-        hovertext=[f"<b>own reading</b><br>{hover_text(title)}"] * columns,
+        hovertext=[f"<b>model default</b><br>{hover_text(title)}"] * columns,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 

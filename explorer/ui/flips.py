@@ -58,9 +58,9 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
             "cosine A": number,
             "cosine B": number,
-            "people": st.column_config.NumberColumn(format="%.2f", width="small"),
-            "error A": share,
-            "error B": share,
+            "gold score": st.column_config.NumberColumn(format="%.2f", width="small"),
+            "rank error A": share,
+            "rank error B": share,
         },
     )
     downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import own, sets, sts
+from explorer.data import own, sets, sts, uploads
 from explorer.data.corpora import SAMPLE, Eats
 from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
 from explorer.errors import SetNotFound, StrataError
+from explorer.training.card import named
 from explorer.ui import brought, cached_text, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address
@@ -27,6 +28,7 @@ def sources() -> tuple[str, ...]:
         "Text to learn from",
         _offered(),
         None if filled else [SAMPLE],  # Streamlit warns of a default beside a value that was set just now
+        format_func=uploads.label,
         key=SOURCES,
         bind="query-params",
         accept_new_options=True,
@@ -47,9 +49,9 @@ def sources() -> tuple[str, ...]:
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
-def choose(named: Sequence[str]) -> None:
+def choose(sources: Sequence[str]) -> None:
     """Make this the text; only in a callback."""
-    st.session_state[SOURCES], st.session_state[FILLED] = list(named), True
+    st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
 
 
 def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
@@ -89,7 +91,7 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
         except StrataError:  # told where the rows are read
             continue
         if lack:
-            return f"{Path(source).name} {lack}"
+            return f"{named(source)} {lack}"
     return ""
 
 
@@ -135,9 +137,15 @@ def _roles(eats: Eats) -> list[str]:
 def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    named = [SAMPLE, *own.names(), *whole, *sts.menu()]
+    known = [SAMPLE, *own.names(), *_train_parts(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
-    return list(dict.fromkeys([*named, *brought.paths(), *chosen]))
+    return brought.offered([*known, *chosen])
+
+
+def _train_parts() -> list[str]:
+    """The train part of the sample's pairs, and of every own set that has one."""
+    splittable = (name for name in own.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
+    return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
 def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
@@ -152,8 +160,8 @@ def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
 
 
 def _files(chosen: Sequence[str]) -> list[str]:
-    named = {SAMPLE, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
-    return [source for source in chosen if source not in named and not own.is_own(source) and Path(source).suffix]
+    known = {SAMPLE, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
+    return [source for source in chosen if source not in known and not own.is_own(source) and Path(source).suffix]
 
 
 def _take(path: str) -> None:

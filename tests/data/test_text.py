@@ -192,3 +192,11 @@ def test_a_file_without_grades_says_what_is_missing(tmp_path: Path) -> None:
     path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")
     with pytest.raises(WrongColumns, match="no column for second or score, which graded pairs need"):
         read_graded_pairs(path)
+
+
+def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_are_so() -> None:
+    pairs, report = _graded("5\ta b\ta  b\tnews\n" + GOOD)
+    assert len(pairs) == 4
+    assert report.same_twice == 1
+    with pytest.raises(WrongColumns, match=r"in all 3 rows 'sentence1' and 'sentence2' hold the same sentence.*Choose"):
+        _graded("5\ta\ta\tnews\n4\tb\tb\tnews\n3\tc\tc\tnews\n")

@@ -46,11 +46,11 @@ def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, 
     differences = moved.differences(resamples=100)
     assert bool(differences.own.sure) == (far > 0), "the premise"
     plain, figure = (difference_grid(moved, differences.grid, own) for own in (None, differences.own))
-    assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "own")
+    assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "default")
     own = figure.data[-1]
     assert set(own.customdata) == {differences.grid.difference.size}
     assert f"{float(differences.own.difference):+.2f}" in own.text
-    assert "own reading" in own.hovertext[0]
+    assert "model default" in own.hovertext[0]
     heat = [sum(trace.type == "heatmap" for trace in one.data) for one in (plain, figure)]
     assert heat[1] - heat[0] == (far > 0), "filled only where it is sure"
     chosen = replace(moved, one_reading=OWN, other_reading=OWN)

@@ -125,7 +125,7 @@ def test_a_finished_run_shows_its_gain_and_its_encoder_is_compared_on_the_layers
     assert "→" in page.get_by_test_id("stMetric").filter(has_text="Test").inner_text()
     press(page, "Compare with base")
     page.get_by_role("heading", name="Layers").wait_for()
-    page.get_by_test_id("stMetric").filter(has_text="Best of").wait_for()
+    page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
     assert parameters(page)["model"] == str(run.model)
 
 

@@ -25,9 +25,7 @@ def test_the_form_can_be_started_as_it_stands(app):
     assert words(app.error) == []
     assert not button(app, "Start").disabled
     assert app.code[0].value.startswith("python -m explorer train sg-opt --model all-MiniLM-L6-v2 --data sample")
-    assert "1,280 rows in batches of 16: 80 steps, with a look at the development pairs after every 8." in words(
-        app.caption
-    )
+    assert any("1,280 rows in batches of 16: 80 steps" in told for told in words(app.caption))
 
 
 def test_a_link_names_method_and_text(app, place):
