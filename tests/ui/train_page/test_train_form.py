@@ -133,6 +133,10 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
 def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_them(app):
     app.query_params["method"] = "cosent"
     well(app.run())
+    assert words(app.error) == []
+    assert app.selectbox(key="recipe dev").value == sample.DEV_PART
+    assert not button(app, "Start").disabled
+    app.selectbox(key="recipe dev").set_value(sample.DEV).run()
     assert [told for told in words(app.error) if "Choose other dev or test pairs" in told]
     assert button(app, "Start").disabled
 
