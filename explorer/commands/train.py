@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -167,6 +167,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["test"] = None
     if options.data:
         changes["data"] = tuple(options.data)
+    if not options.recipe:
+        changes = _beside_text(recipe, changes) | changes
     if options.seed:
         changes["seeds"] = tuple(options.seed)
     if options.column:
@@ -181,6 +183,14 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if changed & {"method", "model", "data", "columns", "dev", "test"}:
         changes["made_with"] = {}  # it was made with something else
     return replace(recipe, settings=settings, **changes).checked()
+
+
+def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The dev part and the test half beside a train part, which no flag has to name."""
+    from explorer.data.corpora import evaluated_beside
+
+    beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.eats)
+    return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
 
 
 def _knob_and_value(text: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.data import own, sets
+from explorer.data.corpora import evaluated_beside
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadChoice, StrataError
 from explorer.ui import cached_text, controls, knob_form, notices, reach, text_form
@@ -29,7 +30,7 @@ class Judging:
 
 def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
     """What the fields say; None where something has to be mended first."""
-    _fill_untouched(sources)
+    _fill_untouched(sources, card)
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
         dev, dev_pairs = _set_field(
@@ -107,23 +108,22 @@ def _by_hand(key: str) -> None:
     st.session_state[BY_HAND] = {*st.session_state.get(BY_HAND, ()), key}
 
 
-def _fill_untouched(sources: tuple[str, ...]) -> None:
+def _fill_untouched(sources: tuple[str, ...], card: MethodCard) -> None:
     """Put the default into every field that the visitor has not set."""
     state = st.session_state
     if SEEDS not in state:
         state[SEEDS] = "1"
     untouched = {DEV, TEST} - state.get(BY_HAND, set())
-    for key, name in zip((DEV, TEST), _defaults(sources), strict=True):
+    for key, name in zip((DEV, TEST), _defaults(sources, card), strict=True):
         if key in untouched and state.get(key) != name:
             state[key] = name
 
 
-def _defaults(sources: tuple[str, ...]) -> tuple[str, str]:
+def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
     """The pieces beside a train part in the text; else the halves of an own set in the sidebar; else STS-B."""
-    for source in sources:
-        beside = sets.beside_train_part(source)
-        if beside is not None:
-            return beside
+    beside = evaluated_beside(sources, card.eats)
+    if beside is not None:
+        return beside
     chosen = controls.chosen().sts
     if own.is_own(chosen) and not cached_text.why_not_split(chosen):
         return sets.halves(chosen)
@@ -141,7 +141,7 @@ def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, t
             "without them.",
             icon=":material/balance:",
         )
-    if not sources or not load(card.name).learns():
+    if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # these are held out
         return
     told = []
     for what, pairs in (("dev", dev), ("test", test)):

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from explorer.data import own, sample, sets, sts
-from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, serves
+from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, evaluated_beside, serves
 from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
 from explorer.data.mapping import ROLES, Kind
@@ -61,14 +61,18 @@ def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
     assert _columns("sample", "pairs") == (triplets.anchors, triplets.positives)
 
 
-def test_the_sample_gives_the_graded_pairs_of_its_dev_half_and_none_of_its_test_half() -> None:
+def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is_evaluated_on() -> None:
     rows, (report,) = corpus(["sample"], "graded pairs")
-    dev = sample.dev()
-    assert rows.columns == (dev.first, dev.second, tuple(score / 5 for score in dev.gold))
-    assert rows.texts == (dev.first, dev.second)
-    assert report.rows_kept == len(dev) == 120
+    part = sample.train_part()
+    assert rows.columns == (part.first, part.second, tuple(score / 5 for score in part.gold))
+    assert rows.texts == (part.first, part.second)
+    assert report.rows_kept == len(part) < len(sample.dev()) == 120
     assert report.score_range == (0, 5)
-    assert len(without(rows, [sample.test()], 1)[0]) == len(dev), "no sentence is in both halves"
+    dev, test = evaluated_beside(["sample"], "graded pairs")
+    assert (sets.by_name(dev), sets.by_name(test)) == (sample.dev_part(), sample.test())
+    assert without(rows, [sample.dev_part(), sample.test()], 1) == (rows, "")
+    assert evaluated_beside(["sample"], "sentences") is None
+    assert evaluated_beside(["STS-B train", "sample train part"], "sentences") == (dev, test)
 
 
 def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import wordnet
+from explorer.data import sample, wordnet
 from explorer.training import generator, runs
 from explorer.ui import work
 from tests.train_visits import PAGE, labels, say, well
@@ -113,6 +113,32 @@ def test_a_method_that_the_text_cannot_serve_says_why(app):
     assert any("sample cannot give back-translations" in told for told in words(app.error))
     assert button(app, "Start").disabled
     assert any("sample has no back-translations" in told for told in words(app.markdown))
+
+
+def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_on(app, tmp_path):
+    shared = sample.dev().first[0]
+    rows = [f"{row % 6},sentence {row},another {row}" for row in range(80)] + [f"3,{shared},another one"]
+    path = tmp_path / "graded.csv"
+    path.write_text("\n".join(["rating,left,right", *rows]), encoding="utf-8")
+    app.query_params["method"], app.query_params["data"] = "cosent", str(path)
+    well(app.run())
+    assert words(app.error) == []
+    assert [told for told in words(app.warning) if "held out: 1 of 81 rows" in told]
+    assert [told for told in words(app.caption) if told.startswith("80 rows in batches of 32: 2 steps")]
+    assert not button(app, "Start").disabled
+    boxes = {one.key for one in app.selectbox if one.key.startswith("text column")}
+    assert boxes == {"text column first", "text column second", "text column score"}
+
+
+def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_them(app):
+    app.query_params["method"] = "cosent"
+    well(app.run())
+    assert words(app.error) == []
+    assert app.selectbox(key="recipe dev").value == sample.DEV_PART
+    assert not button(app, "Start").disabled
+    app.selectbox(key="recipe dev").set_value(sample.DEV).run()
+    assert [told for told in words(app.error) if "Choose other dev or test pairs" in told]
+    assert button(app, "Start").disabled
 
 
 def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypatch):
