@@ -15,8 +15,8 @@ from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores import LayerScores
 
-# what is less is shown as 0.00
-_SHOWN = 0.005
+# a difference and an interval below it are rounding: the same layer & pooling, computed twice
+_ROUNDING = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def told(interval: Interval, rival: str) -> str:
     difference, low, high = (float(side) for side in (interval.difference, interval.low, interval.high))
     if not np.isfinite(difference):
         return f"without a difference to {rival}, which has no score on the test set"
-    if all(abs(side) < _SHOWN for side in (difference, low, high)):
+    if all(abs(side) < _ROUNDING for side in (difference, low, high)):
         return f"equal to {rival}"
     sure = "significant" if interval.sure else "could be chance"
     return f"{abs(difference):.2f} {'below' if difference < 0 else 'above'} {rival} ({low:.2f} to {high:.2f}), {sure}"

@@ -98,7 +98,7 @@ def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
         better = float(over_default.difference) > 0
         box, icon = (st.success, ":material/trending_up:") if better else (st.warning, ":material/trending_down:")
     box(f"{sentence}.", icon=icon)
-    second = "" if chosen.runner_up is None else f" {chosen.runner_up.title} is second there."
+    second = "" if chosen.runner_up is None else f" Second there: {chosen.runner_up.title}."
     st.caption(
         f"Chosen on {notices.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, {score_ways.told(chosen.dev_score)})."
         f"{second} Differences are on {notices.plain(test.pairs.name)} ({len(test.pairs):,} pairs), with "
@@ -127,23 +127,26 @@ def _told_how(shown: Shown, what: str) -> None:
     scores = shown.scores
     cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
     st.caption(
-        f"{what} {scores.sentences:,} sentences, at most {scores.max_length} tokens each: {cut}. Computed in "
-        f"{scores.precision} on {scores.device} in {scores.seconds:.1f} s."
+        f"{what} {scores.sentences:,} sentences were encoded, at most {scores.max_length} tokens each: {cut}. "
+        f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
     )
 
 
 def _inflated(name: str) -> None:
     """Why the best cell is no result, and what would make it one."""
-    names = sets.dev_and_test(name)
     st.info(
         "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
         "pooling on a dev set and score it on a test set.",
         icon=":material/balance:",
     )
-    if own.is_own(name):
-        st.caption(notices.plain(cached_text.why_not_split(name)))
+    names = sets.dev_and_test(name)
+    why = cached_text.why_not_split(name) if own.is_own(name) else ""
+    missing = next((one for one in names or () if not why and not reach.on_this_disk(one)), None)
+    if why:
+        st.caption(notices.plain(why))
+    elif missing is not None:
+        st.caption(f"{notices.plain(missing)} is not on this disk; with it, the best is chosen on the dev set.")
+        reach.offer_set(missing)
     elif names is not None:
-        missing = next((one for one in names if not reach.on_this_disk(one)), None)
-        if missing is not None:
-            st.caption(f"{notices.plain(missing)} is not on this disk; with it, the best is chosen on the dev set.")
-            reach.offer_set(missing)
+        dev, test = map(notices.plain, names)
+        st.caption(f"When both are scored, the best is chosen on {dev} and reported on {test}.")

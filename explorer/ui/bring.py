@@ -43,7 +43,7 @@ def own_pairs() -> None:
 
 def _from_table(table: Table) -> None:
     mapping = _columns(table)
-    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
+    _preview(table, mapping)
     try:
         pairs, report = text.graded_pairs(table, mapping)
     except StrataError as error:
@@ -71,6 +71,14 @@ def _columns(table: Table) -> Mapping:
         )
         chosen[role.name] = None if column == NONE else column
     return guess.corrected(chosen)
+
+
+def _preview(table: Table, mapping: Mapping) -> None:
+    """The first rows, the score first: behind two long sentences it would not be seen."""
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]]
+    mapped = [mapping.column(role) for role in ("score", "first", "second", "part")]
+    order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
+    st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
 
 
 def _report(pairs: GradedPairs, report: Report) -> None:

@@ -8,7 +8,7 @@ from explorer.data import own, sets
 from explorer.data.corpora import SERVES
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
-from explorer.ui import cached, cached_text, clicks, controls, judging_form, method_menu, notices, shown_run, text_form
+from explorer.ui import cached, cached_text, clicks, controls, judging_form, method_menu, notices, text_form
 
 LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
 _NEXT = "_page after the upload"
@@ -22,9 +22,10 @@ _TRAIN_HELP = "Train on the train part, choose the best checkpoint on the dev pa
 def go_on() -> None:
     """Open the page that was asked for by the last click, or tell why it cannot be; first in the form."""
     clicks.refused()
-    page = st.session_state.pop(_NEXT, None)
+    page, address = st.session_state.pop(_NEXT, (None, {}))
     if page is not None:
-        st.switch_page(page, query_params={})  # without it, Streamlit refuses to clear what widgets are bound to
+        # with none named, Streamlit tries to clear all parameters, and refuses those that widgets are bound to
+        st.switch_page(page, query_params=address)
 
 
 def offer(pairs: GradedPairs) -> None:
@@ -63,8 +64,8 @@ def offer(pairs: GradedPairs) -> None:
 
 
 def _told(pairs: GradedPairs, split: Summary) -> str:
-    """`**500 pairs in 431 families**: dev half 250, test half 250, …`."""
-    told = f"**{len(pairs):,} pairs in {split.families:,} families** (pairs that share sentences)"
+    """`**500 pairs** in 431 families: 250 in the dev half, 250 in the test half, …`."""
+    told = f"**{len(pairs):,} pairs** in {split.families:,} families (pairs that share a sentence stay together)"
     if split.no_halves:
         return f"{told}."
     told += f": {split.sizes[DEV_HALF]:,} in the dev half, {split.sizes[TEST_HALF]:,} in the test half"
@@ -82,20 +83,22 @@ def _open(pairs: GradedPairs, page: str) -> None:
     def keep() -> None:
         name = own.keep(pairs)
         controls.choose_set(name)
-        if page == TRAIN:
-            _fill_train(name)
         if page:
-            st.session_state[_NEXT] = page
+            st.session_state[_NEXT] = page, _fill_train(name) if page == TRAIN else {}
 
     clicks.attempt(keep)
 
 
-def _fill_train(name: str) -> None:
-    """The form of the Train page: the train part as text, its dev and test set beside it, a method that fits."""
-    text_form.choose([sets.parts(name)[0]])
+def _fill_train(name: str) -> dict[str, str]:
+    """The form of the Train page: the train part as text, its dev and test set beside it, a method that fits.
+
+    Gives what the address says of it, for a reload.
+    """
+    address = {text_form.SOURCES: sets.parts(name)[0]}
+    text_form.choose(list(address.values()))
     judging_form.follow_text()
     kinds = [eats for eats in SERVES["graded pairs"] if eats != "sentences"]  # what keeps the scores
     fitting = [card.name for card in cached.methods().values() if card.eats in kinds]
     if fitting:
-        st.session_state[method_menu.METHOD] = fitting[0]
-    shown_run.leave()
+        st.session_state[method_menu.METHOD] = address[method_menu.METHOD] = fitting[0]
+    return address

@@ -43,9 +43,10 @@ def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(start):
     ]
     assert cards(start)["Scores"] == "0 to 5"
     (told,) = (one for one in words(start.markdown) if "families" in one)
-    assert "60 pairs in 60 families" in told
+    assert "**60 pairs** in 60 families" in told
     assert "30 in the dev half, 30 in the test half" in told
     assert words(start.error) == words(start.warning) == []
+    assert list(start.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
 
 
 def test_find_the_best_layer_opens_layers_with_the_pairs_chosen(start):

@@ -102,6 +102,17 @@ def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkey
     assert any("Differences are on STS-B test (40 pairs)" in told for told in words(app.caption))
 
 
+def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
+    monkeypatch.setattr(sts, "SETS", (small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
+    (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
+    app.query_params["sts"] = "STS-B test"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert any("inflates its score" in told for told in words(app.info))
+    assert "Fetch STS-B dev from the hub" in [button.label.replace("\\", "") for button in app.button]
+
+
 def small_set(folder):
     """STS-B, as if it had 40 pairs a split."""
     folder.mkdir(parents=True)
