@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from explorer.drawing.grid import CELL_HEIGHT, GAP, heights_of, laid_out
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
-from explorer.measuring.bootstrap import LEVEL, Interval
+from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.scores import NOT_MEASURABLE
+from explorer.measuring.verdict_text import CI
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
@@ -163,7 +164,7 @@ def _told(comparison: Comparison, reading: Reading, interval: Interval, at: tupl
         return f"<b>{title}</b><br>no correlation on one side"
     verdict = "significant" if interval.sure[at] else "could be chance"
     return (
-        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{LEVEL:.0%} CI: "
+        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{CI}: "
         f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
     )
 

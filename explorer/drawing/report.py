@@ -25,6 +25,7 @@ from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.pair_tables import pair_rows
 from explorer.measuring.rank_errors import FAR, KINDS
 from explorer.measuring.scores import LayerScores
+from explorer.measuring.verdict_text import CI
 
 MOST = 20  # pairs of a kind
 
@@ -52,11 +53,9 @@ def _verdict(findings: Findings) -> Iterator[str]:
     yield standalone.verdict(said.kind, said.word, said.detail)
     if verdict.tuning is None:
         return
-    cards = [("Base, as people use it", verdict.before), ("Base, as trained", verdict.same), ("Tuned", verdict.after)]
     told = [
         standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else "none", one.reading)
-        for label, one in cards
-        if one is not None
+        for label, one in verdict.numbers()
     ]
     yield standalone.beside(*told, kind="cards")
     if verdict.why_not_same:
@@ -73,13 +72,13 @@ def _headline(findings: Findings) -> Iterator[str]:
         )
         for side, found in zip("AB", findings.found, strict=True)
     ]
-    verdict = f"significant ({LEVEL:.0%} CI excludes 0)" if interval.sure else "could be chance"
+    verdict = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
     if not np.isfinite(interval.difference):
         verdict = "a side has no score"
     yield standalone.beside(*cards, standalone.card("B - A", told_difference(interval), verdict), kind="cards")
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
-        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the {LEVEL:.0%} CI, from "
+        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the {CI}, from "
         f"{RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.seed}). If the interval "
         "includes 0, the difference could be chance."
     )

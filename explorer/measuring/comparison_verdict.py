@@ -57,11 +57,18 @@ class ComparisonVerdict:
         """The verdict in words."""
         names = [f"{one.model} ({one.reading.partition(' (')[0]})" for one in (self.before, self.after)]
         if self.tuning:
-            names = [f"the base {names[0]}", f"the tuned {names[1]}"]
+            names = [f"base {self.before.model}", f"tuned {names[1]}"]
         scores, gap = (self.before.score, self.after.score), self.difference
         numbers = (float(gap.difference), float(gap.low), float(gap.high))
         optimistic = bool(self.tuning and self.tuning.optimistic)
         return sentence(names[0], scores[0], names[1], scores[1], *numbers, self.pairs, optimistic=optimistic)
+
+    def numbers(self) -> list[tuple[str, Scored]]:
+        """The scores that are shown together, each with what it is; two, where there is no third."""
+        told = [("Base, as people use it", self.before), ("Tuned, as exported", self.after)]
+        if self.same is not None:
+            told.insert(1, ("Base, under the trained layer & pooling", self.same))
+        return told
 
     @property
     def why_not_same(self) -> str:

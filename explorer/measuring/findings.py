@@ -21,6 +21,7 @@ from explorer.measuring.gold_bins import median_rows
 from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.picking import Pick
 from explorer.measuring.scores import LayerScores
+from explorer.measuring.verdict_text import CI
 
 if TYPE_CHECKING:
     from explorer.encoding.finding import Found
@@ -181,7 +182,7 @@ def as_text(findings: Findings) -> str:
     if own is not None:
         lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())
     lines += ["", *comparison.told_not_measured]
-    lines += [f"* significant: the {LEVEL:.0%} CI ({RESAMPLES:,} bootstrap resamples) excludes 0"]
+    lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
 
 
@@ -189,8 +190,7 @@ def _verdict_lines(verdict: ComparisonVerdict) -> list[str]:
     """The sentence, and where a model was tuned, its three numbers."""
     if verdict.tuning is None:
         return [verdict.sentence().text]
-    rows = [("base, as people use it", verdict.before), ("base, as trained", verdict.same), ("tuned", verdict.after)]
-    told = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in rows if one is not None]
+    told = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
     return [verdict.sentence().text, *told, *([verdict.why_not_same] if verdict.why_not_same else [])]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
+CI = "95 % CI"
 OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"
 
 
@@ -51,7 +52,7 @@ def sentence(
     if len(known) < 3 or "none" in (_score(a), _score(b)):
         return Sentence(UNKNOWN, f"{scores}, on {pairs}. A score that is missing cannot be compared.", optimistic)
     gap, *edges = map(_signed, known)
-    detail = f"{scores}: {gap} (95 % CI {edges[0]} to {edges[1]}) on {pairs}"
+    detail = f"{scores}: {gap} ({CI} {edges[0]} to {edges[1]}) on {pairs}"
     return Sentence(kind_of(low, high), detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
 
 

@@ -1,4 +1,4 @@
-"""Which pairs did B mend, which did it break, and which are wrong in both? A table with filters."""
+"""List the pairs that improved from A to B, that got worse, and that are wrong in both, with filters."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from explorer.measuring.comparing import Comparison
 from explorer.measuring.pair_tables import pair_rows
 from explorer.measuring.pair_traits import PairTraits, traits
 from explorer.measuring.rank_errors import FAR, FIXED, KINDS
-from explorer.ui import controls, downloads, microscope, sides
+from explorer.ui import downloads, microscope
+from explorer.ui.controls import Choice
 
 MOST = 500  # rows of a table; the file has all
 ANY = "any"
+EXAMPLE = "_example pair"  # two sentences that another part of the page shows in the microscope
 DIFFER = "that differ", "that do not"
 OF_LONGER = "Of the longer sentence of the two."
 
 
-def show(pairs: GradedPairs, comparison: Comparison) -> None:
+def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
     """The counts, the filters and the rows."""
     st.subheader("Pairs that flipped")
     if comparison.chosen_not_measured:
@@ -31,7 +33,7 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
     found = {kind: errors.places(kind) for kind in KINDS}
     st.caption(
         f"A pair is in the wrong place if its rank among the {len(pairs):,} pairs, by cosine, is more than {FAR:.0%} "
-        "of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other way round."
+        "of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the other way round."
     )
     kind: str = st.segmented_control(
         "Kind",
@@ -55,7 +57,7 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
         hide_index=True,
         # other rows are another table: a row that was chosen in the last one is none of these
         key=f"flipped {kind} {digest_of(map(str, places))[:12]}",
-        on_select="rerun",
+        on_select=_close_example,
         selection_mode="single-row",
         column_config={
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
@@ -71,9 +73,16 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
     if not chosen:
         st.caption("Choose a row to see its pair token by token.")
         return
+    if st.session_state.get(EXAMPLE) is not None:  # the page has one microscope
+        st.caption("The pair microscope above shows an example. Choose a row to see that row instead.")
+        return
     st.subheader("Pair microscope")
     place = places[chosen[0]]
-    microscope.show(controls.chosen(), sides.beside(), pairs.first[place], pairs.second[place])
+    microscope.show(*choices, pairs.first[place], pairs.second[place])
+
+
+def _close_example() -> None:
+    st.session_state[EXAMPLE] = None
 
 
 def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
