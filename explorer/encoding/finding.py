@@ -95,8 +95,9 @@ def shown_name(source: str) -> str:
 
 def run_name(folder: Path) -> str | None:
     """`run:NAME` of the run whose model is in a folder, `run:NAME@step-60` for a step's; None for any other folder."""
-    inside, runs = folder.resolve(), runs_folder().resolve()
-    parts = inside.relative_to(runs).parts if inside.is_relative_to(runs) else ()
+    inside = folder.resolve()
+    homes = (runs_folder().resolve(), examples_folder().resolve())
+    parts = next((inside.relative_to(home).parts for home in homes if inside.is_relative_to(home)), ())
     if len(parts) == 2 and parts[1] == "model":
         return f"{RUN}{parts[0]}"
     if len(parts) == 3 and parts[1] == STEPS and _STEP.fullmatch(parts[2]):

@@ -78,7 +78,8 @@ def _ship_measurements(run: Run, folder: Path) -> None:
         for pairs in (sample.pairs(), sample.dev(), sample.test()):
             _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
             scores = finish(score_layers(encoder, pairs))
-            shelf.keep(shelf_key(known_as, pairs, Settings()), scores, folder / shelf.SCORES)
+            for settings in (Settings(), Settings("float32")):
+                shelf.keep(shelf_key(known_as, pairs, settings), scores, folder / shelf.SCORES)
         if known_as is shipped:  # the base's are made as they are needed: its weights are there
             for sentences in texts:
                 vectors = finish(of_reading(encoder, sentences, OWN))

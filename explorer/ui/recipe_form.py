@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
 PRECISION, DEVICE = "recipe precision", "recipe device"
+VISITED = "_form was visited"
 
 
 def recipe() -> Recipe | None:
     """What the form says; None where something in it has to be mended first, which it tells."""
+    _first_visit()
     st.subheader("What to train")
     model = base_form.base()
     there = model is not None and reach.encoder(model) is not None
@@ -133,11 +135,24 @@ def _checked(
         return None
 
 
+def _first_visit() -> None:
+    """Let the form say the demonstration until the visitor, or a link, has said something else."""
+    state = st.session_state
+    if state.get(VISITED) or {method_menu.METHOD, text_form.SOURCES} & {*st.query_params}:
+        return
+    from explorer.training import demonstration
+
+    state[VISITED] = True
+    found = demonstration.recipe()
+    knob_form.fill(cached.methods()[found.method], found.settings)
+
+
 def fill(recipe: Recipe) -> None:
     """Make the form say what a recipe says; only in a callback."""
     card = cached.methods()[recipe.method]
     base_form.choose(recipe.model)
     state = st.session_state
+    state[VISITED] = True
     state[method_menu.METHOD] = recipe.method
     text_form.choose(recipe.data)
     for role, column in recipe.columns.items():

@@ -11,6 +11,7 @@ from explorer.data import own, sets, sts, uploads
 from explorer.data.corpora import SAMPLE, SHIPPED, Eats
 from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
+from explorer.data.sample import MINIMAL_PAIRS
 from explorer.errors import SetNotFound, StrataError
 from explorer.training.card import named
 from explorer.ui import brought, cached_text, notices, reach
@@ -27,7 +28,7 @@ def sources() -> tuple[str, ...]:
     chosen: list[str] = st.multiselect(
         "Text to learn from",
         _offered(),
-        None if filled else [SAMPLE],  # Streamlit warns of a default beside a value that was set just now
+        None if filled else [MINIMAL_PAIRS],  # Streamlit warns of a default beside a value that was set just now
         format_func=uploads.label,
         key=SOURCES,
         bind="query-params",
@@ -166,5 +167,5 @@ def _files(chosen: Sequence[str]) -> list[str]:
 
 def _take(path: str) -> None:
     """Add a file to what is chosen; the sample was only there until something else is."""
-    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, path)]
+    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
     choose([*before, path])
