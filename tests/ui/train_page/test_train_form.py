@@ -1,14 +1,17 @@
 """The form of the Train page: what it says, what it refuses, and what it asks for first."""
 
 import re
+import shlex
+import shutil
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from explorer.data import sample, wordnet
-from explorer.training import generator, runs
+from explorer.training import demonstration, generator, runs
 from explorer.ui import work
+from tests import trainings
 from tests.train_visits import PAGE, labels, say, well
 from tests.visits import button, wait_until, words
 
@@ -16,6 +19,34 @@ from tests.visits import button, wait_until, words
 def marks(app):
     """What stands below the fields that are not the paper's."""
     return re.findall(r":orange-badge\[(.*?)\]", "\n".join(words(app.markdown)))
+
+
+def test_a_first_visit_can_start_the_demonstration(visit):
+    well(visit.run())
+    assert words(visit.error) == []
+    assert not button(visit, "Start").disabled
+    made = demonstration.recipe()
+    assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
+
+
+def test_a_link_is_not_the_demonstration(app):
+    well(app.run())
+    assert not button(app, "Start").disabled
+    assert "select_by" not in app.code[0].value
+
+
+def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
+    run = runs.new(trainings.recipe(place))
+    shutil.copytree(place.model, run.model)
+    app.query_params["model"] = f"run:{run.name}"
+    well(app.run())
+    assert app.radio(key="recipe base").value is None
+    assert button(app, "Start").disabled
+    app.radio(key="recipe base").set_value(str(place.model)).run()
+    assert f"--model {place.model}" in app.code[0].value
+    app.radio(key="recipe base").set_value(f"run:{run.name}").run()
+    assert f"--model run:{run.name}" in app.code[0].value
+    assert not button(app, "Start").disabled
 
 
 def test_the_form_can_be_started_as_it_stands(app):
@@ -227,7 +258,7 @@ def test_what_was_typed_is_there_after_a_look_at_another_page(app):
 
 
 def test_one_step_can_be_tried_first(tiny):
-    button(tiny, "Try one step").click().run()
+    button(tiny, "Estimate time and memory").click().run()
     wait_until(lambda: not any(job.live for job in work._jobs.values()))
     well(tiny.run())
     assert any("a step, about" in told for told in words(tiny.info))
