@@ -63,8 +63,9 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     knob_form.as_in_paper(card)
     few = knob_form.fields(card, front)
     if fitting is not None:
+        whose = "the paper's" if card.as_published else "the default"
         st.caption(
-            f"{rows:,} rows do not fill the paper's batch of {card.knobs['batch_size'].default}: the field starts at "
+            f"{rows:,} rows do not fill {whose} batch of {card.knobs['batch_size'].default}: the field starts at "
             f"{fitting}."
         )
     told = st.container()

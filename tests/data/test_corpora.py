@@ -92,6 +92,20 @@ def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_trai
     assert [len(column) for column in _columns("STS17", "graded pairs")] == [250] * 3, "it has a test split alone"
 
 
+def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half() -> None:
+    rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
+    first, second, gold = zip(*rows, strict=True)
+    brought = own.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
+    part, _ = sets.parts(brought)
+    found, (report,) = corpus([part], "graded pairs")
+    assert 50 < len(found) < 100
+    assert found.texts == (sets.by_name(part).first, sets.by_name(part).second)
+    assert report.score_range == (0, 5)
+    evaluated = [sets.by_name(name) for name in evaluated_beside([part], "graded pairs") or ()]
+    assert len(evaluated) == 2
+    assert without(found, evaluated, 1) == (found, "")
+
+
 def test_back_translations_have_to_be_made() -> None:
     with pytest.raises(WrongColumns, match="Strata brings none: 'python -m explorer backtranslate' makes them"):
         corpus(["sample"], "back-translations")

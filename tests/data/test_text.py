@@ -154,6 +154,12 @@ def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kep
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
 
 
+def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
+    table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
+    with pytest.raises(TooFewRows, match="3 dropped: both sentences are the same .*choose other columns"):
+        text.pairs(table, Mapping.of("pairs", {"first": "one", "second": "two"}))
+
+
 def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
     mapping = Mapping.of("triplets", {role: role for role in ("anchor", "positive", "negative")})

@@ -263,3 +263,12 @@ def test_one_step_can_be_tried_first(tiny):
     well(tiny.run())
     assert any("a step, about" in told for told in words(tiny.info))
     assert runs.every() == []
+
+
+def test_a_method_whose_settings_are_no_papers_says_so(app):
+    app.query_params["method"] = "contrast-hard"
+    well(app.run())
+    assert marks(app) == []
+    app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
+    assert marks(app) == ["default: 32"]
+    assert not [one.key for one in app.button if (one.key or "").startswith("as in paper")]
