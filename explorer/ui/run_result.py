@@ -102,7 +102,7 @@ def _model(run: Run, status: Status) -> None:
         help="Opens the Compare page: A is the base as people use it, B the tuned model as exported, on the test set.",
     ):
         # with no parameter named, Streamlit would clear all of them, and refuses those that widgets are bound to
-        st.switch_page(COMPARE_PAGE, query_params={"beside": f"{finding.RUN}{run.name}"})
+        st.switch_page(COMPARE_PAGE, query_params={})
     if not run.has_model:
         st.caption("The example ships without its weights (90 MB). **Train it again** saves the model.")
         return
