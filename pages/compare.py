@@ -21,7 +21,10 @@ if other is None:
     model_b.alone(choice)
     st.stop()
 choices = choice, exact(other)
-one_shown, other_shown = panels.shown(choices[0]), panels.shown(choices[1])
+one_shown = panels.shown(choices[0])
+if one_shown is None and choices[0].source == choices[1].source:
+    st.stop()  # one job scores both: its progress is shown once
+other_shown = panels.shown(choices[1])
 if one_shown is None or other_shown is None:
     st.stop()
 both = one_shown, other_shown

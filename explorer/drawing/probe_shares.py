@@ -24,14 +24,12 @@ def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
             hovertemplate=f"{name}, %{{x}}: %{{y:.1f}} %<extra></extra>",
         )
     figure.add_hline(y=50, line={"color": QUIET, "width": 1.5, "dash": "dot"})
-    figure.add_annotation(
-        x=1, xref="paper", xanchor="right", y=50, yanchor="bottom", text="chance 50 %", showarrow=False
-    )
+    figure.add_annotation(x=1.005, xref="paper", xanchor="left", y=50, yanchor="middle", text="chance", showarrow=False)
     figure.update_xaxes(fixedrange=True)
     figure.update_yaxes(title="distinguished, %", range=[0, 105], fixedrange=True)
     return figure.update_layout(
         height=330,
         barmode="group",
-        margin={"l": 0, "r": 8, "t": 40, "b": 30},
+        margin={"l": 0, "r": 56, "t": 40, "b": 30},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     )

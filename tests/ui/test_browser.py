@@ -121,6 +121,16 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, add
     page.get_by_test_id("stMetric").first.wait_for()
 
 
+def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
+    page.goto(f"{address}/?reading=cls+of+layer+1&beside=all-MiniLM-L6-v2")
+    settle(page)
+    page.get_by_role("button", name="Try it on the sample").click()
+    page.get_by_role("heading", name="Layers", exact=True).wait_for()
+    settle(page)
+    assert urlparse(page.url).path == "/layers"
+    assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
+
+
 def own_file(folder, rows):
     """Graded pairs in a file; the numbers make every sentence another one."""
     texts = sample.sentences().texts

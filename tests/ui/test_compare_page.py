@@ -156,13 +156,13 @@ def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth
     assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
     readings = [card.delta for card in app.metric][count : count + 2]
     assert any("are the best on Sample pairs" in caption.value for caption in app.caption)
-    (button,) = (one for one in app.button if one.label == "Look at these readings")
+    (button,) = (one for one in app.button if one.label == "Use these layers & poolings")
     button.click()
     measured(app)
     assert deltas(app, "A", "B")[::2] == readings
     values = [card.value for card in app.metric]
     assert values[-3:] == values[-6:-3]
-    assert "Look at these readings" not in [one.label for one in app.button]
+    assert "Use these layers & poolings" not in [one.label for one in app.button]
 
 
 def test_the_start_page_puts_a_run_beside_the_encoder(app):

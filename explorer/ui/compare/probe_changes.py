@@ -23,15 +23,12 @@ def show(compared: Compared) -> None:
         for name, shown, reading, choice in zip("AB", compared.sides, readings, compared.choices, strict=True)
     ]
     try:
-        made = [reader.vectors(sentences_of(packs)) for reader in readers]
+        by_key = {key: reader.vectors(sentences_of(packs)) for key, reader in {r.key: r for r in readers}.items()}
     except StrataError as error:
         notices.trouble(error)
         return
-    known = {
-        reader.name: probed(packs, vectors)
-        for reader, vectors in zip(readers, made, strict=True)
-        if vectors is not None
-    }
+    made = {reader.name: by_key[reader.key] for reader in readers}
+    known = {name: probed(packs, vectors) for name, vectors in made.items() if vectors is not None}
     if len(known) < len(readers):
         return  # what is under way is shown
     shares = {

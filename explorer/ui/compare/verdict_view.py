@@ -59,9 +59,9 @@ def _chosen(compared: Compared) -> None:
 def changed_cells(compared: Compared) -> None:
     """The cells that gained most and lost most, one line each."""
     rows = cell_rows(compared.comparison, compared.differences, *compared.ways)
-    if not rows:
-        return
     gained, lost = most_changed(rows)
+    if not (gained or lost):
+        return
     st.subheader("Layers & poolings that changed most")
     left, right = st.columns(2, gap="medium")
     with left:
