@@ -102,11 +102,6 @@ def choose_reading(reading: Reading) -> None:
     st.session_state["reading"] = reading.title
 
 
-def choose_model_default() -> None:
-    """Read every page's encoder as it declares itself; only in a callback."""
-    st.session_state["reading"] = OWN.title
-
-
 def choose_encoder(name: str) -> None:
     """Make an encoder the one of every page; only in a callback."""
     st.session_state["model"] = name

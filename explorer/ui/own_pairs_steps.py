@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.data import own, sets
-from explorer.data.corpora import SERVES
+from explorer.data import own
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
-from explorer.ui import cached, cached_text, clicks, controls, judging_form, method_menu, notices, text_form
+from explorer.ui import cached_text, clicks, controls, notices, shortcuts
 
 LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
 _NEXT = "_page after the upload"
@@ -84,21 +83,6 @@ def _open(pairs: GradedPairs, page: str) -> None:
         name = own.keep(pairs)
         controls.choose_set(name)
         if page:
-            st.session_state[_NEXT] = page, _fill_train(name) if page == TRAIN else {}
+            st.session_state[_NEXT] = page, shortcuts.train_on_own_pairs(name) if page == TRAIN else {}
 
     clicks.attempt(keep)
-
-
-def _fill_train(name: str) -> dict[str, str]:
-    """The form of the Train page: the train part as text, its dev and test set beside it, a method that fits.
-
-    Gives what the address says of it, for a reload.
-    """
-    address = {text_form.SOURCES: sets.parts(name)[0]}
-    text_form.choose(list(address.values()))
-    judging_form.follow_text()
-    kinds = [eats for eats in SERVES["graded pairs"] if eats != "sentences"]  # what keeps the scores
-    fitting = [card.name for card in cached.methods().values() if card.eats in kinds]
-    if fitting:
-        st.session_state[method_menu.METHOD] = address[method_menu.METHOD] = fitting[0]
-    return address

@@ -7,14 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.encoding import finding
-from explorer.encoding.readings import OWN
 from explorer.measuring import verdict as verdicts
 from explorer.training import run_verdict
 from explorer.training.runs import Run
 from explorer.training.seeds import spread
 from explorer.training.status import Status
-from explorer.ui import controls, notices, run_scores, run_words, sides, verdict_banner
+from explorer.ui import notices, run_scores, run_words, shortcuts, verdict_banner
 
 COMPARE_PAGE = "pages/compare.py"
 
@@ -52,16 +50,6 @@ def _progress(status: Status) -> None:
         notices.number(cards, "Time", run_words.duration(status.seconds), _steps(status), border=True)
 
 
-def _compare(run: Run, status: Status) -> None:
-    """Choose both sides, and the run's test set; the base stays the model that is trained."""
-    controls.choose_encoder(str(status.facts.get("model", "")))
-    controls.choose_model_default()
-    sides.choose(f"{finding.RUN}{run.name}", OWN.title)
-    judged = status.facts.get("test") or status.facts.get("dev")
-    if judged:
-        controls.choose_set(str(judged))
-
-
 def _steps(status: Status) -> str:
     return f"{status.step:,} steps" if status.step else "nothing to train"
 
@@ -97,8 +85,8 @@ def _model(run: Run, status: Status) -> None:
         "Compare with base",
         type="primary",
         icon=":material/compare_arrows:",
-        on_click=_compare,
-        args=(run, status),
+        on_click=shortcuts.compare_with_base,
+        args=(run,),
         help="Opens the Compare page: A is the base as people use it, B the tuned model as exported, on the test set.",
     ):
         # with no parameter named, Streamlit would clear all of them, and refuses those that widgets are bound to

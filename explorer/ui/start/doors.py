@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import own
+from explorer.data import own, sets
 from explorer.encoding import finding
-from explorer.encoding.readings import OWN
 from explorer.errors import StrataError
 from explorer.training import runs
 from explorer.training import status as statuses
-from explorer.ui import cached, controls, notices, shown_run, sides, text_form
+from explorer.ui import cached, cached_text, clicks, controls, notices, shortcuts, shown_run
 from explorer.ui.controls import Choice
 from explorer.ui.start import example
 
@@ -88,7 +87,11 @@ def _fine_tune(choice: Choice, uploaded: str | None) -> None:
     if uploaded is None:
         _button("Upload text and train", TRAIN, "door train", shown_run.leave)
     else:
-        _button("Train on your pairs", TRAIN, "door train own", lambda: _train_on(uploaded), primary=True)
+        reason = cached_text.why_not_split(uploaded, sets.TRAIN_PART)
+        if reason:
+            st.caption(notices.plain(reason))
+        else:
+            _button("Train on your pairs", TRAIN, "door train own", lambda: _train_on(uploaded), primary=True)
 
 
 def _rail(*steps: Step) -> None:
@@ -113,21 +116,11 @@ def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary
 
 
 def _compare(tuned: str) -> None:
-    """The base of a run as A, its model as B, each under its model default, on the run's test set."""
-    facts = runs.find(tuned.removeprefix(finding.RUN)).status().facts
-    if facts.get("model"):
-        controls.choose_encoder(str(facts["model"]))
-    controls.choose_reading(OWN)
-    sides.choose(tuned)
-    judged = facts.get("test") or facts.get("dev")
-    if judged:
-        controls.choose_set(str(judged))
+    clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(finding.RUN))))
 
 
 def _train_on(uploaded: str) -> None:
-    shown_run.leave()
-    text_form.choose((uploaded,))
-    controls.choose_set(uploaded)
+    shortcuts.train_on_own_pairs(uploaded)
 
 
 def _is_scored(choice: Choice, uploaded: str) -> bool:
@@ -143,6 +136,6 @@ def _run_on(uploaded: str) -> str | None:
     """The newest finished run that was trained on this file."""
     for run in runs.every()[:LATEST]:
         status = run.status()
-        if status.state == statuses.FINISHED and uploaded in status.facts.get("data", ()):
+        if status.state == statuses.FINISHED and sets.parts(uploaded)[0] in status.facts.get("data", ()):
             return run.name
     return None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from explorer.encoding import finding
-
-RUN = f"{finding.RUN}example"  # the example run that ships with Strata
+from explorer.training import runs
 
 
 def available() -> str | None:
-    """`run:NAME` of the example run; None where it is not on this disk."""
-    return RUN if RUN in finding.of_runs() else None
+    """`run:NAME` of the example run that ships with Strata; None where it is not on this disk."""
+    return next((f"{finding.RUN}{run.name}" for run in runs.examples()), None)
