@@ -13,7 +13,7 @@ APP := .venv/app-$(shell cksum < requirements.txt | cut -d' ' -f1)
 DEV := .venv/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d' ' -f1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check lint format bench browser
+.PHONY: help run setup test check lint format bench example browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ format: $(DEV) ## Format the code and mend what can be mended
 
 bench: $(DEV) browser ## Measure speed beside the peers; ARGS=memory measures memory
 	@$(VENV) benchmarks $(ARGS)
+
+example: $(APP) ## Train the example run anew and write what ships of it
+	@$(VENV) explorer.training.example
 
 $(APP):
 	$(call install,requirements.txt)

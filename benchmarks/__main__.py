@@ -8,7 +8,7 @@ import os
 import tempfile
 
 QUICK = ("grid", "step", "start", "compare")
-SLOW = ("memory", "alongside", "methods", "search", "maps", "dragging")
+SLOW = ("memory", "alongside", "methods", "search", "maps", "dragging", "exact")
 
 
 def main() -> None:

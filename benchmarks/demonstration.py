@@ -22,7 +22,7 @@ from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.probing import probed, sentences_of
 from explorer.measuring.similarity import spearman
 from explorer.progress import finish
-from explorer.training.demonstration import demonstration
+from explorer.training import demonstration
 from explorer.training.running import train
 from explorer.training.runs import Run, new, runs_folder
 
@@ -37,7 +37,7 @@ SCORES = "scores.json"
 
 
 def main() -> None:
-    recipe = demonstration()
+    recipe = demonstration.recipe()
     print(f"\nThe demonstration, seeds {', '.join(map(str, SEEDS))}:\n{recipe.command()}", flush=True)
     graded = [sample.test(), sample.dev(), *_published()]
     base = _scores(load(find(recipe.model), "float32"), graded)
@@ -62,7 +62,7 @@ def _trained(seed: int) -> Run:
     run = Run(Path(runs_folder()) / name)
     if (run.folder / SCORES).is_file() or run.status().state == "done":
         return run
-    run = new(replace(demonstration(), seeds=(seed,)), name)
+    run = new(replace(demonstration.recipe(), seeds=(seed,)), name)
     finish(train(run))
     return run
 

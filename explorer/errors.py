@@ -17,6 +17,7 @@ StrataError
 │   ├── WrongColumns          a column that is needed is missing
 │   ├── BadScores             scores that are no numbers, or are all the same
 │   ├── TooFewRows            too little is left to measure with
+│   ├── CannotSplit           no dev and test halves can be made of it
 │   └── SetNotFound           no such STS set, or it is neither on this disk nor within reach
 ├── RunError                  a training run cannot start, or cannot go on
 │   ├── RunNotFound           no run of that name
@@ -95,6 +96,10 @@ class BadScores(DataError):
 
 class TooFewRows(DataError):
     """Too little is left to measure with."""
+
+
+class CannotSplit(DataError):
+    """No dev and test halves can be made of a set: too few pairs, or too many that share sentences."""
 
 
 class SetNotFound(DataError):

@@ -30,6 +30,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # among the few a form shows before it is unfolded
     masked_model: bool = False  # its value names a masked language model, looked for before anything is trained
+    triplets: bool = False  # only for methods that train on triplets
     paper: bool | int | float | str | None = None  # what the paper uses, where that is not the default
 
     @property
@@ -110,10 +111,11 @@ def knob(
     choices: tuple[str, ...] = (),
     front: bool = False,
     masked_model: bool = False,
+    triplets: bool = False,
     paper: Value | None = None,
 ) -> Value:
     """State a setting in a class of Knobs; to the type checker it is its value."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, paper))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, triplets, paper))
 
 
 class Knobs:

@@ -28,6 +28,11 @@ def runs_folder() -> Path:
     return Path(chosen).expanduser() if chosen else Path(__file__).parent.parent / "checkpoints"
 
 
+def examples_folder() -> Path:
+    """Finished runs that ship with Strata, a folder each, without weights; nothing is written there."""
+    return Path(__file__).parent / "data" / "examples"
+
+
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM) -> None:
     """Write a file whole or not at all: into a temporary neighbour, then a rename."""
     try:

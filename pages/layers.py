@@ -1,13 +1,12 @@
-"""Which layer, under which pooling, agrees best with people?"""
+"""Score every layer & pooling against human scores, and name the best."""
 
-import numpy as np
 import streamlit as st
 
 from explorer.data import sets
 from explorer.drawing import by_layer, distribution, grid
 from explorer.encoding.readings import OWN, Reading, readings
-from explorer.measuring.scores import LayerScores
-from explorer.ui import camera, controls, downloads, frame, notices, panels, score_ways
+from explorer.measuring.scores import NOT_MEASURABLE, LayerScores
+from explorer.ui import best_layer, camera, controls, downloads, frame, notices, panels, score_ways
 
 GRID = "grid of readings"
 
@@ -19,29 +18,12 @@ def choose_clicked(last: int) -> None:
         controls.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
 
 
-def headline(shown: panels.Shown, metric: str, aggregate: str) -> None:
-    """The best reading, the chosen one and the model's own, and how they were measured."""
-    scores, reading = shown.scores, shown.reading
-    best, own = scores.best(metric, aggregate), scores.own_score(metric, aggregate)
-    cards = st.container(horizontal=True)
-    if best is not None:
-        count = np.isfinite(scores.table(metric, aggregate)).sum()
-        score = score_ways.told(scores.score(best, metric, aggregate))
-        notices.number(cards, f"Best of {count} readings", score, best.title, border=True)
-    score = score_ways.told(scores.score(reading, metric, aggregate))
-    notices.number(cards, "Chosen reading", score, reading.title, border=True)
-    if own is not None:
-        notices.number(cards, "The model's own reading", score_ways.told(own), scores.own_title, border=True)
-    cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
-    st.caption(
-        f"{metric} × 100 of {len(shown.pairs):,} pairs. {scores.sentences:,} sentences, at most "
-        f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} "
-        f"in {scores.seconds:.1f} s."
-    )
+def silent(scores: LayerScores, aggregate: str) -> None:
+    """Name the sub-corpora that have no correlation, where they are averaged."""
     if aggregate != "all" and scores.silent_parts:
-        silent = ", ".join(scores.silent_parts[:5])
+        some = ", ".join(scores.silent_parts[:5])
         st.warning(
-            notices.plain(f"No {aggregate}: {silent} has no correlation of its own, as all its grades are the same.")
+            notices.plain(f"No {aggregate}: {some} has no correlation of its own, as all its grades are the same.")
             + " Choose **all**.",
             icon=":material/block:",
         )
@@ -51,7 +33,7 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
     """The grid, to be clicked, and the same numbers as lines."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        st.subheader("Every reading")
+        st.subheader("Every layer & pooling")
         st.plotly_chart(
             grid.layer_by_pooling(scores, metric, aggregate, reading),
             key=GRID,
@@ -60,6 +42,8 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
             config=camera.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
         )
+        if scores.told_not_measured:
+            st.caption(scores.told_not_measured)
     with right:
         st.subheader("By layer")
         st.plotly_chart(
@@ -77,23 +61,25 @@ if shown is None:
     st.stop()
 
 metric, aggregate = score_ways.ways(shown.scores)
-headline(shown, metric, aggregate)
+silent(shown.scores, aggregate)
+best_layer.headline(shown, choice, metric, aggregate)
 pictures(shown.scores, metric, aggregate, shown.reading)
-st.info(
-    "The best cell is found on the pairs it is scored on: a look around, not a result. To report a number, "
-    "choose the reading on a development split and score it on a test split.",
-    icon=":material/balance:",
+st.caption(
+    f"The grid shows all {len(shown.pairs):,} pairs of {notices.plain(shown.pairs.name)}. Click a cell to choose its "
+    "layer & pooling for every page, or choose in the sidebar; the address remembers it."
 )
-st.caption("Click a cell to make it the reading of every page, or choose it in the sidebar; the address remembers it.")
 if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
 
 st.subheader(f"Cosines by what people said: {shown.reading.title}")
-st.plotly_chart(
-    distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
-    config=camera.config("layers"),
-    alt=f"Cosines of {shown.reading.title} by the score people gave.",
-)
+if shown.scores.is_measured(shown.reading):
+    st.plotly_chart(
+        distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
+        config=camera.config("layers"),
+        alt=f"Cosines of {shown.reading.title} by the score people gave.",
+    )
+else:
+    st.info(f"{shown.reading.title} is {NOT_MEASURABLE.format(shown.scores.precision)}.", icon=":material/block:")
 
 st.subheader("Take it along")
 downloads.offer(shown, metric, aggregate)

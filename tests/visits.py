@@ -12,12 +12,17 @@ from explorer.ui import work
 
 
 def measured(app: AppTest, seconds: float = 60) -> AppTest:
-    """Run the page until no work is under way."""
+    """Run the page until no work is under way: one piece of work leads to the next."""
     end = time.monotonic() + seconds
     app.run()
-    while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return app.run()
+    for _ in range(8):
+        begun = set(work._jobs)
+        while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
+            time.sleep(0.02)
+        app.run()
+        if set(work._jobs) <= begun and not any(job.live for job in work._jobs.values()):
+            break
+    return app
 
 
 def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:

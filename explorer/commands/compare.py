@@ -1,4 +1,4 @@
-"""compare: what changed from one encoder to another, and how surely?"""
+"""compare: say whether one encoder is better than another, by how much, and what changed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from explorer.commands.line import Line
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
+    from explorer.encoding.finding import Found
     from explorer.encoding.readings import Reading
     from explorer.measuring.findings import Findings
     from explorer.measuring.scores import LayerScores
@@ -22,21 +23,27 @@ def add(verbs: Any) -> None:
     verb = verbs.add_parser(
         "compare",
         help="score two encoders on the same pairs, with intervals on the differences",
-        description="Score A and B on the same graded pairs. An interval is the middle 95 %% of 1,000 paired bootstrap "
-        "resamples; a difference whose interval holds 0 is within what the draw of pairs can bring about.",
+        description="Score A and B on the same graded pairs, each under its model default, and print the verdict "
+        "first. An interval is the 95 %% CI of 1,000 paired bootstrap resamples: if it includes 0, the difference "
+        "could be chance.",
     )
     verb.set_defaults(verb=_compare)
     verb.add_argument("one", metavar="A", help="an encoder: name, folder, or run:NAME for the model of a run")
     verb.add_argument("other", metavar="B", help="the one that is compared with it")
     verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="graded pairs (default: the sample)")
-    verb.add_argument("--reading", metavar="TITLE", help="of A: 'mean of layer 6', 'own reading', … (default: mean)")
-    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: A's)")
-    verb.add_argument("--dev", metavar="FILE|NAME", help="take the best reading of A and of B on these graded pairs")
+    verb.add_argument(
+        "--reading",
+        metavar="TITLE",
+        help="layer & pooling of A: 'mean of layer 6', 'model default', … (default: the model default)",
+    )
+    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
+    verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
+    verb.add_argument("--dev", metavar="FILE|NAME", help="take the best layer & pooling of each on these graded pairs")
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
     verb.add_argument("--aggregate", default="all", help="all (default), mean or wmean over sub-corpora")
     verb.add_argument("--seed", type=int, default=0, help="of the resamples (default 0)")
     reading_flags.add(verb)
-    verb.add_argument("--geometry", action="store_true", help="how the layers lie in space and how far each moved, too")
+    verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of the layers, and drift")
     verb.add_argument("--pooling", default="mean", help="of the layers in the geometry and the lines: cls, mean or max")
     verb.add_argument("--report", metavar="FILE", help="all of it as one HTML file that stands alone")
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
@@ -53,25 +60,24 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _found(options: argparse.Namespace) -> Findings:
     from explorer.encoding.finding import find
-    from explorer.errors import BadChoice
     from explorer.measuring.comparing import Comparison
+    from explorer.measuring.comparison_verdict import judge, judged
     from explorer.measuring.findings import Findings
-    from explorer.measuring.layer_geometry import check_pooling, layer_geometry
+    from explorer.measuring.layer_geometry import layer_geometry
     from explorer.measuring.measure import Settings, measure
     from explorer.measuring.picking import pick
-    from explorer.measuring.scores import check_agreement
     from explorer.progress import finish
     from explorer.training.preparing import graded
+    from explorer.training.tuned_pair import tuning
 
     ways = options.metric, options.aggregate
-    check_agreement(*ways)  # before minutes of work, not after
-    check_pooling(options.pooling)
-    if options.dev and (options.reading or options.other_reading):
-        raise BadChoice(f"--dev {options.dev} picks both readings. Leave --reading and --other-reading away, or --dev.")
+    _check(options)
     pairs = graded(options.sts, options.online)
     dev = graded(options.dev, options.online) if options.dev else None
     found = find(options.one, online=options.online), find(options.other, online=options.online)
-    settings = Settings(options.precision, options.device, options.max_length)
+    # a verdict is about small differences: rounding to bfloat16 alone moves a score by up to 0.1
+    precision = "float32" if options.precision == "auto" else options.precision
+    settings = Settings(precision, options.device, options.max_length)
     geometry = None
     with Line() as line:
 
@@ -81,25 +87,43 @@ def _found(options: argparse.Namespace) -> Findings:
 
         sides = scored(pairs)
         picked = None if dev is None else pick(dev, scored(dev), pairs, options.metric)
-        readings = picked.readings if picked else _asked_for(options, sides)
+        readings = picked.readings if picked else _asked_for(options, found)
         comparison = Comparison(*sides, *readings)
         differences = comparison.differences(*ways, seed=options.seed)
+        tuned = tuning(found, pairs.name)
+        about = judged(comparison, tuned)
+        gap = differences.chosen if about is comparison else about.chosen(*ways, seed=options.seed)
+        verdict = judge(found, pairs, about, gap, ways, tuned)
         if options.geometry or options.report:
             work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked)
+    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict)
 
 
-def _asked_for(options: argparse.Namespace, sides: tuple[LayerScores, LayerScores]) -> tuple[Reading, Reading]:
-    """The readings that were named; without a name the mean of the last layer."""
-    from explorer.encoding.readings import Reading, Row, parse
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what cannot be, before minutes of work."""
+    from explorer.errors import BadChoice
+    from explorer.measuring.layer_geometry import check_pooling
+    from explorer.measuring.scores import check_agreement
 
+    check_agreement(options.metric, options.aggregate)
+    check_pooling(options.pooling)
+    named = options.reading or options.other_reading
+    if options.dev and (named or options.same):
+        raise BadChoice(f"--dev {options.dev} picks both readings. Leave out --reading, --other-reading and --same.")
+    if options.same and named:
+        raise BadChoice("--same takes A's model default for both. Leave out --reading and --other-reading, or --same.")
+
+
+def _asked_for(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:
+    """The layers & poolings that were named; without a name the model default of each."""
+    from explorer.encoding.declared import default_cell, named
+
+    if options.same:
+        title = default_cell(found[0].folder).title
+        return named(title, found[0].folder), named(title, found[1].folder)
     titles = options.reading, options.other_reading or options.reading
-    one, other = (
-        parse(title, scores.last) if title else Reading(Row((scores.last,)), "mean")
-        for title, scores in zip(titles, sides, strict=True)
-    )
-    return one, other
+    return named(titles[0], found[0].folder), named(titles[1], found[1].folder)
 
 
 def _write(findings: Findings, pooling: str, path: Path) -> None:

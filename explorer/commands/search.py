@@ -34,8 +34,12 @@ def add(verbs: Any) -> None:
         metavar="MODEL",
         help="an encoder, A; given twice, the second is B (default: the bundled one)",
     )
-    verb.add_argument("--reading", metavar="TITLE", help="of A: 'mean of layer 6', 'own reading', … (default: mean)")
-    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: A's)")
+    verb.add_argument(
+        "--reading",
+        metavar="TITLE",
+        help="layer & pooling of A: 'mean of layer 6', 'model default', … (default: the model default)",
+    )
+    verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
     verb.add_argument("--k", type=int, default=10, help="how many (default 10)")
     verb.add_argument("--whole", action="store_true", help="also every sentence of the corpus as a query: Jaccard@k")
     reading_flags.add(verb)
@@ -77,7 +81,7 @@ def _side(
     found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
 ) -> tuple[Side, Reading]:
     """The corpus and the query as one encoder reads them."""
-    from explorer.encoding.readings import Reading, Row, parse
+    from explorer.encoding.declared import named
     from explorer.measuring import layer_vectors
     from explorer.measuring.measure import Settings, load_encoder
     from explorer.measuring.retrieval import Index
@@ -85,8 +89,7 @@ def _side(
     from explorer.progress import finish
 
     encoder = load_encoder(found, Settings(options.precision, options.device, options.max_length))
-    last = encoder.rows[-1].layers[-1]
-    reading = parse(title, last) if title else Reading(Row((last,)), "mean")
+    reading = named(title, found.folder)
     vectors = finish(layer_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
     place = place_of(query, sentences)
     asked = vector_of(encoder, query, reading, options.max_length) if place is None else place

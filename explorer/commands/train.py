@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +91,7 @@ def _first() -> bool:
 def _run(run: Run, options: argparse.Namespace) -> None:
     """Train to the end, and say what came of it on standard output."""
     from explorer.progress import finish
-    from explorer.training import running
+    from explorer.training import run_verdict, running
 
     if _first():
         print(f"{run.folder}", file=sys.stderr)
@@ -107,8 +107,11 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         raise SystemExit(130) from None
     if _first() and kept:
         status = run.status()
+        verdict = run_verdict.headline(status)
+        if verdict is not None:
+            print(verdict.text, file=sys.stderr)
         told = {"run": run.name, "folder": str(run.folder), "state": status.state,
-                "before": {"dev": status.base, "test": status.facts.get("base_test")},
+                "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [dict(result) for result in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(told, indent=1))
 
@@ -164,6 +167,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["test"] = None
     if options.data:
         changes["data"] = tuple(options.data)
+    if not options.recipe:
+        changes = _beside_text(recipe, changes) | changes
     if options.seed:
         changes["seeds"] = tuple(options.seed)
     if options.column:
@@ -178,6 +183,14 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if changed & {"method", "model", "data", "columns", "dev", "test"}:
         changes["made_with"] = {}  # it was made with something else
     return replace(recipe, settings=settings, **changes).checked()
+
+
+def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The dev part and the test half beside a train part, which no flag has to name."""
+    from explorer.data.corpora import evaluated_beside
+
+    beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.eats)
+    return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
 
 
 def _knob_and_value(text: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
+from explorer.data.grades import as_number
 from explorer.data.mapping import Kind, Mapping
 from explorer.data.table import Table
 from explorer.errors import WrongColumns
@@ -130,16 +131,16 @@ def _score_column(table: Table, besides: Collection[str]) -> str | None:
         for column, cells in _sampled(table)
         if column not in besides and is_mostly_numbers(cells) and not _counts(column, cells)
     }
-    return next((column for column, cells in grades.items() if any("." in cell for cell in cells)), None) or next(
-        iter(grades), None
-    )
+    return next(
+        (column for column, cells in grades.items() if any("." in cell or "," in cell for cell in cells)), None
+    ) or next(iter(grades), None)
 
 
 def _counts(column: str, cells: Collection[str]) -> bool:
     """Whether numbers name rows: by their column's name, or since each is one more than the last."""
     if _plain(column).endswith(ID_ENDINGS):
         return True
-    numbers = [float(cell) if is_number(cell) else math.nan for cell in cells]
+    numbers = [as_number(cell) if is_number(cell) else math.nan for cell in cells]
     return len(numbers) > 2 and all(after - before == 1 for before, after in pairwise(numbers))
 
 
@@ -162,7 +163,7 @@ def is_recognised(name: str) -> bool:
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number, however it is written."""
     try:
-        float(cell)
+        as_number(cell)
     except ValueError:
         return False
     return True

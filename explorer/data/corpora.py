@@ -100,10 +100,17 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, s
     return {eats: _lack(kind, eats) for eats in get_args(Eats)}
 
 
+def evaluated_beside(sources: Sequence[str], eats: Eats) -> tuple[str, str] | None:
+    """The dev part and the test half that belong to a train part among the sources; None where there is none."""
+    graded = eats == "graded pairs"
+    named = (sets.parts()[0] if graded and source == SAMPLE else source for source in sources)
+    return next(filter(None, map(sets.beside_train_part, named)), None)
+
+
 def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> tuple[str, Columns, Report]:
     """What one source gives: its name, its columns, and what became of its rows."""
     if source == SAMPLE and eats == "graded pairs":
-        return source, *_scored(sample.dev())  # never the test half
+        return source, *_scored(sample.train_part())  # neither the test half nor what a step is chosen on
     if source in SHIPPED:
         _check("triplets", eats, source)
         given = _shipped(source, eats)

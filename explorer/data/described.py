@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from explorer.data.columns import guess
+from explorer.data.grades import as_number
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.data.table import Table
 from explorer.errors import TooFewRows
@@ -168,7 +169,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
 def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:
     """Numbers where every cell that is filled is one; else names."""
     try:
-        numbers = tuple(float(cell) if cell.strip() else math.nan for cell in cells)
+        numbers = tuple(as_number(cell) if cell.strip() else math.nan for cell in cells)
     except ValueError:
         return tuple(cells)
     finite = [number for number in numbers if math.isfinite(number)]

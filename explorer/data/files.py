@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from explorer.data import uploads
 from explorer.data.decoding import decoded
 from explorer.data.delimited import csv_table, tsv_table, txt_table
 from explorer.data.records import json_table, jsonl_table, parquet_table
@@ -36,7 +37,7 @@ def read_file(path: str | Path) -> Table:
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check who may open it.") from None
-    return read_bytes(path.name, data)
+    return read_bytes(uploads.name_of(path) or path.name, data)
 
 
 def read_bytes(name: str, data: bytes) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from explorer.data.table import Table
@@ -14,6 +15,13 @@ CLASSES = 10  # at most so many different words, each used again and again, are 
 SPREADS = 1e-100, 1e100  # from the lowest to the highest: squares of less or more are no numbers in float64
 NOISE = 1e-9  # of the largest: grades that differ by less drown in rounding once their mean is taken away
 NLI_CODES = {0.0, 1.0, 2.0}  # entailment, neutral, contradiction; -1 where the annotators disagree
+
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")  # a decimal comma, as most of Europe writes it: one, and no point beside it
+
+
+def as_number(cell: str) -> float:
+    """The number in a cell, with a decimal point or comma; ValueError where there is none."""
+    return float(cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell)
 
 
 def grades(table: Table, column: str) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -58,7 +66,7 @@ def check_spread(table: Table, column: str, gold: Sequence[float]) -> None:
 def _number(cell: str) -> float | None:
     """The number in a cell, NaN if the cell is empty, None if it is text."""
     try:
-        return float(cell) if cell.strip() else math.nan
+        return as_number(cell) if cell.strip() else math.nan
     except ValueError:
         return None
 
@@ -82,5 +90,5 @@ def _what_is_wrong(column: str, cells: Sequence[str], faults: Sequence[str]) -> 
     first = ", ".join(repr(text) for text in texts[:3])
     return (
         f"no score in {column!r} is a number; the first are {first}. "
-        "Choose a column of numbers, written like 3.5 (with a point, without a unit)."
+        "Choose a column of numbers, written like 3.5 or 3,5, without a unit."
     )

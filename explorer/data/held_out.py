@@ -9,7 +9,10 @@ from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows
 
-_WAYS_OUT = "Choose other dev or test pairs, such as halves of another set, or bring more training rows."
+_WAYS_OUT = (
+    "Choose other dev or test pairs, or bring more training rows. Of a set of your own, train on its train part, with "
+    "its dev part and its test half."
+)
 
 
 def without(corpus: Corpus, evaluated: Sequence[GradedPairs], batch: int) -> tuple[Corpus, str]:

@@ -107,5 +107,17 @@ class GradedPairs:
         """Every distinct sentence once, in order of first appearance."""
         return tuple(dict.fromkeys((*self.first, *self.second)))
 
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Where the first and the second sentence of each row stand in `sentences`."""
+        place = {text: at for at, text in enumerate(self.sentences)}
+        return tuple(place[text] for text in self.first), tuple(place[text] for text in self.second)
+
+    def rows_of(self, some: GradedPairs) -> tuple[int, ...]:
+        """Which rows stand in another set too, such as a half of this one."""
+        known = set(zip(some.first, some.second, some.gold, some.parts, strict=True))
+        rows = zip(self.first, self.second, self.gold, self.parts, strict=True)
+        return tuple(row for row, of_row in enumerate(rows) if of_row in known)
+
     def __len__(self) -> int:
         return len(self.gold)

@@ -1,6 +1,8 @@
-"""Which graded pairs has the user brought? Kept on this disk, so that a reload or a link finds them again.
+"""Keep the graded pairs that the user uploaded on this disk, so that a reload or a link finds them again.
 
-A file has two lines of JSON, its name and its columns: a menu of names reads no more than first lines.
+A file has two lines of JSON, its name and its columns: a menu of names reads no more than first lines. Its dev and
+test halves, and the parts of its dev half, are named after it and computed from its pairs: `mine.csv · 1a2b3c4d` has
+`mine.csv · 1a2b3c4d · test half`.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data.kinds import GradedPairs
+from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
 from explorer.places import cache_folder, write_whole
 
-# what a name in the menu ends with; it tells apart two files of one name
-_MARK = re.compile(r" · ([0-9a-f]{8})$")
+# what a name in the menu ends with: a mark that tells apart two files of one name, then the piece of the file if any
+_MARK = re.compile(rf" · ([0-9a-f]{{8}})(?: · ({'|'.join(PIECES)}))?$")
 _COLUMNS = ("first", "second", "gold", "parts")
 # what reading a file raises that is broken, foreign or gone
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -24,11 +27,16 @@ _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, Recursio
 
 def keep(pairs: GradedPairs) -> str:
     """Put pairs where they can be found again; gives the name under which they stand in the menu."""
-    name = _menu_name(pairs.name, pairs.digest[:8])
+    name = name_of(pairs)
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
     write_whole(path(name), lambda file: file.write(content))
     return name
+
+
+def name_of(pairs: GradedPairs) -> str:
+    """The name that pairs have in the menu when they are kept."""
+    return _menu_name(pairs.name, pairs.digest[:8])
 
 
 def names() -> tuple[str, ...]:
@@ -38,17 +46,28 @@ def names() -> tuple[str, ...]:
 
 
 def is_own(name: str) -> bool:
-    """Whether a name of the menu is one of the user's sets."""
+    """Whether a name is one of the user's sets, or a piece of one."""
     return _MARK.search(name) is not None
 
 
+def whole(name: str) -> str:
+    """The name of the set that a piece is of; of a whole set its own."""
+    mark = _MARK.search(name)
+    return name[: mark.end(1)] if mark else name
+
+
+def piece_name(name: str, piece: str) -> str:
+    """The name of a piece of the same set: one of `splitting.PIECES`."""
+    return f"{whole(name)} · {piece}"
+
+
 def graded_pairs(name: str) -> GradedPairs:
-    """The set behind a name of the menu."""
-    file = path(name)
+    """The set behind a name of the menu, or a piece of it."""
+    file, mark = path(name), _MARK.search(name)
     try:
         pairs = _read(file)
         if pairs.digest.startswith(file.stem):
-            return pairs
+            return piece(pairs, mark[2]) if mark and mark[2] else pairs
         fault = "was changed since it was brought"
     except FileNotFoundError:
         fault = "is no longer kept on this machine"

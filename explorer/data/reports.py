@@ -47,12 +47,15 @@ class Report:
     score_range: tuple[float, float] | None  # None where nothing is graded
     words: Words
     set_aside: tuple[str, ...]  # columns of lists, objects or bytes
+    same_twice: int = 0  # rows of graded pairs whose two sentences are the same
 
     def __str__(self) -> str:
         words = self.words
         lines = [f"{self.rows_kept} of {self.rows_read} rows kept", *map(str, self.dropped)]
         if self.duplicates:
             lines.append(f"exact duplicates: {self.duplicates}")
+        if self.same_twice:
+            lines.append(f"the same sentence in both columns: {self.same_twice}")
         if self.score_range:
             lines.append("scores {:g} to {:g}".format(*self.score_range))
         lines.append(

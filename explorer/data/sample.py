@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from explorer.data import text
+from explorer.data import splitting, text
 from explorer.data.columns import guess
 from explorer.data.files import read_file
 from explorer.data.kinds import GradedPairs, Sentences, Triplets
@@ -13,6 +13,7 @@ from explorer.data.kinds import GradedPairs, Sentences, Triplets
 FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # as it stands in the menu
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
+TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
 MINIMAL_PAIRS = "minimal pairs"  # as a name of text to train on
 
 
@@ -33,6 +34,18 @@ def dev() -> GradedPairs:
 def test() -> GradedPairs:
     """The other half, to report on what was chosen on `dev`."""
     return _half(TEST, (1, 2))
+
+
+@cache
+def train_part() -> GradedPairs:
+    """Three quarters of the dev half: to train on scores without touching the test half."""
+    return splitting.parts(dev(), PAIRS)[0]
+
+
+@cache
+def dev_part() -> GradedPairs:
+    """The rest of the dev half: to choose the best step of a training on `train_part`."""
+    return splitting.parts(dev(), PAIRS)[1]
 
 
 @cache

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
-from explorer.data import own, sample, sts
+from explorer.data import own, sample, splitting, sts
 from explorer.data.kinds import GradedPairs
-from explorer.errors import SetNotFound
+from explorer.errors import DataError, SetNotFound
 
 SAMPLE = sample.PAIRS
+TRAIN_PART = splitting.TRAIN_PART
 _SAMPLES = {
     SAMPLE: sample.pairs,
     sample.DEV: sample.dev,
     sample.TEST: sample.test,
+    sample.TRAIN_PART: sample.train_part,
+    sample.DEV_PART: sample.dev_part,
     "sample": sample.pairs,
     "sample dev": sample.dev,
     "sample test": sample.test,
+    "sample train part": sample.train_part,
+    "sample dev part": sample.dev_part,
 }
 
 
@@ -25,13 +30,50 @@ def names() -> tuple[str, ...]:
     return (SAMPLE, *own.names(), *sts.menu())
 
 
-def halves() -> tuple[str, str]:
-    """The sample's halves, to choose on and to report on where there is no published set; not in the menu."""
+def halves(name: str = SAMPLE) -> tuple[str, str]:
+    """The dev half and the test half of the sample, or of an own set; they are not in the menu."""
+    if own.is_own(name):
+        return own.piece_name(name, splitting.DEV_HALF), own.piece_name(name, splitting.TEST_HALF)
     return sample.DEV, sample.TEST
 
 
+def parts(name: str = SAMPLE) -> tuple[str, str]:
+    """The train part and the dev part of the dev half of the sample, or of an own set."""
+    if own.is_own(name):
+        return own.piece_name(name, splitting.TRAIN_PART), own.piece_name(name, splitting.DEV_PART)
+    return sample.TRAIN_PART, sample.DEV_PART
+
+
+def beside_train_part(name: str) -> tuple[str, str] | None:
+    """The dev part and the test half that belong to a train part; None for any other name."""
+    if name in (sample.TRAIN_PART, "sample train part") or (own.is_own(name) and name == parts(name)[0]):
+        return parts(name)[1], halves(name)[1]
+    return None
+
+
+def dev_and_test(name: str) -> tuple[str, str] | None:
+    """The dev set to choose on and the test set to report on that belong to a set; None if it has no such two."""
+    if name in _SAMPLES or own.is_own(name):
+        return halves(name)
+    known, split = sts.name_and_split(name)
+    with suppress(SetNotFound):  # a file, or a name that means nothing
+        found = sts.find(known)
+        if {"dev", "test"} <= {one.name for one in found.splits} and sts.split_name(split) in ("dev", "test"):
+            return f"{found.name} dev", f"{found.name} test"
+    return None
+
+
+def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
+    """Why an own set has no halves, or with "train part" no parts of its dev half; "" if it has."""
+    try:
+        own.graded_pairs(own.piece_name(name, piece))
+    except DataError as error:
+        return str(error)
+    return ""
+
+
 def by_name(name: str, *, online: bool = False) -> GradedPairs:
-    """The set of a name in the menu, or a half of the sample; "sample", "sample dev" and "sample test" are short."""
+    """The set of a name in the menu, or a half or part of one; "sample dev" is short for the sample's dev half."""
     if name in _SAMPLES:
         return _SAMPLES[name]()
     if own.is_own(name):

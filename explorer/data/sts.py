@@ -145,8 +145,13 @@ def find(name: str) -> GradedSet:
     raise SetNotFound(f"There is no set {name!r}.{hint} There are: {', '.join(s.name for s in SETS)}.")
 
 
+def split_name(name: str) -> str:
+    """The split of a name, however it is called: "validation" is "dev"."""
+    return OTHER_SPLITS.get(name.lower(), name.lower())
+
+
 def _split(chosen: GradedSet, name: str) -> Split:
-    wanted = OTHER_SPLITS.get(name.lower(), name.lower())
+    wanted = split_name(name)
     for split in chosen.splits:
         if split.name == wanted:
             return split

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Mapping as Lookup
+from dataclasses import replace
+from operator import eq
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,11 +73,17 @@ def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Graded
     faults = [empty or fault for empty, fault in zip(_empty(columns), bad, strict=True)]
     _check_enough(table, "graded pairs", faults)
     first, second = (_kept(column, faults) for column in columns)
+    same = sum(map(eq, first, second))
+    if same == len(first):
+        raise WrongColumns(
+            f"{table.name}: in all {same} rows {mapping.column('first')!r} and {mapping.column('second')!r} hold the "
+            f"same sentence, which every model gives a cosine of 1. {table.inventory()} Choose another for one of them."
+        )
     gold = _kept(numbers, faults)
     check_spread(table, score, gold)
     parts = _kept(map(_squeezed, table.column(part)), faults) if part else ("",) * len(gold)
     report = report_on(table, faults, tuple(zip(first, second, gold, strict=True)), first + second, gold)
-    return GradedPairs(name or table.name, first, second, gold, parts), report
+    return GradedPairs(name or table.name, first, second, gold, parts), replace(report, same_twice=same)
 
 
 def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None = None) -> tuple[GradedPairs, Report]:

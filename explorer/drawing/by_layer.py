@@ -52,10 +52,10 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
 
 
 def _add_own(figure: go.Figure, own: float | None) -> None:
-    """A line at the score of the model's own reading, where it has one."""
+    """A line at the score of the model default, where the model declares one."""
     if own is None or np.isnan(own):
         return
     figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
     figure.add_annotation(
-        x=0, xref="paper", xanchor="left", y=own, yanchor="bottom", showarrow=False, text=f"own reading {own:.2f}"
+        x=0, xref="paper", xanchor="left", y=own, yanchor="bottom", showarrow=False, text=f"model default {own:.2f}"
     )

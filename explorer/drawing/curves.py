@@ -20,10 +20,13 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
 
 
-def dev_scores(lines: Lines, base: float | None, total: int = 0, at: int | None = None) -> go.Figure:
-    """The score of every look, a line a seed; the base as a dashed line, the best step of a seed as a star.
+def dev_scores(
+    lines: Lines, base: float | None, total: int = 0, at: int | None = None, same_reading: float | None = None
+) -> go.Figure:
+    """The dev score of every evaluation step, a line a seed, and a star at the best checkpoint of a seed.
 
-    A step that is looked at is a line upwards.
+    A dashed line is the base under its model default, a dotted one the base under the layer & pooling that is trained.
+    A star below the dashed line says so. The step `at` is a vertical line.
     """
     figure = go.Figure()
     best: list[Mapping[str, Any]] = []
@@ -39,22 +42,31 @@ def dev_scores(lines: Lines, base: float | None, total: int = 0, at: int | None 
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
         )
         best += [line for line in looks if line.get("best")][-1:]
-    if best:
-        figure.add_scatter(
-            x=[line["step"] for line in best],
-            y=[line["dev"] for line in best],
-            mode="markers",
-            name="best step",
-            marker={"symbol": "star", "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
-            hovertemplate="best step %{x}: %{y:.2f}<extra></extra>",
-        )
+    below = [base is not None and line["dev"] < base for line in best]
+    for is_below, name, symbol in (
+        (False, "best checkpoint", "star"),
+        (True, "best checkpoint, below the base", "star-open"),
+    ):
+        shown = [line for line, one in zip(best, below, strict=True) if one is is_below]
+        if shown:
+            figure.add_scatter(
+                x=[line["step"] for line in shown],
+                y=[line["dev"] for line in shown],
+                mode="markers",
+                name=name,
+                marker={"symbol": symbol, "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
+                hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
+            )
+    _held_out(figure, lines)
     if base is not None:
-        _base_line(figure, base)
+        _base_line(figure, base, "base, model default", "dash")
+    if same_reading is not None and (base is None or abs(same_reading - base) >= 0.01):
+        _base_line(figure, same_reading, "base, trained layer & pooling", "dot")
     if at is not None:
         figure.add_vline(x=at, line={"color": ACCENT, "width": 2})
     _steps(figure, lines, total)
     figure.update_yaxes(title="Spearman × 100", zeroline=False)
-    return _laid_out(figure, bool(best) or _several(lines))
+    return _laid_out(figure, bool(best) or _several(lines) or any("held_out" in line for line in lines))
 
 
 def losses(lines: Lines, total: int = 0) -> go.Figure:
@@ -148,10 +160,26 @@ def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
     figure.update_xaxes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
 
 
-def _base_line(figure: go.Figure, base: float) -> None:
-    figure.add_hline(y=base, line={"color": QUIET, "dash": "dash", "width": 1.5})
+def _held_out(figure: go.Figure, lines: Lines) -> None:
+    """The accuracy on held-out triplets, where it has a say in the best checkpoint: a faint line a seed."""
+    for number, seed, own in _by_seed(lines):
+        known = [line for line in own if "held_out" in line]
+        if known:
+            figure.add_scatter(
+                x=[line["step"] for line in known],
+                y=[line["held_out"] for line in known],
+                mode="lines",
+                name=f"seed {seed}, held-out triplets right, %" if _several(lines) else "held-out triplets right, %",
+                opacity=0.6,
+                line={**_line(number), "width": 1.5, "dash": "dashdot"},
+                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} % of held-out triplets right<extra></extra>",
+            )
+
+
+def _base_line(figure: go.Figure, score: float, name: str, dash: str) -> None:
+    figure.add_hline(y=score, line={"color": QUIET, "dash": dash, "width": 1.5})
     figure.add_annotation(
-        x=1, xref="paper", xanchor="right", y=base, yanchor="bottom", showarrow=False, text=f"base {base:.1f}"
+        x=1, xref="paper", xanchor="right", y=score, yanchor="bottom", showarrow=False, text=f"{name} {score:.1f}"
     )
 
 

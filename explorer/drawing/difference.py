@@ -10,8 +10,10 @@ import plotly.graph_objects as go
 from explorer.drawing.grid import CELL_HEIGHT, GAP, heights_of, laid_out
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
-from explorer.measuring.bootstrap import LEVEL, Interval
+from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison
+from explorer.measuring.scores import NOT_MEASURABLE
+from explorer.measuring.verdict_text import CI
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 
@@ -23,7 +25,7 @@ def difference_grid(
     widest: float | None = None,
     name: str = "B - A",
 ) -> go.Figure:
-    """B less A in every cell; blue is B's gain. A difference within what the draw of pairs can bring about is hollow.
+    """B less A in every cell; blue is B's gain. A difference that could be chance is hollow.
 
     Where both declare a reading of their own, its difference stands above, as wide as the grid. Grids of one `widest`
     have one scale of colour; `name` is what a difference is called under the mouse.
@@ -47,13 +49,13 @@ def difference_grid(
     _add_cells(figure, comparison, grid, heights, widest, name)
     if own is not None:
         top += 1 + GAP
-        _add_own(figure, own, top, widest, grid.difference.size, name)
+        _add_own(figure, comparison, own, top, widest, name)
     if comparison.one_reading == comparison.other_reading:
         _add_chosen(figure, comparison, heights, None if own is None else top)
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*(row.label for row in comparison.rows), *([] if own is None else ["own"])],
+        ticktext=[*(row.label for row in comparison.rows), *([] if own is None else ["default"])],
         range=[-0.5, top + 0.5],
         **_STILL,
     )
@@ -94,14 +96,14 @@ def _add_cells(
             text=["" if np.isnan(grid.difference[at]) else f"{grid.difference[at]:+.2f}" for at in inside],
             textfont={"color": colour} if colour else {},
             hovertext=[
-                _told(Reading(comparison.rows[row], GRID_POOLINGS[column]).title, grid, (row, column), name)
+                _told(comparison, Reading(comparison.rows[row], GRID_POOLINGS[column]), grid, (row, column), name)
                 for row, column in inside
             ],
             hovertemplate="%{hovertext}<extra></extra>",
         )
 
 
-def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place: int, name: str) -> None:
+def _add_own(figure: go.Figure, comparison: Comparison, own: Interval, top: float, widest: float, name: str) -> None:
     """The readings the models declare: one cell as wide as the grid; its place is that behind the last cell."""
     columns = len(GRID_POOLINGS)
     sure, value = bool(own.sure), float(own.difference)
@@ -116,10 +118,10 @@ def _add_own(figure: go.Figure, own: Interval, top: float, widest: float, place:
         y=[top] * columns,
         mode="markers+text",
         marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
-        customdata=[place] * columns,
+        customdata=[len(comparison.rows) * columns] * columns,
         text=[f"{value:+.2f}" if column == columns // 2 and np.isfinite(value) else "" for column in range(columns)],
         textfont={"color": "#ffffff" if dark else "#000000"} if sure else {},
-        hovertext=[_told(OWN.title, own, (), name)] * columns,
+        hovertext=[_told(comparison, OWN, own, (), name)] * columns,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -153,13 +155,17 @@ def _widest(*several: Interval | None) -> float:
     return float(np.nanmax(every)) if np.isfinite(every).any() else 1.0
 
 
-def _told(title: str, interval: Interval, at: tuple[int, ...], name: str) -> str:
+def _told(comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str) -> str:
+    title = reading.title
+    for scores in (comparison.one, comparison.other):
+        if not scores.is_measured(reading):
+            return f"<b>{title}</b><br>" + NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>")
     if np.isnan(interval.difference[at]):
         return f"<b>{title}</b><br>no correlation on one side"
-    verdict = "beyond" if interval.sure[at] else "within"
+    verdict = "significant" if interval.sure[at] else "could be chance"
     return (
-        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{LEVEL:.0%} of resamples: "
-        f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict} what the draw of pairs can bring about"
+        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{CI}: "
+        f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
     )
 
 

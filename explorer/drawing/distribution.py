@@ -44,7 +44,7 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
     )
 
 
-def _points(gold: NDArray[np.float64], cosines: NDArray[np.float32], pairs: GradedPairs) -> go.Scattergl:
+def _points(gold: NDArray[np.float64], cosines: NDArray[np.float64], pairs: GradedPairs) -> go.Scattergl:
     texts = None
     if len(pairs) <= MOST_HOVERS:
         texts = [

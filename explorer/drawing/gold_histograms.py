@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from explorer.drawing.grid import laid_out
@@ -18,12 +19,14 @@ HEADROOM = 1.08  # over the fullest bin
 def cosines_by_gold(found: GoldBins) -> go.Figure:
     """A histogram for every bin of grades, the highest on top: shares of its pairs, and a tick at each median."""
     bins = found.bins[::-1]
-    top = HEADROOM * max(float(of_grade.shares.max()) for of_grade in bins)
+    top = HEADROOM * (max(float(of_grade.shares.max()) for of_grade in bins) or 1.0)
     width = found.edges[1] - found.edges[0]
     first = next(place for place, of_grade in enumerate(bins) if of_grade.pairs)
     traces = []
     for place, of_grade in enumerate(bins):
-        for side in reversed(range(len(of_grade.counts))) if of_grade.pairs else ():  # A's line over what fills B's
+        for side in reversed(range(len(of_grade.counts))):  # A's line over what fills B's
+            if np.isnan(of_grade.medians[side]):
+                continue  # no pairs of this grade, or no cosines
             traces.append(_outline(found, of_grade, side, _axis(place), legend=place == first))
             traces.append(_median(of_grade, side, _axis(place), top))
     # all at once: made by make_subplots and filled trace by trace, plotly takes three times as long

@@ -15,7 +15,7 @@ from explorer.drawing.style import (
     text_colours,
 )
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
-from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores import AGGREGATES, METRICS, NOT_MEASURABLE, LayerScores
 
 Span = tuple[float, float]
 
@@ -63,13 +63,16 @@ def layer_by_pooling(
     top = heights[-1]
     if own is not None:
         top += 1 + GAP
-        _add_own(figure, own, scores.own_title, table.size, top, low, high)
+        told = scores.own_title
+        if not scores.is_measured(OWN):
+            told += f", {NOT_MEASURABLE.format(scores.precision)}"
+        _add_own(figure, own, told, table.size, top, low, high)
     if chosen is not None and (chosen != OWN or own is not None):
         figure.add_shape(type="rect", line={"color": ACCENT, "width": 4}, **_frame(scores, chosen, heights, top))
     figure.update_xaxes(tickvals=list(range(len(GRID_POOLINGS))), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
     figure.update_yaxes(
         tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*(row.label if short else row_label(row, scores.last) for row in scores.rows), "own"],
+        ticktext=[*(row.label if short else row_label(row, scores.last) for row in scores.rows), "default"],
         range=[-0.5, top + 0.5],
         **_STILL,
     )
@@ -115,7 +118,7 @@ def _frame(scores: LayerScores, chosen: Reading, heights: list[float], top: floa
 
 
 def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, low: float, high: float) -> None:
-    """The model's own reading, which is no pooling of a layer: one cell as wide as the grid."""
+    """The model default, which is no pooling of a layer: one cell as wide as the grid."""
     right = len(GRID_POOLINGS) - 0.5
     figure.add_heatmap(
         x=[-0.5, right],
@@ -138,7 +141,7 @@ def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, 
         customdata=[cells] * columns,
         text=["" if column != columns // 2 else "none" if np.isnan(own) else f"{own:.2f}" for column in range(columns)],
         textfont={"color": text_colours(np.array([own]), low, high)[0]},
-        hovertext=[f"<b>own reading</b><br>{hover_text(title)}"] * columns,
+        hovertext=[f"<b>model default</b><br>{hover_text(title)}"] * columns,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -168,10 +171,13 @@ def notes(scores: LayerScores) -> list[list[str]]:
     for place, row in enumerate(scores.rows):
         notes.append([])
         for column, pooling in enumerate(GRID_POOLINGS):
-            lines = [f"<b>{Reading(row, pooling).title}</b>"]
+            reading = Reading(row, pooling)
+            lines = [f"<b>{reading.title}</b>"]
             if len(row.layers) == 2:
                 lines.append(pair_name(row, scores.last))
-            if np.isnan(scores.table()[place, column]):
+            if not scores.is_measured(reading):
+                lines.append(NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>"))
+            elif np.isnan(scores.table()[place, column]):
                 lines.append("every pair has the same cosine here:<br>nothing to correlate")
             else:
                 for (metric, way), table in tables.items():

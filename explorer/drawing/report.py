@@ -1,8 +1,10 @@
-"""What stands in the report of a comparison? Everything the Compare page shows, with how it was measured."""
+"""Write the report of a comparison: everything the Compare page shows, verdict first, and how it was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import numpy as np
 
 from explorer.drawing import beside, difference, gold_histograms, grid, layer_geometry, standalone
 from explorer.drawing.standalone import heading, note, picture, table
@@ -23,6 +25,7 @@ from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.pair_tables import pair_rows
 from explorer.measuring.rank_errors import FAR, KINDS
 from explorer.measuring.scores import LayerScores
+from explorer.measuring.verdict_text import CI
 
 MOST = 20  # pairs of a kind
 
@@ -31,16 +34,32 @@ def report(findings: Findings, pooling: str = "mean") -> bytes:
     """The file; `pooling` is that of the scores by layer."""
     one, other = findings.found
     body = [
+        *_verdict(findings),
         *_headline(findings),
         *_grids(findings),
         *_by_layer(findings, pooling),
         *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
         *_pairs(findings),
-        heading("Every reading"),
+        heading("Every layer & pooling"),
         table(findings.cells()),
         *_measured(findings),
     ]
     return standalone.page(f"{one.name} and {other.name} on {findings.pairs.name}", body)
+
+
+def _verdict(findings: Findings) -> Iterator[str]:
+    verdict = findings.verdict
+    said = verdict.sentence()
+    yield standalone.verdict(said.kind, said.word, said.detail)
+    if verdict.tuning is None:
+        return
+    told = [
+        standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else "none", one.reading)
+        for label, one in verdict.numbers()
+    ]
+    yield standalone.beside(*told, kind="cards")
+    if verdict.why_not_same:
+        yield note(verdict.why_not_same)
 
 
 def _headline(findings: Findings) -> Iterator[str]:
@@ -53,13 +72,15 @@ def _headline(findings: Findings) -> Iterator[str]:
         )
         for side, found in zip("AB", findings.found, strict=True)
     ]
-    verdict = "beyond the draw of pairs" if interval.sure else "within the draw of pairs"
+    verdict = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
+    if not np.isfinite(interval.difference):
+        verdict = "a side has no score"
     yield standalone.beside(*cards, standalone.card("B - A", told_difference(interval), verdict), kind="cards")
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
-        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the middle {LEVEL:.0%} of "
-        f"{RESAMPLES:,} resamples of the pairs, the same for both (paired bootstrap, seed {findings.seed}): an "
-        "interval that holds 0 is within what the draw of pairs can bring about."
+        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the {CI}, from "
+        f"{RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.seed}). If the interval "
+        "includes 0, the difference could be chance."
     )
     if findings.picked_here:
         yield note(findings.picked_here.told)
@@ -69,26 +90,29 @@ def _grids(findings: Findings) -> Iterator[str]:
     comparison, ways = findings.comparison, (findings.metric, findings.aggregate)
     span = grid.span_of(comparison.one, comparison.other, metric=ways[0], aggregate=ways[1])
     pieces = [
-        picture(grid.layer_by_pooling(scores, *ways, reading, span, short=True), f"{side}: every reading", among=3)
+        picture(
+            grid.layer_by_pooling(scores, *ways, reading, span, short=True), f"{side}: every layer & pooling", among=3
+        )
         for side, scores, reading in zip("AB", findings.scores, _readings(findings), strict=True)
     ]
     if findings.differences.grid is not None:
         drawn = difference.difference_grid(comparison, findings.differences.grid, findings.differences.own)
-        pieces.append(picture(drawn, "B - A", "Hollow: within what the draw of pairs can bring about.", among=3))
+        pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
     yield heading("Every layer under every pooling")
     if findings.differences.grid is None:
         yield note(f"A has {comparison.one.last} layers and B {comparison.other.last}: their cells are not the same.")
     yield standalone.beside(*pieces)
+    yield from map(note, comparison.told_not_measured)
 
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     ways = findings.metric, findings.aggregate
     lines = beside.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
     bins = findings.comparison.gold_bins()
-    yield heading("By layer, and by what people said")
+    yield heading("By layer, and by gold score")
     yield standalone.beside(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
-        picture(gold_histograms.cosines_by_gold(bins), "Cosines by what people said", gold_bins.HOW_TO_READ, among=2),
+        picture(gold_histograms.cosines_by_gold(bins), "Cosines by gold score", gold_bins.HOW_TO_READ, among=2),
     )
     yield table(gold_bins.median_rows(bins), other=3)
 
@@ -114,31 +138,37 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
 
 
 def _pairs(findings: Findings) -> Iterator[str]:
-    errors = findings.comparison.rank_errors()
     yield heading("Pairs that flipped")
+    if findings.comparison.chosen_not_measured:
+        yield from map(note, findings.comparison.chosen_not_measured)
+        return
+    errors = findings.comparison.rank_errors()
     yield note(
         f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
-        f"{FAR:.0%} of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other "
-        "way round. Those that changed most stand first, and among the still wrong those that are most wrong."
+        f"{FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the "
+        "other way round. Those that changed most come first, and among the still wrong those that are most wrong."
     )
     for kind in KINDS:
         places = errors.places(kind)
         yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
         if len(places):
-            yield table(pair_rows(findings.pairs, findings.comparison, errors, places[:MOST]), {"people": 2}, other=3)
+            yield table(
+                pair_rows(findings.pairs, findings.comparison, errors, places[:MOST]), {"gold score": 2}, other=3
+            )
 
 
 def _measured(findings: Findings) -> Iterator[str]:
     yield heading("How it was measured")
     models = about_models(findings)
     names = {"model_revision": "revision", "model_digest": "digest", "max_length": "most tokens", "truncated": "cut"}
+    names |= {"not_measurable": "not measurable"}
     yield table(
         [
             {"": names.get(name, name), **{side: _said(models[side][name]) for side in "AB"}}
             for name in models["A"]
             if any(models[side][name] is not None for side in "AB")
         ]
-        + [{"": "own reading", **dict(zip("AB", map(_own, findings.scores), strict=True))}]
+        + [{"": "model default", **dict(zip("AB", map(_own, findings.scores), strict=True))}]
     )
     made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
     told = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}

@@ -27,6 +27,8 @@ p.note, figcaption { color: var(--quiet); font-size: .875rem; max-width: 60rem; 
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem }
 .card b { display: block; font-size: 1.75rem; font-weight: 600; line-height: 1.25 } .card span { color: var(--quiet) }
 figure { margin: 0; min-width: 0 }
+p.verdict { border-left: .4rem solid var(--quiet); background: var(--soft); padding: .6rem .9rem; font-size: 1.1rem }
+p.verdict.better { border-color: #1a7f37 } p.verdict.worse { border-color: #cf222e }
 .scroll { margin: .75rem 0; overflow: auto; max-height: 40rem; border: 1px solid var(--line); border-radius: .5rem }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
@@ -77,6 +79,12 @@ def page(title: str, body: Sequence[str]) -> bytes:
 def card(label: str, number: str, note: str) -> str:
     """A number in large type."""
     return f'<div class="card">{escape(label)}<b>{escape(number)}</b><span>{escape(note)}</span></div>'
+
+
+def verdict(kind: str, word: str, detail: str) -> str:
+    """The sentence that a report begins with, in the colour of its kind and with its sign."""
+    sign = {"better": "▲", "worse": "▼", "chance": "◆"}.get(kind, "?")
+    return f'<p class="verdict {escape(kind)}">{sign} <b>{escape(word)}</b>: {escape(detail)}</p>'
 
 
 def beside(*pieces: str, kind: str = "beside") -> str:

@@ -14,6 +14,7 @@ from explorer.errors import (
     TokenizerMissing,
     UnsupportedModel,
 )
+from explorer.places import examples_folder
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 HEADROOM = 1.2  # sentences need room beside the weights
@@ -27,6 +28,11 @@ def check(folder: Path, free: float | None = None) -> Path:
     place = _transformer(folder)
     config = _config(place)
     check_type(place, config)
+    if place.is_relative_to(examples_folder()):
+        raise NotWeights(
+            "The example run ships without its weights: it shows what was measured and encodes nothing new. Press "
+            "'Train it again' on its page (Train, row 'example') to have its model."
+        )
     if not layout.vocabulary(place):
         raise TokenizerMissing(
             f"{place} has no tokenizer: it holds {_contents(place)}. Copy the tokenizer's files there too, "

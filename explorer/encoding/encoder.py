@@ -98,6 +98,13 @@ class Encoder:
         # a fast tokenizer keeps padding and truncation as state: two threads in it give wrong tokens, silently
         self._tokenizer_lock = threading.Lock()
 
+    @property
+    def default_head(self) -> Head:
+        """The model default: the head it declares, else the mean, which sentence-transformers takes in that case."""
+        from explorer.encoding.head import Head
+
+        return self.head or Head(("mean",))
+
     def limit(self, max_length: int | None = None) -> int:
         """How many tokens of a sentence are read."""
         if max_length is None:
@@ -142,6 +149,18 @@ class Encoder:
         """
         for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
             yield self._view([ids[place] for place in positions], positions)
+
+    def under_heads(
+        self, sentences: Sequence[str], heads: Sequence[Head]
+    ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
+        """Vectors (sentence, width) under each of some heads, a batch at a time, with the places of its sentences."""
+        ids = self.tokens(sentences).ids
+        for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
+            with torch.inference_mode():
+                padded, mask = self.padded([ids[place] for place in positions])
+                hidden = self._hidden(padded, mask)
+                vectors = tuple(head(hidden, mask).float().cpu() for head in heads)
+            yield positions, vectors
 
     @torch.inference_mode()
     def _view(self, ids: list[list[int]], positions: list[int]) -> Views:

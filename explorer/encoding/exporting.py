@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from explorer.encoding import layout, modules, transformer, weights
+from explorer.encoding import declared, layout, transformer, weights
 from explorer.encoding.alone import alone
 from explorer.encoding.flow_map import FlowMap
 from explorer.encoding.head import OWN_FILES, Dense, Head, Step
@@ -151,10 +151,10 @@ def _type(kind: str) -> str:
 
 
 def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
-    switches = {switch: name in poolings for _, switch, name in modules.POOLINGS}
-    if poolings != tuple(name for _, switch, name in modules.POOLINGS if switches[switch]):
+    switches = {switch: name in poolings for _, switch, name in declared.POOLINGS}
+    if poolings != tuple(name for _, switch, name in declared.POOLINGS if switches[switch]):
         # switches know one order only; this spelling keeps any, from release 5.4 on
-        modes = {name: mode for mode, _, name in modules.POOLINGS}
+        modes = {name: mode for mode, _, name in declared.POOLINGS}
         return {"embedding_dimension": width, "pooling_mode": [modes[name] for name in poolings]}
     told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
     return {"word_embedding_dimension": width, **told}

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from explorer.encoding import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
-from explorer.places import runs_folder
+from explorer.places import examples_folder, runs_folder
 from explorer.progress import Work, finish
 
 # a page of the hub: a model's, or of one of its files; datasets/org/name is none
@@ -29,7 +29,7 @@ _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 @dataclass(frozen=True)
 class Found:
-    """A model's folder, under the name it was asked for.
+    """A model's folder, under a name that is no path: `run:NAME`, the last part of a folder's path, or the hub's name.
 
     `digest` is what the model is, whatever it is called: of every file that has a say in a vector. `revision` is the
     commit of a model of the hub, and None for any other.
@@ -63,7 +63,7 @@ def find(source: str, online: bool = False) -> Found:
     name = _unlinked(source.strip())
     folder = _folder(name)
     if folder is not None:
-        return of_folder(name, folder)
+        return of_folder(shown_name(name), folder)
     model, revision = _on_hub(name)
     folder = hub.cached(model, revision)
     lacks = "" if folder is None else hub.lacks(folder)
@@ -76,6 +76,33 @@ def find(source: str, online: bool = False) -> Found:
             f"Without a connection, choose the bundled {bundled.NAME}{_or_else()}."
         )
     return of_folder(name, folder, folder.name)
+
+
+def shown_name(source: str) -> str:
+    """A source as it is named on the screen: `run:NAME` for the model of a run, the last part of any other path."""
+    if source == bundled.NAME or source.startswith(RUN):
+        return source
+    try:
+        path = Path(source).expanduser().absolute()
+        return (
+            run_name(path)
+            or (path.resolve().name if path.name == ".." else path.name if path.is_dir() else "")
+            or source
+        )
+    except (OSError, RuntimeError, ValueError):
+        return source
+
+
+def run_name(folder: Path) -> str | None:
+    """`run:NAME` of the run whose model is in a folder, `run:NAME@step-60` for a step's; None for any other folder."""
+    inside = folder.resolve()
+    homes = (runs_folder().resolve(), examples_folder().resolve())
+    parts = next((inside.relative_to(home).parts for home in homes if inside.is_relative_to(home)), ())
+    if len(parts) == 2 and parts[1] == "model":
+        return f"{RUN}{parts[0]}"
+    if len(parts) == 3 and parts[1] == STEPS and _STEP.fullmatch(parts[2]):
+        return f"{RUN}{parts[0]}@{parts[2]}"
+    return None
 
 
 def of_runs() -> list[str]:
@@ -145,10 +172,22 @@ def step_name(seed: int, step: int, seeds: int) -> str:
     return f"step-{step}" if seeds == 1 else f"seed-{seed}-step-{step}"
 
 
+def run_folder(name: str) -> Path:
+    """The folder of a run by that name; of an example that ships, where no run has its name."""
+    folder = runs_folder() / name
+    shipped = examples_folder() / name
+    return shipped if shipped.is_dir() and not folder.is_dir() else folder
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a model's folder holds its weights; those of an example that ships are left out."""
+    return bool(layout.weights(layout.transformer(folder)))
+
+
 def _of_run(name: str) -> Path:
     run, at, step = name.partition("@")
     named = run not in ("", ".", "..") and Path(run).name == run
-    folder = runs_folder() / run / (f"{STEPS}/{step}" if at else "model")
+    folder = run_folder(run) / (f"{STEPS}/{step}" if at else "model")
     if named and (not at or _STEP.fullmatch(step)) and folder.is_dir():
         return folder
     if named and at and folder.parent.parent.is_dir():

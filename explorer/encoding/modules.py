@@ -12,19 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from explorer.encoding import layout, own_modules, weights
+from explorer.encoding.declared import POOLINGS, modes
 from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
 from explorer.encoding.pooling import FIRST_LAST
 from explorer.errors import UnsupportedModel
-
-# today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
-POOLINGS = (
-    ("cls", "pooling_mode_cls_token", "cls"),
-    ("max", "pooling_mode_max_tokens", "max"),
-    ("mean", "pooling_mode_mean_tokens", "mean"),
-    ("mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", "sqrt mean"),
-    ("weightedmean", "pooling_mode_weightedmean_tokens", "weighted mean"),
-    ("lasttoken", "pooling_mode_lasttoken", "last"),
-)
 
 
 @dataclass(frozen=True)
@@ -92,17 +83,15 @@ def limits(transformer: Path) -> Limits:
 
 
 def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
-    modes = stated.get("pooling_mode")
-    if modes is None:
-        modes = [mode for mode, switch, _ in POOLINGS if stated.get(switch)] or ["mean"]
+    asked = modes(stated)
     names = {mode: name for mode, _, name in POOLINGS}
-    unknown = [mode for mode in _listed(modes) if mode not in names]
-    if unknown or not _listed(modes):
+    unknown = [mode for mode in asked if mode not in names]
+    if unknown or not asked:
         raise UnsupportedModel(
-            f"{place / 'config.json'} asks for the pooling {unknown or modes}. Strata knows {', '.join(names)}. "
+            f"{place / 'config.json'} asks for the pooling {unknown or asked}. Strata knows {', '.join(names)}. "
             "Choose another model."
         )
-    return tuple(names[mode] for mode in _listed(modes))
+    return tuple(names[mode] for mode in asked)
 
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
@@ -175,7 +164,3 @@ def _prompt(folder: Path, include: bool) -> str:
             "sentences without it."
         )
     return prompt
-
-
-def _listed(modes: Any) -> list[str]:
-    return [modes] if isinstance(modes, str) else list(modes)

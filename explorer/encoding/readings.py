@@ -13,6 +13,9 @@ from explorer.errors import BadChoice
 
 # keys of POOLINGS; they stand here so that naming a reading does not load torch
 GRID_POOLINGS = ("cls", "mean", "max")
+MODEL_DEFAULT = "model default"
+# what it was called in addresses and commands before
+_ONCE = "own reading"
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,10 @@ class Reading:
     @property
     def title(self) -> str:
         """`mean of layer 6`: so it stands in menus, in addresses and in tables."""
-        return f"{self.pooling} of {self.row.title}" if self.row.layers else f"{self.pooling} reading"
+        return f"{self.pooling} of {self.row.title}" if self.row.layers else MODEL_DEFAULT
 
 
-# as the model's makers meant it, where they say so: a dense layer after a pooling, say; no cell of the grid
+# the pooling that the model declares, with what follows it (a dense layer, say); no cell of the grid
 OWN = Reading(Row(()), "own")
 
 
@@ -72,10 +75,11 @@ def readings(last: int) -> tuple[Reading, ...]:
 
 def parse(title: str, last: int) -> Reading:
     """The reading of that title."""
-    by_title = {reading.title: reading for reading in (*readings(last), OWN)}
+    by_title = {reading.title: reading for reading in (*readings(last), OWN)} | {_ONCE: OWN}
     if title not in by_title:
         raise BadChoice(
             f"There is no reading '{title}' here. A reading is a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
-            f"from 0 to {last}, or two layers: 'mean of layer {last}' or 'mean of layers 0 + {last}', for example."
+            f"from 0 to {last}, or two layers: 'mean of layer {last}' or 'mean of layers 0 + {last}', for example; or "
+            f"'{MODEL_DEFAULT}'."
         )
     return by_title[title]

@@ -11,9 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from explorer.encoding import layout, weights
+from explorer.encoding.declared import SIMCSE_HEAD
 from explorer.encoding.head import Dense, Head
-
-_PREFIX = "mlp.dense."
 
 
 def head(transformer: Path) -> Head | None:
@@ -22,7 +21,7 @@ def head(transformer: Path) -> Head | None:
     if not any(str(name).endswith("ForCL") for name in classes):
         return None
     for path in layout.weights(transformer):
-        found = weights.tensors(path, _PREFIX)
+        found = weights.tensors(path, SIMCSE_HEAD)
         if found:
             dense = Dense(found["weight"], found["bias"], "Tanh")
             return Head(("cls",), (dense,), remark="as supervised SimCSE reads it")

@@ -119,7 +119,7 @@ class _Spearman:
         self._spread = self._spread_of(order, sizes, drawn)
 
     def __call__(self, cosines: NDArray[Any]) -> Floats:
-        if np.ptp(cosines) <= SAME:
+        if not np.ptp(cosines) > SAME:  # constant, or missing
             return np.full(self._times.shape[1], np.nan)
         order, sizes = _ascending(cosines)
         drawn = _grouped(self._times, order, sizes)
@@ -177,7 +177,7 @@ class _Pearson:
         self._gold = gold - gold.mean()
 
     def __call__(self, cosines: NDArray[Any]) -> Floats:
-        if np.ptp(cosines) <= SAME:
+        if not np.ptp(cosines) > SAME:  # constant, or missing
             return np.full(self._times.shape[1], np.nan)
         own = cosines.astype(np.float64) - cosines.mean(dtype=np.float64)
         sums = np.stack([own, self._gold, own * own, self._gold**2, own * self._gold]) @ self._times / self._count

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.measuring.similarity import spearman
+from explorer.measuring.cosines import exact_cosines
+from explorer.measuring.similarity import measured, spearman
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,22 +38,24 @@ def probe_places(pairs: GradedPairs) -> NDArray[np.intp]:
     return np.linspace(0, len(pairs.sentences) - 1, count).astype(np.intp)
 
 
-def checkup(pairs: GradedPairs, vectors: Tensor, layers: NDArray[np.float32] | None = None) -> Checkup:
-    """The check-up of the vectors (sentence, width) of `pairs.sentences`; `layers` are its pooler's mean weights."""
+def checkup(
+    pairs: GradedPairs, vectors: Tensor, layers: NDArray[np.float32] | None = None, precision: str = "float32"
+) -> Checkup:
+    """The check-up of the vectors (sentence, width) of `pairs.sentences`, computed in that precision.
+
+    `layers` are the mean weights of their pooler.
+    """
     import torch
 
     unit = torch.nn.functional.normalize(vectors.float(), dim=-1, eps=1e-8)
-    place = {text: at for at, text in enumerate(pairs.sentences)}
-    first = unit[[place[text] for text in pairs.first]]
-    second = unit[[place[text] for text in pairs.second]]
-    cosines = (first * second).sum(1).numpy()
+    cosines = exact_cosines(vectors, *map(np.array, pairs.places))
     gold = np.array(pairs.gold)
     # the threshold of the papers: 4 on a scale from 0 to 5
     alike = cosines[gold >= gold.min() + 0.8 * (gold.max() - gold.min())]
     probe = unit[probe_places(pairs)]
     apart = (probe @ probe.T)[*torch.triu_indices(len(probe), len(probe), offset=1)]
     return Checkup(
-        spearman=float(spearman(gold, cosines)) * 100,
+        spearman=float(spearman(gold, measured(cosines, precision))) * 100,
         alignment=float((2 - 2 * alike).mean()) if len(alike) else float("nan"),
         uniformity=float((-2 * (2 - 2 * apart)).exp().mean().log()),
         alike=float(alike.mean()) if len(alike) else float("nan"),

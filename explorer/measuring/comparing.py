@@ -12,7 +12,7 @@ from explorer.measuring.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.cosines import Cosines
 from explorer.measuring.gold_bins import GoldBins, gold_bins
 from explorer.measuring.rank_errors import RankErrors, rank_errors
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.scores import NOT_MEASURABLE, LayerScores
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,22 @@ class Comparison:
     def rows(self) -> tuple[Row, ...]:
         """The rows of the grid that both have; none where one is deeper, as layer 3 of 6 is not layer 3 of 12."""
         return self.one.rows if self.one.rows == self.other.rows else ()
+
+    @property
+    def told_not_measured(self) -> tuple[str, ...]:
+        """What the precision of a side cannot measure, a sentence for each side that has such cells."""
+        sides = zip("AB", (self.one.told_not_measured, self.other.told_not_measured), strict=True)
+        return tuple(f"{side}: {told}" for side, told in sides if told)
+
+    @property
+    def chosen_not_measured(self) -> tuple[str, ...]:
+        """The same for the two chosen readings: without their cosines no pair has a rank."""
+        sides = ("A", self.one, self.one_reading), ("B", self.other, self.other_reading)
+        return tuple(
+            f"{side}: {reading.title} is {NOT_MEASURABLE.format(scores.precision)}."
+            for side, scores, reading in sides
+            if not scores.is_measured(reading)
+        )
 
     def grid(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0

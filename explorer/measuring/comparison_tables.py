@@ -32,6 +32,14 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
     return rows
 
 
+def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
+    """Of rows of cells, so many that gained most and so many that lost most, the largest change first."""
+    known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
+    gained = sorted((one for one in known if one[1] > 0), key=lambda one: -one[1])
+    lost = sorted((one for one in known if one[1] < 0), key=lambda one: one[1])
+    return [row for row, _ in gained[:count]], [row for row, _ in lost[:count]]
+
+
 def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
     """The two readings that stand for a sentence."""
     return {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.similarity import SAME
+from explorer.measuring.similarity import SAME_VECTOR
 
 
 def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
@@ -42,7 +42,7 @@ def moved(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64] | None:
 
 def _never_varies(vectors: NDArray[Any], centred: NDArray[np.float64]) -> bool:
     """Whether vectors are all the same, but for rounding: then they are like nothing."""
-    return bool(np.square(centred).sum() <= SAME**2 * np.square(vectors.astype(np.float64)).sum())
+    return bool(np.square(centred).sum() <= SAME_VECTOR**2 * np.square(vectors.astype(np.float64)).sum())
 
 
 def _centred(vectors: NDArray[Any]) -> NDArray[np.float64]:

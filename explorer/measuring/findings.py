@@ -15,11 +15,13 @@ from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.cells import Rows
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.comparison_tables import cell_rows, chosen_row, told_difference
+from explorer.measuring.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.geometry_tables import drift_rows, geometry_rows
 from explorer.measuring.gold_bins import median_rows
 from explorer.measuring.layer_geometry import LayerGeometry
 from explorer.measuring.picking import Pick
 from explorer.measuring.scores import LayerScores
+from explorer.measuring.verdict_text import CI
 
 if TYPE_CHECKING:
     from explorer.encoding.finding import Found
@@ -40,6 +42,13 @@ class Findings:
     seed: int
     geometry: LayerGeometry | None = None
     picked: Pick | None = None  # the readings that are best on other pairs, where there was a choice of that kind
+    of_models: ComparisonVerdict | None = None  # where it is about other readings than the chosen ones
+
+    @property
+    def verdict(self) -> ComparisonVerdict:
+        """Whether the one is better than the other, by how much, and whether it could be chance."""
+        ways = self.metric, self.aggregate
+        return self.of_models or judge(self.found, self.pairs, self.comparison, self.differences.chosen, ways)
 
     @property
     def picked_here(self) -> Pick | None:
@@ -91,6 +100,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
             "max_length": scores.max_length,
             "sentences": scores.sentences,
             "truncated": scores.truncated,
+            "not_measurable": ", ".join(reading.title for reading in scores.not_measured) or None,
         }
         for side, found, scores in zip("AB", findings.found, findings.scores, strict=True)
     }
@@ -117,6 +127,7 @@ def as_json(findings: Findings) -> str:
     content = {
         **about_models(findings),
         **about_measuring(findings),
+        "verdict": findings.verdict.as_json(),
         "chosen": findings.chosen(),
         **({} if picked is None else {"picked": _about_picking(picked)}),
         "cells": findings.cells(),
@@ -146,11 +157,13 @@ def _about_picking(picked: Pick) -> dict[str, object]:
 
 
 def as_text(findings: Findings) -> str:
-    """The differences as a grid for the terminal, those beyond the draw of pairs marked."""
+    """The verdict, then the differences as a grid for the terminal, the significant ones marked."""
     comparison, grid, own = findings.comparison, findings.differences.grid, findings.differences.own
     one, other = findings.found
     row = findings.chosen()
     lines = [
+        *_verdict_lines(findings.verdict),
+        "",
         f"{findings.pairs.name}: {findings.metric} × 100 of {len(findings.pairs):,} pairs"
         + f", {findings.aggregate}" * comparison.one.has_parts,
         f"A  {_score(row['A'])}  {row['reading A']} of {one.name}",
@@ -167,9 +180,18 @@ def as_text(findings: Findings) -> str:
         cells = "".join(_cell(grid, (place, column)) for column in range(len(GRID_POOLINGS)))
         lines.append(f"{layers.label:>8}{cells}".rstrip())
     if own is not None:
-        lines.append(f"{'own':>8}{_cell(own, ())}".rstrip())
-    lines += ["", f"* beyond what the draw of pairs can bring about ({LEVEL:.0%} of {RESAMPLES:,} resamples)"]
+        lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())
+    lines += ["", *comparison.told_not_measured]
+    lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
+
+
+def _verdict_lines(verdict: ComparisonVerdict) -> list[str]:
+    """The sentence, and where a model was tuned, its three numbers."""
+    if verdict.tuning is None:
+        return [verdict.sentence().text]
+    told = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
+    return [verdict.sentence().text, *told, *([verdict.why_not_same] if verdict.why_not_same else [])]
 
 
 def _cell(interval: Interval, at: tuple[int, ...]) -> str:
@@ -179,4 +201,4 @@ def _cell(interval: Interval, at: tuple[int, ...]) -> str:
 
 
 def _score(score: object) -> str:
-    return f"{score:.2f}" if isinstance(score, float) else "none"
+    return f"{score:.2f}" if isinstance(score, float) and math.isfinite(score) else "none"

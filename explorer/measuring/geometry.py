@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.similarity import SAME, unit
+from explorer.measuring.similarity import SAME_VECTOR, unit
 
 NEIGHBOURS = 10
 _ROWS = 1024  # of a matrix of cosines that are held at once
@@ -40,7 +40,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
     strangers = (float(total @ total) - count) / (count * (count - 1))
     variances = np.linalg.eigvalsh(np.cov(known.T, dtype=np.float64)) if known.shape[1] > 1 else np.ones(1)
     spread = variances.sum()
-    one_point = spread <= SAME**2  # all sentences have the same vector, but for rounding
+    one_point = spread <= SAME_VECTOR**2  # all sentences have the same vector, but for rounding
     first, three = (float("nan") if one_point else float(variances[-few:].sum() / spread) for few in (1, 3))
     potential, chosen = 0.0, np.zeros(count)
     nearest = min(NEIGHBOURS, count - 1)

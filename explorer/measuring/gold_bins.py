@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.cells import Rows
+from explorer.measuring.cells import Rows, rounded
 
 Floats = NDArray[np.float64]
 FIFTHS = 5
@@ -24,7 +24,7 @@ HOW_TO_READ = (
 
 @dataclass(frozen=True, eq=False)
 class GoldBin:
-    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN where there are none."""
+    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN without cosines."""
 
     label: str  # the grades
     pairs: int
@@ -46,17 +46,18 @@ class GoldBins:
 
 
 def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
-    """Of the cosines (pair) of one or more readings; a bin has its lower edge, and the last its upper, too."""
-    edges = _edges(min(side.min() for side in sides), max(side.max() for side in sides))
+    """Bins of the cosines (pair) of one or more sides, missing ones left out; the last bin has both its edges."""
+    known = np.concatenate([side[np.isfinite(side)] for side in sides])
+    edges = _edges(float(known.min()), float(known.max())) if len(known) else _edges(-1.0, 1.0)
     grades = _grades(gold)
     inside = np.clip(np.digitize(gold, grades) - 1, 0, len(grades) - 2)
     bins = []
     for place, label in enumerate(_labels(grades)):
-        cosines = [side[inside == place].astype(np.float64) for side in sides]
+        cosines = [side[(inside == place) & np.isfinite(side)].astype(np.float64) for side in sides]
         bins.append(
             GoldBin(
                 label,
-                len(cosines[0]),
+                int((inside == place).sum()),
                 np.array([np.histogram(side, edges)[0] for side in cosines]),
                 tuple(float(np.median(side)) if len(side) else float("nan") for side in cosines),
             )
@@ -85,10 +86,7 @@ def median_rows(found: GoldBins) -> Rows:
         {
             "grades": of_grade.label,
             "pairs": of_grade.pairs,
-            **{
-                f"median cosine {name}": round(median, 4) if of_grade.pairs else None
-                for name, median in zip("AB", of_grade.medians, strict=False)
-            },
+            **{f"median cosine {name}": rounded(median) for name, median in zip("AB", of_grade.medians, strict=False)},
         }
         for of_grade in found.bins
     ]

@@ -21,11 +21,11 @@ def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, pl
         {
             "first": pairs.first[place],
             "second": pairs.second[place],
-            "people": pairs.gold[place],
+            "gold score": pairs.gold[place],
             "cosine A": round(float(one[place]), 4),
             "cosine B": round(float(other[place]), 4),
-            "error A": round(float(errors.one[place]), 4),
-            "error B": round(float(errors.other[place]), 4),
+            "rank error A": round(float(errors.one[place]), 4),
+            "rank error B": round(float(errors.other[place]), 4),
             **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
             **({"tag": pairs.tags[place]} if pairs.tags else {}),
         }

@@ -17,7 +17,7 @@ from explorer.measuring.similarity import ranks
 Floats = NDArray[np.float64]
 
 FAR = 0.25  # of all places: from here on a pair is in the wrong place
-FIXED, BROKEN, STILL_WRONG = "fixed", "broken", "still wrong"
+FIXED, BROKEN, STILL_WRONG = "improved", "got worse", "still wrong"
 KINDS = (FIXED, BROKEN, STILL_WRONG)
 
 
@@ -39,8 +39,22 @@ class RankErrors:
         if kind == STILL_WRONG:
             return _descending(np.minimum(self.one, self.other), was & is_now)
         if kind == FIXED:
-            return _descending(self.change, was & ~is_now)
-        return _descending(-self.change, ~was & is_now)
+            return _descending(self.change, was & (self.other <= far))  # not `~is_now`: a missing error is neither
+        return _descending(-self.change, (self.one <= far) & is_now)
+
+    def examples(self) -> tuple[int | None, int | None, int | None]:
+        """The pair whose error fell most, the one whose error rose most, and one that did not change.
+
+        The last is the pair with the smallest change, and among several of them the one that is most wrong. None where
+        no pair is of that kind.
+        """
+        change = np.where(np.isfinite(self.change), self.change, 0.0)
+        if not len(change) or not np.isfinite(self.change).any():
+            return None, None, None
+        best, worst = int(change.argmax()), int(change.argmin())
+        still = np.lexsort((-np.maximum(self.one, self.other), np.abs(np.round(change, 12))))
+        same = next((int(place) for place in still if place not in (best, worst)), None)
+        return best if change[best] > 0 else None, worst if change[worst] < 0 else None, same
 
 
 def rank_errors(gold: Floats, one: NDArray[Any], other: NDArray[Any]) -> RankErrors:
@@ -49,7 +63,9 @@ def rank_errors(gold: Floats, one: NDArray[Any], other: NDArray[Any]) -> RankErr
 
 
 def errors(gold: Floats, cosines: NDArray[Any]) -> Floats:
-    """How far each pair is from where people put it."""
+    """How far each pair is from where people put it; NaN where cosines are missing."""
+    if np.isnan(cosines).any():
+        return np.full(len(gold), np.nan)
     return np.asarray(np.abs(ranks(cosines) - ranks(gold)) / max(1, len(gold) - 1))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,14 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.cosines import Cosines, pair_cosines
-from explorer.measuring.similarity import pearson, spearman
+from explorer.measuring.similarity import measured, pearson, spearman
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.encoder import Encoder
+
+# why a layer and pooling without a score has none; the precision is put in
+NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
 
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
@@ -29,7 +33,10 @@ AT_A_TIME = 8192
 
 @dataclass(frozen=True, eq=False)
 class LayerScores:
-    """One cosine per (row, pooling, pair), beside what people said, and how it was measured."""
+    """One cosine per (row, pooling, pair), beside what people said, and how it was measured.
+
+    The cosines of a layer and pooling that the precision cannot measure are all NaN.
+    """
 
     rows: tuple[Row, ...]
     cosines: Cosines
@@ -62,7 +69,7 @@ class LayerScores:
         return tuple(name for name in dict.fromkeys(self.parts) if np.ptp(self.gold[names == name]) == 0)
 
     def table(self, metric: str = "Spearman", aggregate: str = "all") -> NDArray[np.float64]:
-        """Scores × 100 as (row, pooling); NaN where a column is constant, and so has no correlation."""
+        """Scores × 100 as (row, pooling); NaN where the cosines are constant, or not measurable."""
         return self._agreement("grid", self.cosines, metric, aggregate)
 
     def own_score(self, metric: str = "Spearman", aggregate: str = "all") -> float | None:
@@ -91,6 +98,33 @@ class LayerScores:
         if self.own is None:
             raise BadChoice("This model declares no reading of its own. Choose a layer and a pooling.")
         return self.own
+
+    def is_measured(self, reading: Reading) -> bool:
+        """Whether the precision shows how the pairs rank; where it does not, there are no cosines."""
+        return not np.isnan(self.cosines_of(reading)).all()
+
+    @cached_property
+    def not_measured(self) -> tuple[Reading, ...]:
+        """The layers and poolings that the precision cannot measure, and the model's own reading where it cannot."""
+        own = (OWN,) if self.own is not None else ()
+        grid = (Reading(row, pooling) for row in self.rows for pooling in GRID_POOLINGS)
+        return tuple(reading for reading in (*grid, *own) if not self.is_measured(reading))
+
+    def of_pairs(self, rows: Sequence[int]) -> LayerScores:
+        """The scores of some of the pairs, such as a half of them; nothing is encoded again.
+
+        How it was measured (sentences, cut sentences, seconds) stays that of all pairs.
+        """
+        at = np.asarray(rows, dtype=np.intp)
+        own = None if self.own is None else self.own[at]
+        parts = tuple(self.parts[row] for row in at)
+        return replace(self, cosines=self.cosines[..., at], own=own, gold=self.gold[at], parts=parts)
+
+    @property
+    def told_not_measured(self) -> str:
+        """What cannot be measured and what to do about it; nothing where all is measured."""
+        titles = ", ".join(reading.title for reading in self.not_measured)
+        return f"Not measurable in {self.precision}: {titles}. Switch precision to float32." if titles else ""
 
     def place(self, reading: Reading) -> tuple[int, int]:
         """Where a reading stands in the grid."""
@@ -146,8 +180,8 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
     cosines, own = yield from pair_cosines(encoder, pairs, ids)
     return LayerScores(
         rows=encoder.rows,
-        cosines=cosines,
-        own=own,
+        cosines=measured(cosines, encoder.precision),
+        own=None if own is None else measured(own, encoder.precision),
         own_title=encoder.head.describe() if encoder.head else "",
         gold=np.array(pairs.gold, dtype=np.float64),
         parts=pairs.parts,

@@ -11,10 +11,12 @@ import numpy as np
 from explorer.data.kinds import digest_of
 from explorer.encoding.readings import Row
 from explorer.measuring.scores import LayerScores
-from explorer.places import cache_folder, write_whole
+from explorer.places import cache_folder, examples_folder, write_whole
 
 # a change of what a score means makes a new version, so that old numbers are never shown for new ones
-VERSION = "1"
+VERSION = "2"
+
+SCORES = "scores"  # the folder of scores that ship with the examples
 
 _ARRAYS = ("cosines", "own", "gold")
 _NOTES = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds")
@@ -26,9 +28,14 @@ def key(model: str, pairs: str, precision: str, device: str, max_length: int | N
 
 
 def kept(name: str) -> LayerScores | None:
-    """The scores under a key; None where there are none, or where the file is not whole."""
+    """The scores under a key: kept on this disk, or shipped with an example; None where there are none, or broken."""
+    found = _read(_path(name))
+    return found if found is not None else _read(examples_folder() / SCORES / f"{name}.npz")
+
+
+def _read(path: Path) -> LayerScores | None:
     try:
-        with np.load(_path(name), allow_pickle=False) as file:
+        with np.load(path, allow_pickle=False) as file:
             notes = json.loads(str(file["notes"]))
             arrays = {array: file[array] for array in _ARRAYS if array in file.files}
         rows = tuple(Row(tuple(layers)) for layers in notes.pop("rows"))
@@ -38,12 +45,13 @@ def kept(name: str) -> LayerScores | None:
         return None
 
 
-def keep(name: str, scores: LayerScores) -> None:
-    """Put scores on the shelf, whole or not at all."""
+def keep(name: str, scores: LayerScores, folder: Path | None = None) -> None:
+    """Put scores on the shelf, or in another folder, whole or not at all."""
     notes = {note: getattr(scores, note) for note in _NOTES}
     notes |= {"rows": [row.layers for row in scores.rows], "parts": scores.parts}
     arrays = {array: getattr(scores, array) for array in _ARRAYS if getattr(scores, array) is not None}
-    write_whole(_path(name), lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
+    path = folder / f"{name}.npz" if folder else _path(name)
+    write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
 
 
 def _path(name: str) -> Path:

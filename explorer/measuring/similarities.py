@@ -14,12 +14,17 @@ Matrix = NDArray[np.float64]
 
 def similarities(vectors: NDArray[Any]) -> Matrix:
     """Cosines (sentence, sentence) of vectors (sentence, width); missing where a vector has no length."""
-    exact = vectors.astype(np.float64)
+    # equal vectors once: a product of matrices gives equal rows cosines that differ in the last digit
+    distinct, places = np.unique(vectors, axis=0, return_inverse=True)
+    exact = distinct.astype(np.float64)
     lengths = np.sqrt((exact**2).sum(1))
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = exact / lengths[:, None]
-    unit[~np.isfinite(unit).all(1)] = np.nan
-    return np.asarray(np.clip(unit @ unit.T, -1, 1))
+    known = np.isfinite(unit).all(1)
+    unit[~known] = np.nan
+    cosines = np.clip(unit @ unit.T, -1, 1)
+    np.fill_diagonal(cosines, np.where(known, 1.0, np.nan))
+    return np.asarray(cosines[np.ix_(places, places)])
 
 
 def clustered(cosines: Matrix) -> NDArray[np.intp]:

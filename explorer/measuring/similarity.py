@@ -9,8 +9,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# float32 cannot tell cosines apart that are closer than this: such a column is constant, and has no correlation
-SAME = 1e-6
+# Vectors in float32 that differ by less than this share of their length are equal but for the rounding of a forward
+# pass, which is about 1e-7 and changes with the batch a sentence is in.
+SAME_VECTOR = 1e-6
+# Cosines in float64 that differ by less are those of equal vectors: 1 - cos is half the squared distance. A column of
+# them is constant and has no correlation. [CLS] of layer 3 of all-MiniLM-L6-v2, whose cosines are the closest that
+# still rank pairs, spreads over 2e-6, which is two million times as much.
+SAME = SAME_VECTOR**2
+# The unit roundoff of precisions of few bits: the most, as a share of itself, by which a number is rounded. Bfloat16
+# keeps 8 bits.
+ROUNDOFF = {"bfloat16": 2**-8}
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
@@ -19,20 +27,40 @@ def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
     return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
+def measured(cosines: NDArray[Any], precision: str) -> NDArray[Any]:
+    """Cosines (…, pair) whose order a precision can show; NaN in a column whose vectors are within its rounding.
+
+    Rounding moves each of two vectors by up to u of its length, u being the unit roundoff, and so puts two equal ones
+    up to √2 u apart, which is a cosine of 1 - u². A column whose median, over pairs of two vectors, is no further from
+    1 is missing. Constant columns stay as they are.
+    """
+    if precision not in ROUNDOFF:
+        return cosines
+    found = cosines.copy()
+    for column in found.reshape(-1, found.shape[-1]):  # a view: what is written is written into `found`
+        apart = column[column < 1]
+        if np.ptp(column) > SAME and 1 - np.median(apart) <= ROUNDOFF[precision] ** 2:
+            column[:] = np.nan
+    return found
+
+
 def pearson(gold: Floats, system: NDArray[Any]) -> Floats:
-    """Pearson's r of `gold` (pair) with the last axis of `system` (…, pair); NaN where a side is constant."""
+    """Pearson's r of `gold` (pair) with the last axis of `system` (…, pair); NaN where one is constant or missing."""
     gold = gold - gold.mean()
-    spread = np.ptp(system, axis=-1)
+    varies = np.ptp(system, axis=-1) > SAME
     centred = system.astype(np.float64) - system.mean(axis=-1, keepdims=True, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (centred @ gold) / np.sqrt((centred**2).sum(-1) * (gold**2).sum())
-    return np.where((spread <= SAME) | (np.ptp(gold) == 0), np.nan, r)
+    return np.where(varies & (np.ptp(gold) > 0), r, np.nan)
 
 
-def spearman(gold: Floats, system: NDArray[Any]) -> Floats:
-    """Spearman's ρ of `gold` (pair) with the last axis of `system` (…, pair); NaN where a side is constant."""
-    constant = np.ptp(system, axis=-1) <= SAME
-    return np.where(constant, np.nan, pearson(ranks(gold), ranks(system)))
+def spearman(gold: Floats, system: NDArray[Any], same: float = SAME) -> Floats:
+    """Spearman's ρ of `gold` (pair) with the last axis of `system` (…, pair); NaN where a side is constant or missing.
+
+    A column that spreads over no more than `same` is constant.
+    """
+    varies = np.ptp(system, axis=-1) > same
+    return np.where(varies, pearson(ranks(gold), ranks(system)), np.nan)
 
 
 def ranks(values: NDArray[Any]) -> Floats:

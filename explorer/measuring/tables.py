@@ -63,6 +63,7 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
         "sentences": scores.sentences,
         "truncated": scores.truncated,
         "seconds": round(scores.seconds, 3),
+        "not_measurable": [reading.title for reading in scores.not_measured],
         "readings": score_rows(scores),
     }
     return json.dumps(content, indent=1, ensure_ascii=False)
@@ -83,6 +84,8 @@ def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, 
     if best is not None:
         value = scores.score(best, metric, aggregate)
         lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on")
+    if scores.told_not_measured:
+        lines.append(scores.told_not_measured)
     lines.append(
         f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, {scores.truncated:,} of "
         f"{scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"

@@ -109,6 +109,7 @@ def _largest(states: Floats) -> Floats:
 
 
 def _token_cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    sides = one.astype(np.float64), other.astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        first, second = (side / np.linalg.norm(side, axis=-1, keepdims=True) for side in (one, other))
+        first, second = (side / np.linalg.norm(side, axis=-1, keepdims=True) for side in sides)
     return np.asarray(first @ second.transpose(0, 2, 1), dtype=np.float32)

@@ -45,6 +45,7 @@ class Method(nn.Module, Knobs):
     eats: ClassVar[Eats]
     paper: ClassVar[Paper]
     schedule: ClassVar[Schedule]
+    as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
     training_only: ClassVar[tuple[str, ...]] = ()  # parts of it that nobody needs once it is trained
     needs: ClassVar[tuple[Need, ...]] = ()  # what does not come along
     first: ClassVar[bool] = False  # the one a form starts with

@@ -1,4 +1,7 @@
-"""What learning from graded pairs shares: the cosine of each pair of a batch beside its score."""
+"""What learning from graded pairs shares: the cosine of each pair of a batch beside its score.
+
+Batch, rate and warm-up are Strata's choice; the sources train other encoders.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ class Graded(Pooled):
     """A loss of cosines and scores, without a head."""
 
     eats = "graded pairs"
+    as_published = False
     schedule = Schedule(batch_size=32, learning_rate=2e-5, max_length=128, warmup=0.1)
 
     pooling: str = pooling_knob()

@@ -1,4 +1,7 @@
-"""What plain contrastive learning on pairs and on triplets share: multiple-negatives ranking without a head."""
+"""What plain contrastive learning on pairs and on triplets share: multiple-negatives ranking without a head.
+
+Batch, rate and warm-up are Strata's choice; the paper trains another encoder.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ class Ranked(Pooled):
     """Cross-entropy of cosines over a temperature; a sentence of the same row is never a negative."""
 
     paper = _papers.SMART_REPLY
+    as_published = False
     schedule = Schedule(batch_size=32, learning_rate=2e-5, max_length=128, warmup=0.1)
 
     temperature: float = knob(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.knobs import Knobs, Values, knob
 
 EARLY_STOPS = ("none", "drops", "no new best")
+SELECTIONS = ("dev", "held-out triplets", "both")
 
 
 class Schedule(Knobs):
@@ -43,6 +44,13 @@ class Schedule(Knobs):
         "does. no new best: after so many looks in a row without a new best.",
     )
     endurance: int = knob(10, low=1, high=1000, help="How many such looks an early stop waits for.")
+    select_by: str = knob(
+        "dev",
+        choices=SELECTIONS,
+        triplets=True,
+        help="What chooses the best checkpoint: Spearman on the dev set; the share of triplets, held out of training "
+        "(one in ten), whose anchor is nearer to the positive; or the mean of both.",
+    )
     keep_steps: bool = knob(
         False, help="Keep the model of every look, so that any step can be compared: each takes as much room again."
     )

@@ -14,3 +14,4 @@ class ContrastTriplets(Ranked):
     """Negatives come from the batch, and from the third column."""
 
     eats = "triplets"
+    first = True

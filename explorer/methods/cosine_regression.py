@@ -12,15 +12,12 @@ from torch import Tensor
 from explorer import losses
 from explorer.methods import _papers
 from explorer.methods._graded import Graded
-from explorer.methods._pooled import pooling_knob
 
 
 class CosineRegression(Graded):
     """Learns how far apart scores are, and not only their order."""
 
     paper = _papers.SENTENCE_BERT
-
-    pooling: str = pooling_knob("mean")
 
     def compared(self, cosine: Tensor, score: Tensor) -> Tensor:
         """Row by row."""

@@ -18,7 +18,6 @@ class SGOpt(SelfGuided):
     """The objective optimised in three steps; the third is the method."""
 
     eats = "sentences"
-    first = True
 
     objective: str = knob(
         "opt3", choices=("opt1", "opt2", "opt3"), front=True, help="Which step of the optimisation; SG-OPT is opt3."

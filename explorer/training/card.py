@@ -11,7 +11,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from explorer.data import uploads
 from explorer.knobs import Knob
+from explorer.measuring import verdict as verdicts
+from explorer.measuring.verdict import Outcome
 from explorer.training import snippets
 from explorer.training.facts import CardFacts, SeedScores
 from explorer.training.markdown import fenced, one_line, plain, table
@@ -33,8 +36,13 @@ def card(facts: CardFacts) -> str:
 def _metadata(facts: CardFacts) -> dict[str, Any]:
     name = "sentence-transformers"
     tags = [name, "sentence-similarity", "feature-extraction", "generated_from_trainer", "strata", facts.method]
-    scores = [("test", facts.test_set, facts.model.test), ("dev", facts.dev_set, facts.model.dev)]
-    results = [_result(split, of, score) for split, of, score in scores if of and score is not None]
+    test, dev = facts.verdict.test, facts.verdict.dev
+    scored = (("test", facts.test_set, test), ("dev", facts.dev_set, dev))
+    results = [
+        _result(split, of, found.exported)
+        for split, of, found in scored
+        if of and found is not None and found.exported is not None
+    ]
     hub = facts.on_hub
     return {
         "library_name": name,
@@ -42,6 +50,7 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
         "tags": tags,
         **({"base_model": hub} if hub else {}),
         **({"model-index": [{"name": one_line(facts.run), "results": results}]} if results else {}),
+        **({"verdict": facts.verdict.as_json()} if test or dev else {}),
     }
 
 
@@ -88,24 +97,42 @@ def _use(facts: CardFacts) -> str:
 
 
 def _results(facts: CardFacts) -> str:
-    """Before and after, set by set; a set, and a column, without a single score is left out."""
-    header = ("", "base", "this model", f"mean ± standard deviation of {len(facts.seeds)} seeds")
+    """The verdict, then all scores, set by set; a set, and a column, without a single score is left out."""
+    header = ("", "base, model default", f"base, {facts.trained}", "this model", "difference (95 % CI)",
+              f"mean ± standard deviation of {len(facts.seeds)} seeds")  # fmt: skip
     rows = []
-    for name, use, base, of in (
-        (facts.test_set, "test", facts.base_test, "test"),
-        (facts.dev_set, "development", facts.base_dev, "dev"),
-    ):
-        cells = (_score(base), _score(getattr(facts.model, of)), _spread([getattr(one, of) for one in facts.seeds]))
-        if name and any(cells):
-            rows.append((f"{plain(named(name))} ({use})", *cells))
-    columns = [column for column in zip(header, *rows, strict=True) if any(column[1:])]
+    for name, use in ((facts.test_set, "test"), (facts.dev_set, "dev")):
+        found = facts.verdict.test if use == "test" else facts.verdict.dev
+        if not name or found is None:
+            continue
+        scores = (found.declared_base, found.same_reading_base, found.exported)
+        seeds = [getattr(one, use) for one in facts.seeds]
+        cells = (*map(_score, scores), _difference(found), _spread(seeds))
+        if any(cells):
+            rows.append((f"{plain(named(name))} ({use}, {facts.set_sizes.get(use, 0):,} pairs)", *cells))
+    columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nNothing was measured."
-    text = "Spearman's ρ × 100 of the cosines with people's grades."
+    text = "Spearman's ρ × 100 of the cosines with the gold scores. "
+    text += f"The base's model default is: {plain(facts.default)}."
     if facts.model.dev is not None:
-        text += f" {'Step and seed were' if len(facts.seeds) > 1 else 'The step was'} chosen on the development pairs."
+        by = "the dev set" if facts.model.criterion is None else "the dev set and held-out triplets"
+        text += f" {'Step and seed were' if len(facts.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))
-    return f"## Results\n\n{text}\n\n" + table(lines[0], lines[1:])
+    return "\n\n".join(("## Results", *_verdict(facts), text, table(lines[0], lines[1:])))
+
+
+def _verdict(facts: CardFacts) -> list[str]:
+    """The sentence on the test set, or on the dev set where nothing was tested."""
+    sets = {"test": plain(named(facts.test_set or "")), "dev": plain(named(facts.dev_set))}
+    told = verdicts.headline(facts.verdict, plain(named(facts.base)), sets, facts.set_sizes)
+    return [] if told is None else [f"**{told.word}**: {told.detail}"]
+
+
+def _difference(found: Outcome) -> str:
+    if found.difference is None or found.low is None or found.high is None:
+        return ""
+    return f"{found.difference:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
 
 
 def _training(facts: CardFacts) -> str:
@@ -113,7 +140,7 @@ def _training(facts: CardFacts) -> str:
     rows = {
         "Learned from": f"{plain(' + '.join(map(named, facts.data)))}, {facts.data_rows:,} rows",
         "SHA-256 of the text": facts.data_digest,
-        "Seen before the test": plain(facts.seen) or None,
+        "Test sentences seen": plain(facts.seen) or None,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
         "Weights are of seed": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",
@@ -149,7 +176,10 @@ def _sources(facts: CardFacts) -> str:
 
 
 def named(source: str) -> str:
-    """A name as strangers may see it: of a path on this machine, its last part."""
+    """A name as people see it: of an uploaded file its name, of another path on this machine its last part."""
+    uploaded = uploads.name_of(source)
+    if uploaded is not None:
+        return uploaded
     return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
 
 

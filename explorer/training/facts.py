@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer.encoding import bundled
 from explorer.knobs import Values
+from explorer.measuring.verdict import Verdict
 
 if TYPE_CHECKING:
     from explorer.encoding.head import Head
@@ -23,6 +24,8 @@ class SeedScores:
     best_step: int | None = None
     dev: float | None = None
     test: float | None = None
+    verdict: Mapping[str, Any] | None = None  # against the base, as in status.json
+    criterion: float | None = None  # what the best step was chosen by, where that is not the dev score alone
     remark: str = ""  # what the method noted about its rows
 
 
@@ -44,9 +47,11 @@ class CardFacts:
     data_digest: str
     dev_set: str
     test_set: str | None
-    base_dev: float | None
-    base_test: float | None
-    seen: str  # what the text knew of the test pairs
+    verdict: Verdict
+    set_sizes: Mapping[str, int]  # how many each evaluation set has
+    default: str  # how the base is read as people use it, in words
+    trained: str  # which layer & pooling was trained, in words
+    seen: str  # how optimistic the test score is
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are
     seconds: float | None

@@ -17,6 +17,7 @@ from explorer.measuring.checkup import Checkup, checkup, probe_places
 from explorer.measuring.listening import ProbeWeights
 from explorer.methods import Method
 from explorer.progress import Work
+from explorer.training import held_out_triplets
 from explorer.training.feed import Batch, Feed
 from explorer.training.optimizer import adamw, learning_rate
 from explorer.training.preparing import Prepared
@@ -48,13 +49,14 @@ class Learner:
         self._module = world.place(self.method)
         self.method.train()
         sow(seed + 7919 * world.rank)  # … and every process draws its own dropout
-        self.corpus = prepared.corpus
+        self.corpus, self.held_out = prepared.corpus, prepared.held_out
         if self.method.trains():
             self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
             self.optimizer = adamw(self.method, self.schedule)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
-        self.scores: list[float] = []  # of every look so far, that of step 0 first
+        self.scores: list[float] = []  # what every evaluation so far is chosen by, that of step 0 first
+        self.best_dev: float | None = None  # Spearman × 100 on the dev set at the best checkpoint
         self.looked_at = -1
         self.best_step: int | None = None
         self.kept: dict[str, Tensor] = {}
@@ -127,16 +129,35 @@ class Learner:
         """The check-up of the weights as they are, on graded pairs; `head` reads them another way."""
         probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
         vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
-        return checkup(pairs, vectors, probe.mean())
+        return checkup(pairs, vectors, probe.mean(), self.world.precision)
 
-    def note(self, score: float) -> bool:
-        """Take a development score down; whether it is the best of a trained model so far, which is then kept."""
+    def held_out_accuracy(self) -> Work[float | None]:
+        """The share × 100 of held-out triplets that are right with the weights as they are; None where none are held
+        out."""
+        held = self.held_out
+        if held is None:
+            return None
+        texts = held_out_triplets.sentences(held)
+        vectors = yield from self.method.reading(texts, None, self.world.autocast)
+        return held_out_triplets.accuracy(held, texts, vectors.numpy())
+
+    def criterion(self, dev: float, accuracy: float | None) -> float:
+        """What the best checkpoint is chosen by: the dev score, the accuracy on held-out triplets, or their mean."""
+        if accuracy is None:
+            return dev
+        return accuracy if self.schedule.select_by == "held-out triplets" else (dev + accuracy) / 2
+
+    def note(self, score: float, dev: float | None = None) -> bool:
+        """Keep the weights if `score` is the best of a trained model so far; whether it is.
+
+        `dev` is the dev score where something else chooses the best checkpoint.
+        """
         self.scores.append(score)
         self.looked_at = self.step
         so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
         if not self._counted or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
-        self.best_step = self.step
+        self.best_step, self.best_dev = self.step, score if dev is None else dev
         self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
         return True
 
@@ -149,7 +170,7 @@ class Learner:
 
     @property
     def best_score(self) -> float | None:
-        """The development score of the best step; None before there is one."""
+        """What the best checkpoint was chosen by; None before there is one."""
         return None if self.best_step is None else max(score for score in self._counted if not math.isnan(score))
 
     @property

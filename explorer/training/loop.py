@@ -6,20 +6,22 @@ what it yields is for whoever records it.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.head import Head
+from explorer.measuring import verdict as verdicts
 from explorer.measuring.checkup import Checkup
+from explorer.measuring.verdict import BaseCosines, Verdict
 from explorer.progress import Progress, Work
-from explorer.training import memento
+from explorer.training import judging, memento
 from explorer.training import state as states
 from explorer.training.learner import Learner, Update
 from explorer.training.preparing import Prepared, prepare
@@ -43,6 +45,8 @@ class Step:
     total: int = 0
     update: Update | None = None
     look: Checkup | None = None
+    accuracy: float | None = None  # on held-out triplets, at a look
+    criterion: float | None = None  # what the best checkpoint is chosen by, at a look
     best: bool = False
     told: str = ""
     looked_at: int = -1  # of a run that is gone on with: its last look that is not to be taken again
@@ -58,7 +62,7 @@ class Training:
         self.prepared: Prepared
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
-        self.base: dict[str, float | None] = {}
+        self.base: dict[str, BaseCosines] = {}  # by evaluation set: dev, and test if there is one
         self.results: list[dict[str, Any]] = []
         self.champion: dict[str, Tensor] = {}  # the best of earlier seeds
         self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
@@ -96,8 +100,9 @@ class Training:
             return
         state = memento.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
-        notes = {"results": self.results, "base": self.base}
-        states.save(self.folder / "state", State({**state.tensors, **champion}, {**state.notes, **notes}))
+        base = {f"base/{name}": _stacked(cosines) for name, cosines in self.base.items()}
+        notes = {**state.notes, "results": self.results}
+        states.save(self.folder / "state", State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
 
     def wear_best(self) -> Learner | None:
@@ -111,14 +116,28 @@ class Training:
         own, champion = learner.best_score, self._champion_score()
         if champion is not None and (own is None or champion >= own):
             learner.wear(self.champion)
-            self.worn = next(one["seed"] for one in self.results if one["dev"] == champion)
+            self.worn = next(one["seed"] for one in self.results if _chosen_by(one) == champion)
         else:
             learner.take_best()
             self.worn = learner.seed
         return learner
 
     def _champion_score(self) -> float | None:
-        return max((one["dev"] for one in self.results if one["dev"] is not None), default=None)
+        return max((score for one in self.results if (score := _chosen_by(one)) is not None), default=None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the weights that are worn come to, as exported; of a seed that did not finish, the base's scores."""
+        found = next((one.get("verdict") for one in self.results if one["seed"] == self.worn), None)
+        if found is not None or not self.base:
+            return verdicts.read(found) or Verdict()
+        before = {name: verdicts.base_outcome(pairs, self.base[name]) for name, pairs in self.judged()}
+        return Verdict(**before, optimistic=bool(self.prepared.seen))
+
+    def judged(self) -> list[tuple[str, GradedPairs]]:
+        """The evaluation sets by what they are for."""
+        test = self.prepared.test
+        return [("dev", self.prepared.dev), *([("test", test)] if test else [])]
 
     def _before(self, learner: Learner) -> Iterator[Step]:
         """What it will take, and what the base scores."""
@@ -127,13 +146,15 @@ class Training:
             yield self._step(Progress("trying a step", 0, 0))
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
             yield self._step(Progress("trying a step", 1, 1), told=f"estimate: {self.estimate.told}")
-        head, base = learner.method.start(), {}
-        base["dev"] = yield from self._score("scoring the base", learner, self.prepared.dev, head)
-        if self.prepared.test:
-            base["test"] = yield from self._score("scoring the base", learner, self.prepared.test, head)
+        base = {}
+        for name, pairs in self.judged():
+            work = judging.base_cosines(self.prepared.encoder, learner.method.start(), pairs)
+            base[name] = yield from self._telling(work)
         self.base = base  # all of it at once: a state that is kept before has to score the base anew
-        told = ", ".join(f"{name} {score:.2f}" for name, score in self.base.items() if score is not None)
-        yield self._step(Progress("scoring the base", 1, 1), told=f"the base scores {told or 'nothing'}")
+        scores = {name: getattr(self.verdict, name).declared_base for name in base}
+        told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items() if score is not None)
+        done = Progress("evaluating the base", 1, 1)
+        yield self._step(done, told=f"the base, as people use it, scores {told or 'nothing'}")
 
     def _one_seed(self, learner: Learner) -> Iterator[Step]:
         yield from self._look_if_due(learner)
@@ -147,38 +168,40 @@ class Training:
     def _look_if_due(self, learner: Learner) -> Iterator[Step]:
         if not learner.look_due:
             return
-        look = yield from self._telling(learner.look(self.prepared.dev), "looking at the development pairs")
-        best = learner.note(look.spearman)
-        yield self._step(Progress("training", learner.step, learner.total), look=look, best=best)
+        look = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
+        accuracy = yield from self._telling(learner.held_out_accuracy(), "evaluating on held-out triplets")
+        criterion = learner.criterion(look.spearman, accuracy)
+        best = learner.note(criterion, look.spearman)
+        done = Progress("training", learner.step, learner.total)
+        yield self._step(done, look=look, accuracy=accuracy, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # once it is recorded: a state knows no more than the record
             self.save()
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
-        """The best step of a seed, scored on the test pairs."""
+        """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.take_best()
-        test = None
-        if self.prepared.test:
-            test = yield from self._score("scoring the best step", learner, self.prepared.test, learner.method.head())
+        found = {}
+        for name, pairs in self.judged():
+            work = judging.tuned_outcome(learner.method, pairs, self.base[name])
+            found[name] = yield from self._telling(work, "evaluating the best checkpoint")
+        verdict = Verdict(**found, optimistic=bool(self.prepared.seen))
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
             # a copy even on the processor: a state cannot hold one tensor under two names
             self.champion = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
         remark = learner.method.remark()
-        result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": own, "test": test}
+        result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": learner.best_dev,
+                  "test": verdict.test and verdict.test.exported, "verdict": verdict.as_json()}  # fmt: skip
+        if self.prepared.held_out:
+            result["criterion"] = own
         self.results.append(result | ({"remark": remark} if remark else {}))
         yield self._step(Progress("training", learner.step, learner.total), result=self.results[-1], told=remark)
 
-    def _score(
-        self, stage: str, learner: Learner, pairs: GradedPairs, head: Head
-    ) -> Generator[Step, None, float | None]:
-        """Spearman × 100 of graded pairs; None where there is none."""
-        found = yield from self._telling(learner.look(pairs, head), stage)
-        return None if math.isnan(found.spearman) else found.spearman
-
     def _recall(self, state: State) -> Iterator[Step]:
-        self.results, self.base = list(state.notes["results"]), dict(state.notes["base"])
+        self.results = list(state.notes["results"])
+        self.base = {name: BaseCosines(*cosines.numpy()) for name, cosines in state.under("base/").items()}
         self.champion = state.under("champion/")
         if len(self.results) == len(self.recipe.seeds):  # all that was left to do is to write the model
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)
@@ -205,3 +228,14 @@ class Training:
             return Step(progress, seed, len(self.results) + 1, **news)
         number = self.recipe.seeds.index(seed) + 1
         return Step(progress, seed, number, learner.step, learner.total, **news)
+
+
+def _chosen_by(result: Mapping[str, Any]) -> float | None:
+    """What the best checkpoint of a seed was chosen by: the dev score, unless held-out triplets have a say."""
+    score: float | None = result.get("criterion", result["dev"])
+    return score
+
+
+def _stacked(cosines: BaseCosines) -> Tensor:
+    """Both rows of cosines (layer & pooling, pair), as a state keeps them."""
+    return torch.from_numpy(np.stack([cosines.declared, cosines.same_reading]))

@@ -28,6 +28,7 @@ def state_of(learner: Learner) -> State:
         "scores": [None if math.isnan(score) else score for score in learner.scores],
         "looked_at": learner.looked_at,
         "best_step": learner.best_step,
+        "best_dev": learner.best_dev,
     }
     return State(tensors, notes)
 
@@ -51,6 +52,7 @@ def restore(learner: Learner, state: State) -> None:
     learner.kept = {name: weight.to(learner.world.device) for name, weight in state.under("best/").items()}
     learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
+    learner.best_dev = notes.get("best_dev", learner.best_score)  # older states chose by the dev score alone
     _set_random_states(state.under("random/"))
     if learner.world.rank:  # those are of the first process; each draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)

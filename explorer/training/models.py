@@ -44,7 +44,9 @@ def put_step(run: Run, training: Training, learner: Learner) -> None:
 
 def take(run: Run, folder: Path) -> None:
     """Copy the model of a run to a folder that is not there yet."""
-    if not run.model.is_dir():
+    if run.is_example:
+        raise RunNotFound(f"'{run.name}' ships without its weights. Train it again, then export that run.")
+    if not run.has_model:
         raise RunNotFound(
             f"'{run.name}' has no model: it is {run.status().state}. Let it finish, or stop it and keep what it has."
         )
@@ -73,8 +75,10 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         data_digest=prepared.corpus.digest,
         dev_set=recipe.dev,
         test_set=recipe.test,
-        base_dev=training.base["dev"],
-        base_test=training.base.get("test"),
+        verdict=training.verdict,
+        set_sizes={name: len(pairs) for name, pairs in training.judged()},
+        default=encoder.default_head.describe(),
+        trained=method.start().describe(),
         seen=prepared.seen,
         seeds=tuple(done),
         kept=training.worn,

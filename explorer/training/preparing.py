@@ -16,6 +16,7 @@ from explorer.encoding import exporting, finding, loading
 from explorer.encoding.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.progress import Progress, Work
+from explorer.training import held_out_triplets
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -44,15 +45,18 @@ class Prepared:
     test: GradedPairs | None
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
+    held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
 
     @property
     def seen(self) -> str:
-        """What the text knew of the test pairs before they were scored, in words; empty where that is nothing."""
+        """How optimistic a test score is, in words: how many test sentences the training text holds; "" if none."""
         if self.test is None or not self.recipe.kind.learns():
             return ""
         count = len(set(self.test.sentences) & set().union(*self.corpus.texts))
-        told = f"{count:,} of the {len(self.test.sentences):,} sentences of the test pairs are in the text, "
-        return told + "without their scores." if count else ""
+        if not count:
+            return ""
+        of = "All" if count == len(self.test.sentences) else f"{count:,} of the {len(self.test.sentences):,}"
+        return f"{of} test sentences are in the training text (without their scores): this score is optimistic."
 
     def facts(self) -> dict[str, Any]:
         """What was found, as it goes into recipe.yaml."""
@@ -61,6 +65,7 @@ class Prepared:
             "model_revision": self.found.revision,
             "data_digest": self.corpus.digest,
             "data_rows": len(self.corpus),
+            "held_out_rows": len(self.held_out) if self.held_out else 0,
             "dev_digest": self.dev.digest,
             "test_digest": self.test.digest if self.test else None,
             "versions": versions(),
@@ -86,9 +91,11 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
-    prepared = Prepared(
-        recipe, found, encoder, corpus, dev, test, (*map(str, reports), *filter(None, [dropped])), others
-    )
+    held: Corpus | None = None
+    if recipe.schedule().select_by != "dev":
+        corpus, held = held_out_triplets.split(corpus)
+    told = (*map(str, reports), *filter(None, [dropped]))
+    prepared = Prepared(recipe, found, encoder, corpus, dev, test, told, others, held)
     check_same(recipe.made_with, prepared.facts())
     return prepared
 

@@ -106,7 +106,11 @@ def knobs_of(kind: type[Method]) -> dict[str, Knob]:
     if not kind.trains():
         return dict(kind.knobs)
     paper = kind.schedule.values()
-    scheduled = {name: replace(one, default=paper[name]) for name, one in Schedule.knobs.items()}
+    scheduled = {
+        name: replace(one, default=paper[name])
+        for name, one in Schedule.knobs.items()
+        if kind.eats == "triplets" or not one.triplets
+    }
     return {**kind.knobs, **scheduled}
 
 

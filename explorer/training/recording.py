@@ -37,6 +37,7 @@ class Recorder:
         self._seconds_before, self._started = before.seconds, time.time()
         self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
         self._written = 0.0
+        self._best: float | None = None  # what the best checkpoint so far, of any seed, was chosen by
         self.put()
 
     @property
@@ -68,7 +69,7 @@ class Recorder:
         if step.told:
             self.log(step.told)
         if step.result is not None:
-            told = {name: number for name, number in step.result.items() if number is not None}
+            told = {name: number for name, number in step.result.items() if isinstance(number, (int, float, str))}
             self.log("seed done: " + ", ".join(f"{name} {_told(number)}" for name, number in told.items()))
         changed = step.progress.stage != self.status.doing
         if changed and step.progress.stage != "training":
@@ -86,8 +87,9 @@ class Recorder:
         ]
         text = "".join(json.dumps(line) + "\n" for line in kept)
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
-        best = max((line for line in kept if line.get("best")), key=lambda line: line["dev"], default=None)
-        self.put(best=best and best["dev"], best_step=best and best["step"])
+        best = max((line for line in kept if line.get("best")), key=chosen_by, default=None)
+        self._best = None if best is None else chosen_by(best)
+        self.put(best=best and best.get("dev"), best_step=best and best["step"])
 
     def probe_sentences(self, sentences: list[str]) -> None:
         """Keep which sentences the probe is of; they stay in this folder, and no card or export has them."""
@@ -108,9 +110,14 @@ class Recorder:
             layers = look.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
         self._measure(step, {"dev": look.spearman, "alignment": look.alignment, "uniformity": look.uniformity,
-                             "alike": look.alike, "strangers": look.strangers, "best": step.best})  # fmt: skip
-        self.log(f"seed {step.seed}, step {step.step}: dev {look.spearman:.2f}" + (", the best so far" * step.best))
-        if step.best and (self.status.best is None or look.spearman > self.status.best):
+                             "alike": look.alike, "strangers": look.strangers, "best": step.best,
+                             **({} if step.accuracy is None else
+                                {"held_out": step.accuracy, "criterion": step.criterion})})  # fmt: skip
+        told = "" if step.accuracy is None else f", held-out triplets {step.accuracy:.1f} % right"
+        best = ", the best so far" * step.best
+        self.log(f"seed {step.seed}, step {step.step}: dev {look.spearman:.2f}{told}{best}")
+        if step.best and step.criterion is not None and (self._best is None or step.criterion > self._best):
+            self._best = step.criterion
             self.status = replace(self.status, best=look.spearman, best_step=step.step)
 
     def _measure(self, step: Step, numbers: Mapping[str, Any]) -> None:
@@ -139,6 +146,12 @@ class Recorder:
                 file.write(line)
         except OSError as error:
             raise NotWritable(f"{self.run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
+
+
+def chosen_by(line: Mapping[str, Any]) -> float:
+    """What a checkpoint is chosen by, in its line of metrics: the dev score, unless held-out triplets have a say."""
+    score: float = line.get("criterion", line.get("dev", -math.inf))
+    return score
 
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:

@@ -133,11 +133,15 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
     sentences = prepared.dev.sentences
     recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
     facts = {"rows": len(prepared.corpus), "precision": training.world.precision,
-             "device": str(training.world.device), "base_test": training.base.get("test"),
-             "reading": training.reading, "seen": prepared.seen}  # fmt: skip
+             "device": str(training.world.device), "reading": training.reading, "seen": prepared.seen,
+             "default": prepared.encoder.default_head.describe(),
+             "pairs": {name: len(pairs) for name, pairs in training.judged()},
+             "held_out": len(prepared.held_out) if prepared.held_out else 0}  # fmt: skip
     if training.estimate:  # a run that is gone on with has its own from the start
         facts["estimate"] = training.estimate.told
-    recorder.put(base=training.base["dev"], facts={**recorder.status.facts, **facts})
+    verdict = training.verdict
+    base = verdict.dev and verdict.dev.declared_base
+    recorder.put(base=base, verdict=verdict, facts={**recorder.status.facts, **facts})
     for report in filter(None, (prepared.seen, *prepared.reports)):
         recorder.log(report)
 
@@ -149,14 +153,14 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
     learner = training.wear_best()
     if learner is not None:
         models.put(run, training, learner, recorder.seconds)
-    results = tuple(training.results)
+    results, verdict = tuple(training.results), training.verdict
     if stopped:
         recorder.log("stopped, and kept" if learner else "stopped before anything was learned")
-        recorder.put(state=statuses.STOPPED, doing="", results=results)
+        recorder.put(state=statuses.STOPPED, doing="", results=results, verdict=verdict)
         run.unask()
         return
     recorder.log("finished")
-    recorder.put(state=statuses.FINISHED, doing="", results=results)
+    recorder.put(state=statuses.FINISHED, doing="", results=results, verdict=verdict)
     states.forget(run.state)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
-from explorer.places import runs_folder, write_whole
+from explorer.places import examples_folder, runs_folder, write_whole
 from explorer.training import status as statuses
 from explorer.training.status import Status
 
@@ -52,6 +52,16 @@ class Run:
     def state(self) -> Path:
         """Where the trainer keeps what resuming needs."""
         return self.folder / "state"
+
+    @property
+    def is_example(self) -> bool:
+        """Whether it ships with Strata: read-only, and without weights."""
+        return self.folder.parent == examples_folder()
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a tuned encoder that can be loaded."""
+        return self.model.is_dir() and not self.is_example
 
     def recipe(self) -> Recipe:
         """What it is made from."""
@@ -136,6 +146,8 @@ class Run:
             ) from error
 
     def _check_idle(self, what: str) -> None:
+        if self.is_example:
+            raise BadChoice(f"'{self.name}' ships with Strata and cannot be {what}. Train it again for a run of yours.")
         if self.status().live:
             raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
 
@@ -163,15 +175,23 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
 
 
 def every(folder: Path | None = None) -> list[Run]:
-    """Every run, newest first."""
+    """Every run of the visitor's, newest first."""
     parent = folder or runs_folder()
     found = [path.parent for path in parent.glob(f"*/{RECIPE}") if not path.parent.name.startswith(".")]
     return [Run(path) for path in sorted(found, key=lambda path: -_made(path))]
 
 
+def examples() -> list[Run]:
+    """The finished runs that ship with Strata."""
+    return [Run(path.parent) for path in sorted(examples_folder().glob(f"*/{RECIPE}"))]
+
+
 def find(name: str, folder: Path | None = None) -> Run:
     """The run of that name."""
     run = Run((folder or runs_folder()) / name)
+    shipped = Run(examples_folder() / name)
+    if not folder and _NAME.fullmatch(name) and not run.folder.is_dir() and shipped in examples():
+        return shipped
     if not _NAME.fullmatch(name) or not (run.folder / RECIPE).is_file():
         there = ", ".join(one.name for one in every(folder)[:5]) or "none yet"
         raise RunNotFound(f"There is no run '{name}'. There are: {there}.")
@@ -190,6 +210,8 @@ def free_name(name: str, parent: Path) -> str:
         raise BadChoice(
             f"A run cannot be called {name!r}. Take up to 80 letters, digits, '-', '_' or '.', a letter or digit first."
         )
+    if Run(examples_folder() / name) in examples():
+        raise BadChoice(f"'{name}' is the example run that ships with Strata. Choose another name.")
     if (parent / name).exists():
         raise BadChoice(f"There is a run '{name}' already. Choose another name, or delete that run.")
     return name
@@ -216,6 +238,6 @@ def restarted(run: Run) -> None:
     if status.live:
         raise RunBusy(f"'{run.name}' is {status.state} already.")
     if status.state == statuses.FINISHED:
-        raise BadChoice(f"'{run.name}' is finished. To go on from its model, start a run with {run.model} as its base.")
+        raise BadChoice(f"'{run.name}' is finished. To train its model further, start a run with {run.model} as base.")
     run.unask()
     statuses.write(run.folder, replace(status, state=statuses.WAITING, doing="", error="", details=""))

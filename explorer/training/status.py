@@ -7,10 +7,12 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from explorer.measuring import verdict as verdicts
+from explorer.measuring.verdict import Verdict
 from explorer.places import write_whole
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
@@ -37,13 +39,14 @@ class Status:
     seeds: int = 1
     since_step: int = 0  # where this process took over, and when: the pace is told from here
     since: float = 0.0
-    base: float | None = None  # dev score of the base, then the best one and its step
+    base: float | None = None  # dev score of the base under its model default, then the best one and its step
     best: float | None = None
     best_step: int | None = None
     seconds: float = 0.0  # of work, over all processes that worked on the run
     error: str = ""
     details: str = ""
     results: tuple[Mapping[str, Any], ...] = ()  # a line for each seed that is done
+    verdict: Verdict | None = None  # the tuned model against its base; of the base alone until the end
     facts: Mapping[str, Any] = field(default_factory=dict)  # method, model, estimate: what a list shows
     pid: int = 0
     born: float = 0.0  # when that process was started: process numbers come round again
@@ -75,6 +78,7 @@ def read(folder: Path) -> Status | None:
     try:
         content = json.loads((folder / FILE).read_text(encoding="utf-8"))
         content["results"] = tuple(content["results"])
+        content["verdict"] = verdicts.read(content.get("verdict"))
         status = Status(**content)
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -85,8 +89,8 @@ def read(folder: Path) -> Status | None:
 
 def write(folder: Path, status: Status) -> Status:
     """Put a status in the run's folder, signed by this process."""
-    signed = Status(**{**asdict(status), "pid": os.getpid(), "born": _born(os.getpid()), "host": socket.gethostname(),
-                       "beat": time.time()})  # fmt: skip
+    pid = os.getpid()
+    signed = replace(status, pid=pid, born=_born(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(asdict(signed), ensure_ascii=False, indent=1)
     write_whole(folder / FILE, lambda file: file.write(text.encode()), "Make room on that disk, then resume the run.")
     return signed

@@ -1,4 +1,4 @@
-"""Which encoder is this, and which others are on this disk?"""
+"""Show the loaded encoder in a line, and the others on this disk."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from explorer.ui.panels import Shown
 def encoder(shown: Shown) -> None:
     """The encoder of the sidebar, in a line."""
     scores, best = shown.scores, shown.scores.best()
-    told = f"**{notices.plain(shown.found.name)}** has {scores.last} layers and reads {scores.max_length} tokens."
+    told = (
+        f"**{notices.plain(shown.found.name)}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
+    )
     if scores.own_title:
-        told += f" Its own reading: {notices.plain(scores.own_title)}."
+        told += f" Model default: {notices.plain(scores.own_title)}."
     if best is not None:
         told += (
-            f" On **{notices.plain(shown.pairs.name)}** the {best.title} agrees best with people: "
+            f" On **{notices.plain(shown.pairs.name)}**, {best.title} has the highest Spearman: "
             f"{scores.score(best):.2f}."
         )
     st.markdown(told)
@@ -34,9 +36,9 @@ def on_disk(choice: Choice) -> None:
             continue
         line.button("Choose", key=f"choose {name}", on_click=controls.choose_encoder, args=(name,))
         if other is not None and name == other.source:
-            line.page_link("pages/compare.py", label="beside it: compare", icon=":material/compare:")
+            line.page_link("pages/compare.py", label="Compare", icon=":material/compare:")
         else:
-            line.button("Put beside it", key=f"beside {name}", on_click=sides.choose, args=(name,))
+            line.button("Compare with it", key=f"beside {name}", on_click=sides.choose, args=(name,))
     if len(names) == 1:
         st.caption(
             "It came with the requirements. Models of the hub that other programs have fetched show up here; "

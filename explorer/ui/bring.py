@@ -1,4 +1,4 @@
-"""How does a visitor bring graded pairs of their own? A file, its columns, a report, and the set is in the menu."""
+"""The form for a file of the user's own scored pairs: columns, a report, and what to do with the pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.data.mapping import ROLES, Mapping
 from explorer.data.reports import Report
 from explorer.data.table import Table
 from explorer.errors import StrataError
-from explorer.ui import brought, cached, controls, notices
+from explorer.ui import brought, cached, clicks, controls, notices, own_pairs_steps
 
 # rows of the file that are shown, so that a wrong column is seen
 PREVIEW = 5
@@ -20,13 +20,15 @@ NONE = "(none)"
 
 def own_pairs() -> None:
     """The form: it ends with the user's file among the sets of the sidebar."""
+    own_pairs_steps.go_on()
     upload = brought.to_read(
         "A file with two sentences and a score in each row",
-        "It is kept on this machine only. Columns named sentence1, sentence2 and score are recognised.",
+        "It is kept on this machine only. Columns are guessed and can be corrected.",
     )
     if upload is None:
         st.caption(
-            "For example a CSV whose first line is `sentence1,sentence2,score`. Any range of scores will do. "
+            "For example a CSV whose first line is `sentence1,sentence2,score`. Any names and any range of scores will "
+            "do, with a decimal point or comma. "
             "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
         )
     else:
@@ -40,13 +42,15 @@ def own_pairs() -> None:
 
 
 def _from_table(table: Table) -> None:
+    mapping = _columns(table)
+    _preview(table, mapping)
     try:
-        pairs, report = text.graded_pairs(table, _columns(table))
+        pairs, report = text.graded_pairs(table, mapping)
     except StrataError as error:
         notices.trouble(error)
     else:
         _report(pairs, report)
-    st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
+        own_pairs_steps.offer(pairs)
 
 
 def _columns(table: Table) -> Mapping:
@@ -69,6 +73,14 @@ def _columns(table: Table) -> Mapping:
     return guess.corrected(chosen)
 
 
+def _preview(table: Table, mapping: Mapping) -> None:
+    """The first rows, the score first: behind two long sentences it would not be seen."""
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]]
+    mapped = [mapping.column(role) for role in ("score", "first", "second", "part")]
+    order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
+    st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
+
+
 def _report(pairs: GradedPairs, report: Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True, gap="large")
@@ -81,7 +93,12 @@ def _report(pairs: GradedPairs, report: Report) -> None:
         st.warning(notices.plain(str(dropped)), icon=":material/filter_alt:")
     if report.set_aside:
         st.caption(notices.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
-    st.button("Use these pairs", type="primary", icon=":material/check:", on_click=_use, args=(pairs,))
+    if report.same_twice:
+        st.warning(
+            f"{report.same_twice:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the "
+            "columns, or delete these rows where their score is not the highest.",
+            icon=":material/content_copy:",
+        )
 
 
 def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
@@ -94,18 +111,11 @@ def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
     notices.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
 
 
-def _use(pairs: GradedPairs) -> None:
-    try:
-        controls.choose_set(own.keep(pairs))
-    except StrataError as error:
-        notices.trouble(error)
-
-
 def _kept_files() -> None:
     names = own.names()
     if not names:
         return
-    with st.expander(f"Files you brought ({len(names)})", icon=":material/folder:"):
+    with st.expander(f"Files you uploaded ({len(names)})", icon=":material/folder:"):
         for name in names:
             line = st.container(horizontal=True, vertical_alignment="center")
             line.text(name)
@@ -114,10 +124,9 @@ def _kept_files() -> None:
 
 
 def _forget(name: str) -> None:
-    try:
+    def forget() -> None:
         own.forget(name)
-    except StrataError as error:
-        notices.trouble(error)
-        return
-    if controls.chosen().sts == name:
-        controls.choose_set(sets.SAMPLE)
+        if own.whole(controls.chosen().sts) == name:
+            controls.choose_set(sets.SAMPLE)
+
+    clicks.attempt(forget)

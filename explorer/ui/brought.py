@@ -1,18 +1,16 @@
-"""How does a file come from a visitor's disk, and where does it stay?"""
+"""Upload boxes: a file is read, or kept on this machine as training text."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer.data import uploads
 from explorer.data.files import ENDINGS
 from explorer.data.table import Table
-from explorer.places import cache_folder, write_whole
 from explorer.ui import cached_text, clicks
 
 if TYPE_CHECKING:
@@ -40,24 +38,14 @@ def table(upload: UploadedFile) -> Table:
     return cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
 
 
-def paths() -> list[str]:
-    """Of the files that were brought before."""
-    return sorted(map(str, _folder().glob("*"))) if _folder().is_dir() else []
+def offered(options: list[str]) -> list[str]:
+    """The options of a menu with the uploaded files; `label` shows those, and a link holds what it shows."""
+    kept = uploads.paths()
+    labels = set(map(uploads.label, kept))
+    return list(dict.fromkeys([*(one for one in options if one not in labels), *kept]))
 
 
 def _keep(key: str, take: Callable[[str], object]) -> None:
     upload = st.session_state[key]
     if upload is not None:
-        clicks.attempt(lambda: take(_put_away(upload.name, upload.getvalue())))
-
-
-def _put_away(name: str, data: bytes) -> str:
-    """Keep a file on this machine, for every page; gives its path."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
-    path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
-    write_whole(path, lambda file: file.write(data))
-    return str(path)
-
-
-def _folder() -> Path:
-    return cache_folder() / "texts"
+        clicks.attempt(lambda: take(uploads.keep(upload.name, upload.getvalue())))

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding import finding
 from explorer.encoding.finding import Found
+from explorer.measuring import choosing, replay, shelf
 from explorer.measuring import listening as pooler
 from explorer.measuring import pair_layers as pair
-from explorer.measuring import replay, shelf
 from explorer.measuring.bootstrap import Interval
+from explorer.measuring.choosing import Chosen
 from explorer.measuring.comparing import Comparison, Differences
 from explorer.measuring.faithfulness import Faithfulness
 from explorer.measuring.listening import Listening
@@ -137,6 +138,18 @@ def _cell_differences(
     measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
 ) -> tuple[Interval | None, Interval | None]:
     return _comparison.cells(metric, aggregate)
+
+
+def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: str, aggregate: str) -> Chosen | None:
+    """The layer & pooling chosen on dev and compared on test; `measured` says what was scored on what, and how."""
+    return _best_layer(measured, metric, aggregate, dev, test)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _best_layer(
+    measured: Hashable, metric: str, aggregate: str, _dev: LayerScores, _test: LayerScores
+) -> Chosen | None:
+    return choosing.choose(_dev, _test, metric, aggregate)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

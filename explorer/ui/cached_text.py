@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import corpora, described, held_out, sets, text
+from explorer.data import corpora, described, held_out, sets, splitting, text
 from explorer.data.columns import guess
 from explorer.data.corpora import Eats
 from explorer.data.described import Described
@@ -15,6 +15,7 @@ from explorer.data.files import read_bytes, read_file
 from explorer.data.kinds import GradedPairs
 from explorer.data.reports import Report
 from explorer.data.searched import Searched, of_source
+from explorer.data.splitting import Summary
 from explorer.data.table import Table
 
 
@@ -26,6 +27,26 @@ def graded_pairs(name: str) -> GradedPairs:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _graded_pairs(name: str, stamp: Hashable) -> GradedPairs:
     return sets.by_name(name)
+
+
+def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
+    """Why an own set has no such half or part; "" if it has."""
+    return _why_not_split(name, piece, sets.stamp(name))
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _why_not_split(name: str, piece: str, stamp: Hashable) -> str:
+    return sets.why_not_split(name, piece)
+
+
+def split_summary(pairs: GradedPairs) -> Summary:
+    """What splitting makes of pairs."""
+    return _split_summary(pairs.digest, pairs.name, pairs)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _split_summary(digest: str, name: str, _pairs: GradedPairs) -> Summary:
+    return splitting.summary(_pairs)
 
 
 def graded_file(file: str) -> GradedPairs:
@@ -96,6 +117,24 @@ def _rows(
 ) -> tuple[int, tuple[Report, ...]]:
     found, reports = corpora.corpus(sources, eats, dict(columns))
     return len(found), reports
+
+
+def shared(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs) -> int:
+    """How many sentences of graded pairs are in the rows of a kind that sources of text give."""
+    return _shared(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)), pairs.digest, pairs)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Comparing the text with dev and test set …")
+def _shared(
+    sources: tuple[str, ...],
+    eats: Eats,
+    columns: tuple[tuple[str, str], ...],
+    stamps: Hashable,
+    digest: str,
+    _pairs: GradedPairs,
+) -> int:
+    found, _ = corpora.corpus(sources, eats, dict(columns))
+    return len(set(_pairs.sentences) & set().union(*found.texts))
 
 
 def left(

@@ -10,20 +10,20 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sets
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import bundled, finding, hub, layout
+from explorer.encoding import bundled, declared, finding, hub, layout
 from explorer.encoding.finding import Found
 from explorer.encoding.hardware import PRECISIONS
-from explorer.encoding.readings import OWN, Reading, parse, readings
+from explorer.encoding.readings import OWN, Reading, readings
 from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
-from explorer.ui import cached, cached_text
+from explorer.ui import cached, cached_text, notices
 
 ANOTHER = "another encoder"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder, a set of graded pairs, how to measure, and the reading that stands for a sentence."""
+    """An encoder, a set of graded pairs, how to measure, and the title of the layer & pooling."""
 
     source: str
     sts: str
@@ -38,9 +38,9 @@ class Choice:
         """The graded pairs."""
         return cached_text.graded_pairs(self.sts)
 
-    def reading_of(self, last: int) -> Reading:
-        """The reading, in an encoder whose last layer is `last`."""
-        return parse(self.reading or _first(last).title, last)
+    def reading_of(self, folder: Path) -> Reading:
+        """The layer & pooling, in the encoder of that folder."""
+        return declared.named(self.reading, folder)
 
 
 def sidebar() -> DeltaGenerator:
@@ -98,7 +98,7 @@ def chosen() -> Choice:
 
 
 def choose_reading(reading: Reading) -> None:
-    """Make a reading the one that is used on every page; only before the sidebar is drawn (in a callback)."""
+    """Set the layer & pooling of every page; only before the sidebar is drawn (in a callback)."""
     st.session_state["reading"] = reading.title
 
 
@@ -125,7 +125,7 @@ def _choose_another() -> None:
 
 
 def _reading_control(source: str) -> str | None:
-    """Choose a reading by keyboard; without a loadable encoder there is none to choose from."""
+    """Choose layer & pooling by keyboard; without a loadable encoder there is none to choose from."""
     try:
         known = titles(cached.found(source).folder)
     except StrataError:
@@ -133,29 +133,28 @@ def _reading_control(source: str) -> str | None:
     if st.session_state.get("reading") not in known:
         st.session_state.pop("reading", None)  # another encoder has fewer layers
     title: str = st.selectbox(
-        "Reading",
+        "Layer & pooling",
         known,
         key="reading",
         bind="query-params",
-        help="Which layer, under which pooling, stands for a sentence on every page. "
-        "Click a cell of the grid on the Layers page, or choose here.",
+        help="How a sentence becomes one vector, on every page. **model default** is the pooling that the model itself "
+        "declares (in modules.json): what you get from `SentenceTransformer(model).encode`. A model that declares none "
+        "is pooled by the mean of its last layer, as sentence-transformers does. To choose any other layer & pooling, "
+        "click a cell of the grid on the Layers page, or choose here.",
     )
+    folder = cached.found(source).folder
+    if declared.named(title, folder) == declared.default(folder):
+        st.caption(notices.plain(declared.described(declared.default(folder), folder)))
     return title
 
 
 def titles(folder: Path) -> list[str]:
-    """Every reading; the first is the default, and what is chosen by default is not written into the address."""
-    declared = [OWN] if layout.modules(folder) else []
-    ordered = sorted(readings(layout.last_layer(folder)), key=_most_used_first)
-    return [reading.title for reading in (*ordered[:1], *declared, *ordered[1:])]
-
-
-def _first(last: int) -> Reading:
-    return min(readings(last), key=_most_used_first)
+    """Every layer & pooling; the model default leads, and is not written into the address."""
+    return [OWN.title, *(one.title for one in sorted(readings(layout.last_layer(folder)), key=_most_used_first))]
 
 
 def _most_used_first(reading: Reading) -> tuple[int, int, int]:
-    """The mean of the last layer leads."""
+    """The mean of the last layer first."""
     return len(reading.row.layers), -reading.row.layers[0], ("mean", "cls", "max").index(reading.pooling)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import own, searched, sts
+from explorer.data import own, searched, sts, uploads
 from explorer.data.corpora import SAMPLE
 from explorer.data.searched import Searched
 from explorer.errors import SetNotFound, StrataError
@@ -21,7 +21,8 @@ def asked_for(choice: controls.Choice, line: DeltaGenerator) -> Searched | None:
     with line:
         source: str = st.selectbox(
             "Search in",
-            controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu(), *brought.paths()], SOURCE),
+            brought.offered(controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu()], SOURCE)),
+            format_func=uploads.label,
             key=SOURCE,
             bind="query-params",
             accept_new_options=True,

@@ -1,4 +1,4 @@
-"""Which pairs did B mend, which did it break, and which are wrong in both? A table with filters."""
+"""List the pairs that improved from A to B, that got worse, and that are wrong in both, with filters."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from explorer.measuring.comparing import Comparison
 from explorer.measuring.pair_tables import pair_rows
 from explorer.measuring.pair_traits import PairTraits, traits
 from explorer.measuring.rank_errors import FAR, FIXED, KINDS
-from explorer.ui import controls, downloads, microscope, sides
+from explorer.ui import downloads, microscope
+from explorer.ui.controls import Choice
 
 MOST = 500  # rows of a table; the file has all
 ANY = "any"
+EXAMPLE = "_example pair"  # two sentences that another part of the page shows in the microscope
 DIFFER = "that differ", "that do not"
 OF_LONGER = "Of the longer sentence of the two."
 
 
-def show(pairs: GradedPairs, comparison: Comparison) -> None:
+def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
     """The counts, the filters and the rows."""
+    st.subheader("Pairs that flipped")
+    if comparison.chosen_not_measured:
+        st.info("  \n".join(comparison.chosen_not_measured), icon=":material/block:")
+        return
     errors = comparison.rank_errors()
     found = {kind: errors.places(kind) for kind in KINDS}
-    st.subheader("Pairs that flipped")
     st.caption(
         f"A pair is in the wrong place if its rank among the {len(pairs):,} pairs, by cosine, is more than {FAR:.0%} "
-        "of all places from its rank by people's scores. Fixed: wrong in A and not in B. Broken: the other way round."
+        "of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the other way round."
     )
     kind: str = st.segmented_control(
         "Kind",
@@ -52,15 +57,15 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
         hide_index=True,
         # other rows are another table: a row that was chosen in the last one is none of these
         key=f"flipped {kind} {digest_of(map(str, places))[:12]}",
-        on_select="rerun",
+        on_select=_close_example,
         selection_mode="single-row",
         column_config={
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
             "cosine A": number,
             "cosine B": number,
-            "people": st.column_config.NumberColumn(format="%.2f", width="small"),
-            "error A": share,
-            "error B": share,
+            "gold score": st.column_config.NumberColumn(format="%.2f", width="small"),
+            "rank error A": share,
+            "rank error B": share,
         },
     )
     downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
@@ -68,9 +73,16 @@ def show(pairs: GradedPairs, comparison: Comparison) -> None:
     if not chosen:
         st.caption("Choose a row to see its pair token by token.")
         return
+    if st.session_state.get(EXAMPLE) is not None:  # the page has one microscope
+        st.caption("The pair microscope above shows an example. Choose a row to see that row instead.")
+        return
     st.subheader("Pair microscope")
     place = places[chosen[0]]
-    microscope.show(controls.chosen(), sides.beside(), pairs.first[place], pairs.second[place])
+    microscope.show(*choices, pairs.first[place], pairs.second[place])
+
+
+def _close_example() -> None:
+    st.session_state[EXAMPLE] = None
 
 
 def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:

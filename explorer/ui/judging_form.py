@@ -1,4 +1,4 @@
-"""How often is it trained, which pairs choose the best step, and which ones is it judged on?"""
+"""Choose the seeds, the dev set that selects the best checkpoint, and the test set that is reported."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import sets
-from explorer.errors import BadChoice
-from explorer.ui import knob_form, notices, reach
+from explorer.data import own, sets
+from explorer.data.corpora import evaluated_beside
+from explorer.data.kinds import GradedPairs
+from explorer.errors import BadChoice, StrataError
+from explorer.ui import cached_text, controls, knob_form, notices, reach, text_form
+from explorer.ui.method_cards import MethodCard
 
 SEEDS, DEV, TEST = "recipe seeds", "recipe dev", "recipe test"
 NO_TEST = "none"
+BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep what they say
 
 
 @dataclass(frozen=True)
@@ -24,30 +28,24 @@ class Judging:
     test: str | None
 
 
-def judging() -> Judging | None:
+def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
     """What the fields say; None where something has to be mended first."""
-    _fill_once()
-    dev_offered = _with_current([*sets.halves(), *sets.names()], DEV)
-    test_offered = _with_current([NO_TEST, *sets.halves(), *sets.names()], TEST)
+    _fill_untouched(sources, card)
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
-        dev = st.selectbox(
-            "Development pairs",
-            dev_offered,
-            key=DEV,
-            persist_state="session",
-            help="Graded pairs that choose the best step. They are looked at during the run.",
+        dev, dev_pairs = _set_field(
+            "Dev set",
+            DEV,
+            [],
+            "Scored pairs that choose the best checkpoint: the model is evaluated on them meanwhile.",
         )
-        there = reach.pairs(dev) is not None
     with middle:
-        test = st.selectbox(
-            "Test pairs",
-            test_offered,
-            key=TEST,
-            persist_state="session",
-            help="Graded pairs that the base and the best step are scored on: the number to report.",
+        test, test_pairs = _set_field(
+            "Test set",
+            TEST,
+            [NO_TEST],
+            "Scored pairs for the number to report: the base and the best checkpoint are evaluated on them at the end.",
         )
-        there &= test == NO_TEST or reach.pairs(test) is not None
     with right:
         typed = st.text_input(
             "Seeds",
@@ -57,14 +55,15 @@ def judging() -> Judging | None:
             "and spread.",
         )
         seeds = _seeds(typed)
-    if dev == test:
-        st.warning(
-            "The best step is chosen on the pairs that it is then scored on: the score will be too good.",
-            icon=":material/balance:",
-        )
-    if seeds is None or not there:
+    _warn(sources, card, dev_pairs, test_pairs)
+    if seeds is None or dev_pairs is None or (test_pairs is None and test != NO_TEST):
         return None
     return Judging(seeds, dev, None if test == NO_TEST else test)
+
+
+def follow_text() -> None:
+    """Let dev and test set follow the text again, as before they were set by hand; only in a callback."""
+    st.session_state[BY_HAND] = set()
 
 
 def fill(judging: Judging) -> None:
@@ -72,6 +71,7 @@ def fill(judging: Judging) -> None:
     state = st.session_state
     state[SEEDS] = ", ".join(map(str, judging.seeds))
     state[DEV], state[TEST] = judging.dev, judging.test or NO_TEST
+    state[BY_HAND] = {DEV, TEST}
 
 
 def read_seeds(typed: str) -> tuple[int, ...]:
@@ -90,14 +90,74 @@ def _seeds(typed: str) -> tuple[int, ...] | None:
         return None
 
 
-def _fill_once() -> None:
-    """What the fields say before anybody has touched them."""
+def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, GradedPairs | None]:
+    """A menu of sets; the pairs of the chosen one, if they can be had."""
+    options = _with_current([*first, *sets.halves(), *_own_halves(), *sets.names()], key)
+    name: str = st.selectbox(
+        label, options, key=key, on_change=_by_hand, args=(key,), persist_state="session", help=help
+    )
+    return name, None if name == NO_TEST else reach.pairs(name)
+
+
+def _own_halves() -> list[str]:
+    """The halves of every own set that can be split."""
+    return [half for name in own.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
+
+
+def _by_hand(key: str) -> None:
+    st.session_state[BY_HAND] = {*st.session_state.get(BY_HAND, ()), key}
+
+
+def _fill_untouched(sources: tuple[str, ...], card: MethodCard) -> None:
+    """Put the default into every field that the visitor has not set."""
     state = st.session_state
     if SEEDS not in state:
         state[SEEDS] = "1"
-    if DEV not in state:
-        published = "STS-B dev", "STS-B test"
-        state[DEV], state[TEST] = published if all(map(reach.on_this_disk, published)) else sets.halves()
+    untouched = {DEV, TEST} - state.get(BY_HAND, set())
+    for key, name in zip((DEV, TEST), _defaults(sources, card), strict=True):
+        if key in untouched and state.get(key) != name:
+            state[key] = name
+
+
+def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
+    """The pieces beside a train part in the text; else the halves of an own set in the sidebar; else STS-B."""
+    beside = evaluated_beside(sources, card.eats)
+    if beside is not None:
+        return beside
+    chosen = controls.chosen().sts
+    if own.is_own(chosen) and not cached_text.why_not_split(chosen):
+        return sets.halves(chosen)
+    published = "STS-B dev", "STS-B test"
+    return published if all(map(reach.on_this_disk, published)) else sets.halves()
+
+
+def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, test: GradedPairs | None) -> None:
+    """Tell where dev set, test set and training text share sentences: scores on them are optimistic."""
+    from explorer.methods import load
+
+    if dev is not None and test is not None and 2 * len({*dev.sentences} & {*test.sentences}) > len(test.sentences):
+        st.warning(
+            "The best checkpoint is chosen on sentences of the test set: the score will be too good. Choose a dev set "
+            "without them.",
+            icon=":material/balance:",
+        )
+    if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # these are held out
+        return
+    told = []
+    for what, pairs in (("dev", dev), ("test", test)):
+        try:
+            count = pairs and cached_text.shared(sources, card.eats, text_form.columns(sources, card.eats), pairs)
+        except StrataError:
+            return  # told where the text is read
+        if pairs is not None and count:
+            of = "all" if count == len(pairs.sentences) else f"{count:,} of the {len(pairs.sentences):,}"
+            told.append(f"{of} {what} sentences")
+    if told:
+        st.warning(
+            f"The training text holds {' and '.join(told)}: scores on them are optimistic. Choose other text, or "
+            "other pairs.",
+            icon=":material/visibility:",
+        )
 
 
 def _with_current(options: list[str], key: str) -> list[str]:

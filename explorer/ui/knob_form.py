@@ -26,15 +26,15 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
             columns = st.columns(COLUMNS)
         with columns[place % COLUMNS]:
             try:
-                value = knob.checked(_field(card.name, knob))
+                value = knob.checked(_field(card, knob))
             except StrataError as error:
                 wrong.append(error)
-                _mark(knob)
+                _mark(card, knob)
                 continue
             if value != knob.default:
                 found[knob.name] = value
-            if value != knob.paper_value:
-                _mark(knob)
+            if value != _reference(card, knob):
+                _mark(card, knob)
     for one in wrong:
         notices.trouble(one)
     return None if wrong else found
@@ -67,7 +67,9 @@ def fill(card: MethodCard, settings: Values) -> None:
 
 
 def as_in_paper(card: MethodCard) -> None:
-    """A button that sets every field to the paper's value."""
+    """A button that sets every field to the paper's value, where a paper has such values."""
+    if not card.as_published:
+        return
     st.button(
         "As in the paper",
         key=f"as in paper {card.name}",
@@ -83,12 +85,12 @@ def key_of(method: str, knob: str) -> str:
     return f"knob {method} {knob}"
 
 
-def _field(method: str, knob: Knob) -> bool | int | float | str:
+def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
     """The field, and what it says."""
-    key = key_of(method, knob.name)
+    key = key_of(card.name, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
-    label, tip = notices.plain(knob.name.replace("_", " ").capitalize()), _tip(knob)
+    label, tip = notices.plain(knob.name.replace("_", " ").capitalize()), _tip(card, knob)
     found: bool | int | float | str
     if knob.choices:
         found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
@@ -109,14 +111,22 @@ def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
     return value if knob.kind is int and isinstance(value, int) else Knob.told(value)
 
 
-def _mark(knob: Knob) -> None:
+def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
+    """What a value is compared with: the paper's; the default, where a paper has no such values."""
+    return knob.paper_value if card.as_published else knob.default
+
+
+def _mark(card: MethodCard, knob: Knob) -> None:
     """Below a field that differs: what the paper has. The label is left alone, since it is read aloud."""
-    paper = BY_EPOCHS if knob.name == "steps" and not knob.paper_value else Knob.told(knob.paper_value)
-    st.badge(f"paper: {notices.plain(paper)}", color="orange")
+    value = _reference(card, knob)
+    shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.told(value)
+    st.badge(f"{'paper' if card.as_published else 'default'}: {notices.plain(shown)}", color="orange")
 
 
-def _tip(knob: Knob) -> str:
-    paper = f"The paper's value: {Knob.told(knob.paper_value)}. Allowed: {knob.allowed}."
-    if knob.paper_value != knob.default:
-        paper = f"Default: {Knob.told(knob.default)}. {paper}"
-    return f"{notices.plain(knob.help)}\n\n{notices.plain(paper)}\n\nOn the command line: `--set {knob.name}=…`"
+def _tip(card: MethodCard, knob: Knob) -> str:
+    told = f"Default: {Knob.told(knob.default)}. "
+    if card.as_published:
+        paper = f"The paper's value: {Knob.told(knob.paper_value)}. "
+        told = paper if knob.paper_value == knob.default else told + paper
+    told += f"Allowed: {knob.allowed}."
+    return f"{notices.plain(knob.help)}\n\n{notices.plain(told)}\n\nOn the command line: `--set {knob.name}=…`"

@@ -42,7 +42,8 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
     if other is None:
         st.caption(
             "To compare poolers as the paper does, with and without the last layer's \\[CLS\\] beside the attention, "
-            "choose another one in the sidebar, under **Beside it**; the Train page has all nine of its Table 2."
+            "choose another one in the sidebar, under **Compare with: model B**; the Train page has all nine of the "
+            "paper's Table 2."
         )
         return None
     try:
@@ -135,7 +136,7 @@ def _compared(heard: Listening, scores: Floats) -> str:
         "which one of the two sentences listens to most.",
         "which is the layer listened to most.",
     )[agreeing]
-    together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known]))
+    together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
     told = f"Under {heard.answers}, layer {best} agrees best with people ({np.nanmax(scores):.2f}), {verdict}"
     if np.isfinite(together):
         told += f" Weights and scores of the {known.sum()} layers go together with ρ = {together:+.2f}."

@@ -27,6 +27,7 @@ class MethodCard:
     link: str
     knobs: Mapping[str, Knob]
     needs: tuple[Need, ...]  # what does not come along
+    as_published: bool = True  # whether the values of its settings are the paper's
     trains: bool = True  # if not, it is done once it is fitted, and has no schedule
 
     @property
@@ -56,6 +57,7 @@ def read_all() -> dict[str, MethodCard]:
                 paper.link,
                 knobs_of(kind),
                 kind.needs,
+                kind.as_published,
                 kind.trains(),
             )
         )

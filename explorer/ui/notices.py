@@ -19,9 +19,13 @@ def plain(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text).replace("\n", "  \n")
 
 
-def number(where: DeltaGenerator, label: str, value: str, note: str = "", *, border: bool = False) -> None:
+def number(
+    where: DeltaGenerator, label: str, value: str, note: str = "", *, border: bool = False, help: str | None = None
+) -> None:
     """A number in large type; its note is no change, so it has neither arrow nor colour."""
-    where.metric(label, value, note or None, delta_color="off", delta_arrow="off", border=border, width="content")
+    where.metric(
+        label, value, note or None, delta_color="off", delta_arrow="off", border=border, width="content", help=help
+    )
 
 
 def trouble(error: StrataError | str, details: str = "") -> None:

@@ -39,7 +39,7 @@ def shown(choice: Choice) -> Shown | None:
     if scores is None:
         return None
     try:
-        return Shown(found, pairs, scores, choice.reading_of(scores.last))
+        return Shown(found, pairs, scores, choice.reading_of(found.folder))
     except StrataError as error:
         notices.trouble(error)
         return None

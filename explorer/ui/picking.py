@@ -1,4 +1,4 @@
-"""What are the readings worth that are best on development pairs?"""
+"""Choose the layer & pooling of A and of B on a dev set, and compare the two on the chosen pairs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
     """The readings that are best on the pairs that the visitor names; None where none are named, or not scored yet."""
     here = sides[0].pairs
     name: str = st.selectbox(
-        "Pick both readings on",
+        "Choose both layers & poolings on",
         controls.with_current([NOTHING, *(one for one in sets.names() if one != choices[0].sts)], "picked_on"),
         key="picked_on",
         bind="query-params",
         width=300,
-        help="Graded pairs for development. The best reading of A and of B on them is what is compared on "
-        f"{here.name}.",
+        help=f"A dev set. The best layer & pooling of A and of B on it are what is compared on {here.name}.",
     )
     if name == NOTHING:
         return None
@@ -44,11 +43,11 @@ def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -
     st.caption(notices.plain(found.told))
     if found.readings != (sides[0].reading, sides[1].reading):
         st.button(
-            "Look at these readings",
+            "Use these layers & poolings",
             icon=":material/check:",
             on_click=_take,
             args=(found,),
-            help="Makes them the readings of every page.",
+            help="On every page.",
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.encoding import layout
+from explorer.encoding import declared
 from explorer.encoding.finding import Found
 from explorer.encoding.readings import Reading
 from explorer.errors import StrataError
@@ -29,7 +29,8 @@ class Reader:
     @property
     def title(self) -> str:
         """As it stands over a picture, safe inside markdown."""
-        return f"**{self.name}** {notices.plain(self.found.name)}, {notices.plain(self.reading.title)}"
+        described = declared.described(self.reading, self.found.folder)
+        return f"**{self.name}** {notices.plain(self.found.name)}, {notices.plain(described)}"
 
     @property
     def key(self) -> str:
@@ -53,7 +54,7 @@ def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
 def ask_for_b() -> None:
     """Say where another encoder is chosen."""
     st.info(
-        "Choose B in the sidebar under **Beside it**, and see what another encoder makes of the same.",
+        "To compare two encoders, choose model B in the sidebar under **Compare with: model B**.",
         icon=":material/compare:",
     )
 
@@ -63,7 +64,7 @@ def _reader(name: str, choice: Choice) -> Reader | None:
     if found is None:
         return None
     try:
-        return Reader(name, found, choice.reading_of(layout.last_layer(found.folder)), choice.settings)
+        return Reader(name, found, choice.reading_of(found.folder), choice.settings)
     except StrataError as error:
         notices.trouble(error)
         return None

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.encoding.hardware import DEVICES, PRECISIONS
 from explorer.errors import StrataError
 from explorer.knobs import Values
-from explorer.ui import cached, controls, judging_form, knob_form, method_menu, model_knobs, notices, reach, text_form
+from explorer.ui import base_form, cached, judging_form, knob_form, method_menu, model_knobs, notices, reach, text_form
 from explorer.ui.judging_form import Judging
 from explorer.ui.method_cards import MethodCard
 
@@ -18,17 +18,15 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
 PRECISION, DEVICE = "recipe precision", "recipe device"
+VISITED = "_form was visited"
 
 
 def recipe() -> Recipe | None:
     """What the form says; None where something in it has to be mended first, which it tells."""
-    model = controls.chosen().source
+    _first_visit()
     st.subheader("What to train")
-    st.markdown(
-        f"A copy of **{notices.plain(model)}**, the encoder of the sidebar. It stays as it is; what is learned "
-        "becomes an encoder of its own."
-    )
-    there = reach.encoder(model) is not None
+    model = base_form.base()
+    there = model is not None and reach.encoder(model) is not None
     left, right = st.columns(2, gap="medium")
     with left:
         sources = text_form.sources()
@@ -41,13 +39,13 @@ def recipe() -> Recipe | None:
         rows = text_form.rows(sources, card.eats)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
-    judging = judging_form.judging()
+    judging = judging_form.judging(sources, card)
     if rows is not None and settings is not None and judging is not None and card.eats == "graded pairs":
         evaluated = tuple(name for name in (judging.dev, judging.test) if name)
         rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
     if rows is not None and settings is not None:
         steps.caption(plan(card, settings, rows))
-    if not (there and ready) or rows is None or settings is None or judging is None:
+    if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not model_knobs.ready(card, model, sources, settings):
         return None
@@ -65,8 +63,9 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     knob_form.as_in_paper(card)
     few = knob_form.fields(card, front)
     if fitting is not None:
+        whose = "the paper's" if card.as_published else "the default"
         st.caption(
-            f"{rows:,} rows do not fill the paper's batch of {card.knobs['batch_size'].default}: the field starts at "
+            f"{rows:,} rows do not fill {whose} batch of {card.knobs['batch_size'].default}: the field starts at "
             f"{fitting}."
         )
     told = st.container()
@@ -85,12 +84,15 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
     from explorer.methods import Schedule, load
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
+    from explorer.training import held_out_triplets
+
     schedule = load(card.name).schedule.but(scheduled)
-    steps = schedule.updates(rows)
+    held = 0 if schedule.select_by == "dev" else held_out_triplets.count(rows)
+    steps = schedule.updates(rows - held)
     every = schedule.look_every(steps)
     return (
-        f"{rows:,} rows in batches of {schedule.batch_size}: {steps:,} steps, with a look at the development pairs "
-        f"after every {every if every > 1 else 'one'}."
+        f"{rows - held:,} rows in batches of {schedule.batch_size}: {steps:,} steps, evaluated on the dev set every "
+        f"{f'{every} steps' if every > 1 else 'step'}." + f" {held:,} rows are held out." * bool(held)
     )
 
 
@@ -134,11 +136,24 @@ def _checked(
         return None
 
 
+def _first_visit() -> None:
+    """Let the form say the demonstration until the visitor, or a link, has said something else."""
+    state = st.session_state
+    if state.get(VISITED) or {method_menu.METHOD, text_form.SOURCES} & {*st.query_params}:
+        return
+    from explorer.training import demonstration
+
+    state[VISITED] = True
+    found = demonstration.recipe()
+    knob_form.fill(cached.methods()[found.method], found.settings)
+
+
 def fill(recipe: Recipe) -> None:
     """Make the form say what a recipe says; only in a callback."""
     card = cached.methods()[recipe.method]
-    controls.choose_encoder(recipe.model)
+    base_form.choose(recipe.model)
     state = st.session_state
+    state[VISITED] = True
     state[method_menu.METHOD] = recipe.method
     text_form.choose(recipe.data)
     for role, column in recipe.columns.items():

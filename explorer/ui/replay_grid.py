@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.drawing import difference, grid, replay
-from explorer.encoding import finding, layout
+from explorer.encoding import declared, finding, layout
 from explorer.encoding.readings import OWN, Reading, readings
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.comparing import Comparison
@@ -104,8 +104,8 @@ def _as_a_is_read(source: str) -> Choice:
     last = layout.last_layer(folder)
     instead = replace(choice, reading=None)
     st.caption(
-        f"A's reading is {notices.plain(choice.reading)}; the last layer here is {last}, so "
-        f"{notices.plain(instead.reading_of(last).title)} is framed."
+        f"A's layer & pooling is {notices.plain(choice.reading)}; the last layer here is {last}, so "
+        f"{notices.plain(declared.described(instead.reading_of(folder), folder))} is framed."
     )
     return instead
 
@@ -136,7 +136,7 @@ def _all_steps(kept: Kept, choice: Choice) -> None:
     if scores is None:
         return
     metric, aggregate = score_ways.ways(scores[0])
-    reading = choice.reading_of(scores[0].last)
+    reading = choice.reading_of(cached.found(choice.source).folder)
     changed: tuple[Change, ...] | None = vectors.made(
         f"changes {measured} {metric} {aggregate}", f"What changed: {title}", lambda: changes(scores, metric, aggregate)
     )
@@ -208,6 +208,8 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
         config=camera.config("replay"),
         alt=f"{metric} of every reading of the model at this step.",
     )
+    if scores.told_not_measured:
+        st.caption(scores.told_not_measured)
     height: int = figure.layout.height
     return height
 

@@ -10,13 +10,13 @@ from explorer.drawing import curves, replay
 from explorer.encoding import finding
 from explorer.training import runs
 from explorer.training.runs import Run
-from explorer.ui import cached, camera, controls, notices, replay_grid, replay_map, sides
+from explorer.ui import cached, camera, controls, notices, replay_grid, replay_map, run_curves, sides
 from explorer.ui.run_numbers import Line
 
 
 def choose_run() -> Run | None:
     """A run that has looked at least twice; the one that is A or B leads."""
-    found = {run.name: run for run in runs.every() if len(cached.numbers(run.folder).looks()) > 1}
+    found = {run.name: run for run in [*runs.every(), *runs.examples()] if len(cached.numbers(run.folder).looks()) > 1}
     if not found:
         st.info(
             "No run has kept looks to be replayed. Train one; it keeps what it needs.", icon=":material/model_training:"
@@ -94,8 +94,9 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
             "top fifth of the scale. Uniformity: log of the mean of exp(−2 d²) over two sentences of the probe. "
             "Lower is better for both (Wang and Isola 2020)."
         )
+    status = run.status()
     st.plotly_chart(
-        curves.dev_scores(looks, run.status().base, 0, looks[at]["step"]),
+        curves.dev_scores(looks, status.base, 0, looks[at]["step"], run_curves.same_reading(status)),
         key="replayed scores",
         config=camera.config("replay"),
         alt="The development score at each look, this step marked.",

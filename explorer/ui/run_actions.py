@@ -1,6 +1,8 @@
-"""What can be done with a run that is shown? Resume, duplicate, rename, delete."""
+"""Buttons for the run that is shown: train again, resume, duplicate, rename, delete."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import streamlit as st
 
@@ -22,7 +24,16 @@ def bar(run: Run) -> None:
             args=(run,),
             help="Fills the form with this run's recipe.",
         )
-        if status.live:
+        if run.is_example:
+            st.button(
+                "Train it again",
+                type="primary",
+                icon=":material/replay:",
+                on_click=_train_again,
+                args=(run,),
+                help="Starts a run of yours with the same recipe, and saves its model.",
+            )
+        if status.live or run.is_example:
             return
         if status.state != statuses.FINISHED:
             st.button("Resume", icon=":material/resume:", on_click=_resume, args=(run,))
@@ -33,6 +44,10 @@ def bar(run: Run) -> None:
         with st.popover("Delete", icon=":material/delete:"):
             st.write("The run's folder will be deleted, with its model.")
             st.button("Yes, delete it", type="primary", on_click=_delete, args=(run,))
+
+
+def _train_again(run: Run) -> None:
+    clicks.attempt(lambda: shown_run.choose(trainer.start(replace(run.recipe(), made_with={}))))
 
 
 def _resume(run: Run) -> None:

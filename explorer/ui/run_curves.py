@@ -1,4 +1,4 @@
-"""What do a run's curves say? Development scores, loss and geometry, and a warning where everything becomes alike."""
+"""Draw a run's curves: dev scores, loss and geometry, with a warning where all vectors become alike."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def figures(run: Run, status: Status) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         reading = str(status.facts.get("reading") or "")
-        st.markdown("**Spearman on the development pairs**" + (f", read as {notices.plain(reading)}" * bool(reading)))
+        st.markdown("**Spearman on the dev set**" + (f", {notices.plain(reading)}" * bool(reading)))
         st.plotly_chart(
-            curves.dev_scores(lines, status.base, total),
+            curves.dev_scores(lines, status.base, total, same_reading=same_reading(status)),
             key=f"dev {run.name}",
             config=camera.config("run"),
-            alt="The development score by step, with the base's score as a dashed line. The log holds the numbers.",
+            alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
         )
     with right:
         st.markdown("**Loss**, each step and smoothed")
@@ -55,6 +55,11 @@ def figures(run: Run, status: Status) -> None:
             config=camera.config("run"),
             alt="Mean cosines of partners and strangers, alignment and uniformity by step.",
         )
+
+
+def same_reading(status: Status) -> float | None:
+    """The base's dev score under the layer & pooling that is trained."""
+    return status.verdict.dev.same_reading_base if status.verdict and status.verdict.dev else None
 
 
 def _collapse(lines: list[Line]) -> None:

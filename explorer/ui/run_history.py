@@ -1,4 +1,4 @@
-"""Which runs are there? A row for each, newest first; a click on one shows it."""
+"""List the runs, newest first; a click on one shows it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.training import runs
+from explorer.training import run_verdict, runs
+from explorer.training.card import named
 from explorer.training.runs import Run
 from explorer.ui import cached, run_words, shown_run, trainer
 
@@ -16,7 +17,7 @@ SCORE = st.column_config.NumberColumn(format="%.2f", width="small")
 
 def table(shown: Run | None) -> None:
     """The list; nothing where there is no run yet."""
-    found = runs.every()
+    found = [*runs.every(), *runs.examples()]
     if not found:
         return
     st.subheader("Runs")
@@ -29,8 +30,13 @@ def table(shown: Run | None) -> None:
         selection_mode="single-row",
         hide_index=True,
         column_config={
-            "Base model": st.column_config.TextColumn(width="small"),
-            "Dev, base": SCORE,
+            "Base": st.column_config.TextColumn(width="medium"),
+            "Test": SCORE,
+            "Gain": st.column_config.NumberColumn(
+                format="%+.2f",
+                width="small",
+                help="Test score of the tuned model, as exported, less that of its base, as people use it.",
+            ),
             "Dev, best": SCORE,
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
@@ -48,14 +54,17 @@ def _choose(found: list[Run], key: str) -> None:
 
 def _row(run: Run) -> dict[str, Any]:
     status = trainer.standing(run)
+    tested, verdict = status.verdict and status.verdict.test, run_verdict.headline(status)
     scores = [line.get("dev") for line in cached.numbers(run.folder).looks()]
     stride = max(1, len(scores) // POINTS)
     return {
         "Run": run.name,
-        "State": status.state,
+        "State": "example" if run.is_example else status.state,
         "Method": status.facts.get("method"),
-        "Base model": status.facts.get("model"),
-        "Dev, base": status.base,
+        "Base": named(str(status.facts.get("model", ""))),
+        "Test": tested and tested.exported,
+        "Gain": tested and tested.difference,
+        "Verdict": verdict and verdict.word,
         "Dev, best": status.best,
         "Dev by step": scores[::stride] or None,
         "Time": run_words.duration(status.seconds) if status.seconds else None,

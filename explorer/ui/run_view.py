@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.training import status as statuses
+from explorer.training.card import named
 from explorer.training.runs import DISCARD, KEEP, Run
 from explorer.training.status import Status
 from explorer.ui import clicks, notices, run_curves, run_result, run_words, trainer, work
@@ -44,14 +45,16 @@ def _headline(run: Run, status: Status) -> None:
     line.subheader(notices.plain(run.name), width="content")
     colour, icon = run_words.BADGES.get(status.state, run_words.UNKNOWN)
     line.badge(notices.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
+    if run.is_example:
+        line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts
-    text = " + ".join(map(str, facts.get("data", [])))
+    text = " + ".join(named(str(source)) for source in facts.get("data", []))
     rows = f" ({facts['rows']:,} rows)" if "rows" in facts else ""
     told = [
-        f"{facts.get('method', '')} on {facts.get('model', '')}",
+        f"{facts.get('method', '')} on {named(str(facts.get('model', '')))}",
         f"text: {text}{rows}",
-        f"development: {facts.get('dev', run_words.NONE)}",
-        f"test: {facts.get('test') or run_words.NONE}",
+        f"development: {named(str(facts.get('dev', run_words.NONE)))}",
+        f"test: {named(str(facts.get('test') or run_words.NONE))}",
     ]
     if "device" in facts:
         told.append(f"{facts['precision']} on {facts['device']}")

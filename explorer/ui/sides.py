@@ -1,4 +1,4 @@
-"""What stands beside the encoder of the sidebar? B, to A, with a reading of its own; the address remembers both."""
+"""Choose model B, which is compared with the sidebar's model A, and its layer & pooling; the address keeps both."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer.encoding import declared
+from explorer.encoding.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.ui import cached, controls
+from explorer.ui import cached, controls, notices
 from explorer.ui.controls import Choice
 
 NOTHING = "nothing"
-SAME = "the same reading"
-_PARTNERS = (("model", "beside"), ("reading", "beside_reading"))
+SAME = "same as A"
 
 
 def control(choice: Choice) -> None:
@@ -20,14 +21,14 @@ def control(choice: Choice) -> None:
     st.session_state["_beside"] = None
     others = [name for name in controls.encoders() if name != choice.source]
     source: str = st.selectbox(
-        "Beside it",
+        "Compare with: model B",
         controls.with_current([NOTHING, *others, choice.source], "beside"),
         key="beside",
         bind="query-params",
         accept_new_options=True,
-        help="Another encoder, B, that is compared with the one above, A: on the Compare page and wherever two are "
-        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name. The same "
-        "encoder under another reading shows what a layer or a pooling changes.",
+        help="A second encoder, B, that is compared with the one above, A: on the Compare page and wherever two are "
+        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name. Choose "
+        "A's own encoder again, with another layer & pooling, to see what those change.",
     )
     if source == NOTHING:
         return
@@ -55,23 +56,41 @@ def choose(source: str, reading: str | None = None) -> None:
     st.session_state["beside_reading"] = reading or SAME
 
 
+def choose_each_default() -> None:
+    """Give A and B the model default of each; only in a callback."""
+    st.session_state["reading"] = MODEL_DEFAULT
+    st.session_state["beside_reading"] = SAME
+
+
+def choose_same(title: str) -> None:
+    """Give A and B one layer & pooling; only in a callback."""
+    st.session_state["reading"] = title
+    st.session_state["beside_reading"] = SAME
+
+
 def _reading(source: str, choice: Choice) -> str | None:
-    """B's reading: A's, where B has it, unless another is chosen."""
+    """B's layer & pooling: A's choice, where B has it, unless another is chosen."""
     try:
-        titles = controls.titles(cached.found(source).folder)
+        folder = cached.found(source).folder
+        titles = controls.titles(folder)
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
+    # where A has its model default, "same as A" gives B its own model default
     options = [*[SAME] * (choice.reading in titles), *titles]
     if st.session_state.get("beside_reading") not in options:
         st.session_state.pop("beside_reading", None)  # another encoder has fewer layers
     title: str = st.selectbox(
-        "Its reading",
+        "Layer & pooling of B",
         options,
         key="beside_reading",
         bind="query-params",
-        help="Which layer of B, under which pooling, stands for a sentence.",
+        help="How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
+        "default, the model default of B.",
     )
-    return choice.reading if title == SAME else title
+    reading = choice.reading if title == SAME else title
+    if declared.named(reading, folder) == declared.default(folder):
+        st.caption(notices.plain(declared.described(declared.default(folder), folder)))
+    return reading
 
 
 def _exchange(choice: Choice, source: str, reading: str | None) -> None:

@@ -35,7 +35,7 @@ def buttons(recipe: Recipe | None) -> None:
         args=(recipe,),
     )
     if recipe is None:
-        st.caption("Start waits until what is marked above is mended.")
+        st.caption("Fix the highlighted fields to start.")
         return
     if recipe.kind.trains():
         _trial(recipe, line)
@@ -73,7 +73,7 @@ def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     else:
         busy = bool(trainer.under_way())
         line.button(
-            "Try one step",
+            "Estimate time and memory",
             icon=":material/speed:",
             disabled=busy,
             on_click=_try,

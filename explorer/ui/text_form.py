@@ -7,11 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import own, sets, sts
+from explorer.data import own, sets, sts, uploads
 from explorer.data.corpora import SAMPLE, SHIPPED, Eats
 from explorer.data.mapping import ROLES
 from explorer.data.reports import Report
+from explorer.data.sample import MINIMAL_PAIRS
 from explorer.errors import SetNotFound, StrataError
+from explorer.training.card import named
 from explorer.ui import brought, cached_text, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address
@@ -26,7 +28,8 @@ def sources() -> tuple[str, ...]:
     chosen: list[str] = st.multiselect(
         "Text to learn from",
         _offered(),
-        None if filled else [SAMPLE],  # Streamlit warns of a default beside a value that was set just now
+        None if filled else [MINIMAL_PAIRS],  # Streamlit warns of a default beside a value that was set just now
+        format_func=uploads.label,
         key=SOURCES,
         bind="query-params",
         accept_new_options=True,
@@ -47,9 +50,9 @@ def sources() -> tuple[str, ...]:
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
-def choose(named: Sequence[str]) -> None:
+def choose(sources: Sequence[str]) -> None:
     """Make this the text; only in a callback."""
-    st.session_state[SOURCES], st.session_state[FILLED] = list(named), True
+    st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
 
 
 def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
@@ -89,7 +92,7 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
         except StrataError:  # told where the rows are read
             continue
         if lack:
-            return f"{Path(source).name} {lack}"
+            return f"{named(source)} {lack}"
     return ""
 
 
@@ -135,9 +138,15 @@ def _roles(eats: Eats) -> list[str]:
 def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    named = [*SHIPPED, *own.names(), *whole, *sts.menu()]
+    known = [*SHIPPED, *own.names(), *_train_parts(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
-    return list(dict.fromkeys([*named, *brought.paths(), *chosen]))
+    return brought.offered([*known, *chosen])
+
+
+def _train_parts() -> list[str]:
+    """The train part of the sample's pairs, and of every own set that has one."""
+    splittable = (name for name in own.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
+    return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
 def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
@@ -152,11 +161,11 @@ def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
 
 
 def _files(chosen: Sequence[str]) -> list[str]:
-    named = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
-    return [source for source in chosen if source not in named and not own.is_own(source) and Path(source).suffix]
+    known = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
+    return [source for source in chosen if source not in known and not own.is_own(source) and Path(source).suffix]
 
 
 def _take(path: str) -> None:
     """Add a file to what is chosen; the sample was only there until something else is."""
-    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, path)]
+    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
     choose([*before, path])

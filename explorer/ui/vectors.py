@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
 from explorer.encoding.finding import Found
 from explorer.encoding.readings import Reading
-from explorer.measuring import layer_vectors
+from explorer.measuring import layer_vectors, shipped_vectors
 from explorer.measuring.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.ui import cached, notices, work
@@ -39,10 +40,19 @@ def made(key: str, title: str, make: Make) -> Any:
 
 def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
     """Vectors (sentence, width), in the order of the sentences; None while they are being made."""
+    shipped = _shipped(found.digest, reading.title, tuple(sentences)) if settings.max_length is None else None
+    if shipped is not None:
+        return shipped
     key = f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
     title = f"{found.name} reads {len(sentences):,} sentences"
     vectors: Vectors | None = made(key, title, lambda: _read(found, sentences, reading, settings))
     return vectors
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _shipped(digest: str, title: str, sentences: tuple[str, ...]) -> Vectors | None:
+    """Vectors that ship with an example run, whose weights do not."""
+    return shipped_vectors.read(digest, sentences, title)
 
 
 def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Work[Vectors]:

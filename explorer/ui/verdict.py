@@ -1,12 +1,14 @@
-"""What are A and B worth, what is the difference, and how sure is it?"""
+"""Show the scores of A and B and their difference."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.comparison_tables import told_difference
+from explorer.measuring.verdict_text import CI
 from explorer.ui import notices, score_ways
 
 
@@ -19,5 +21,7 @@ def cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval)
     ):
         score = score_ways.told(scores.score(reading, metric, aggregate))
         notices.number(where, name, score, reading.title, border=True)
-    sure = "beyond the draw of pairs" if chosen.sure else "within the draw of pairs"
+    sure = f"significant ({CI} excludes 0)" if chosen.sure else "could be chance"
+    if not np.isfinite(chosen.difference):
+        sure = "a side has no score"
     notices.number(where, "B - A", told_difference(chosen), sure, border=True)

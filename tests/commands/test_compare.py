@@ -23,7 +23,7 @@ def test_a_run_is_compared_with_its_base_by_name(place, run, said):
     assert "B - A" in out
     _, told, _ = said("compare", place.model, "run:tuned", "--sts", place.test, "--json")
     found = json.loads(told)
-    _, scores, _ = said("score", run.model, "--sts", place.test, "--json")
+    _, scores, _ = said("score", run.model, "--sts", place.test, "--json", "--precision", "float32")
     readings = {row["reading"]: row["spearman"] for row in json.loads(scores)["readings"]}
     for cell in found["cells"]:
         assert cell["B"] == pytest.approx(readings[cell["reading"]], abs=1e-3)
@@ -37,6 +37,38 @@ def test_an_encoder_beside_itself_differs_by_nothing(place, said):
     assert all((cell["difference"], cell["low"], cell["high"], cell["sure"]) == (0, 0, 0, False) for cell in cells)
 
 
+def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said):
+    words = ("compare", place.model, "run:tuned", "--sts", place.test)
+    numbers = json.loads(said(*words, "--json")[1])
+    verdict = numbers["verdict"]
+    scores = {}
+    for model in (place.model, run.model):
+        rows = json.loads(said("score", model, "--sts", place.test, "--json", "--precision", "float32")[1])["readings"]
+        scores[model] = {row["reading"]: row["spearman"] for row in rows}
+    assert "own" not in scores[place.model], "the premise: it declares nothing"
+    assert verdict["declared_base"] == pytest.approx(scores[place.model]["mean of layer 2"], abs=1e-3)
+    assert verdict["exported"] == pytest.approx(scores[run.model]["own"], abs=1e-3)
+    assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=1e-3)
+    assert verdict["same_reading_base"] is None or verdict["same_reading_base"] in scores[place.model].values()
+    assert (numbers["chosen"]["A"], numbers["chosen"]["B"]) == (verdict["declared_base"], verdict["exported"])
+    text = said(*words)[1]
+    assert text.splitlines()[0] == verdict["text"]
+    cells = json.loads(said(*words, "--json", "--reading", "cls of layer 1")[1])
+    assert cells["verdict"] == verdict, "whatever else is looked at"
+    back = json.loads(said("compare", "run:tuned", place.model, "--sts", place.test, "--json")[1])["verdict"]
+    assert (back["difference"], back["kind"]) == (verdict["difference"], verdict["kind"]), "also the other way round"
+
+
+def test_one_layer_and_pooling_for_both_is_the_default_of_a(place, run, said):
+    words = ("compare", place.model, "run:tuned", "--sts", place.test, "--json")
+    chosen = json.loads(said(*words, "--same")[1])["chosen"]
+    assert (chosen["reading A"], chosen["reading B"]) == ("mean of layer 2", "mean of layer 2")
+    chosen = json.loads(said(*words)[1])["chosen"]
+    assert (chosen["reading A"], chosen["reading B"]) == ("mean of layer 2", "model default")
+    chosen = json.loads(said(*words, "--reading", "max of layer 1")[1])["chosen"]
+    assert (chosen["reading A"], chosen["reading B"]) == ("max of layer 1", "max of layer 1")
+
+
 def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, run, said, tmp_path):
     words = ("compare", place.model, "run:tuned", "--sts", place.test, "--dev", place.dev)
     file = tmp_path / "out.html"
@@ -46,7 +78,7 @@ def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, 
     for side, model in (("A", place.model), ("B", run.model)):
         numbers = {}
         for pairs in (place.dev, place.test):
-            scores = json.loads(said("score", model, "--sts", pairs, "--json")[1])
+            scores = json.loads(said("score", model, "--sts", pairs, "--json", "--precision", "float32")[1])
             numbers[pairs] = {row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "own"}
         best = max(numbers[place.dev], key=lambda reading: numbers[place.dev][reading] or -100)
         assert found["chosen"][f"reading {side}"] == best
@@ -108,6 +140,8 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
             ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--reading", "mean"),
             "--dev sample dev picks",
         ),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--same"), "--dev sample dev picks"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 1", "--same"), "--same takes"),
         (("all-MiniLM-L6-v2", "run:nobody"), "No run 'nobody' has a model"),
         (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),

@@ -6,7 +6,7 @@ import pytest
 
 from explorer import methods
 from explorer.methods import Schedule
-from explorer.training.recipe import paper_values
+from explorer.training.recipe import knobs_of, paper_values
 
 
 def test_every_method_is_listed_with_what_it_is(said):
@@ -25,7 +25,8 @@ def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
     assert out.startswith(f"{kind.title()}\n\n{kind.about()}")
     assert f"Family: {kind.paper.family}. Learns from {kind.eats}. {kind.paper.line}: {kind.paper.link}" in out
     told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
-    assert told == [*kind.knobs, *(Schedule.knobs if kind.trains() else ())]
+    scheduled = [name for name, one in Schedule.knobs.items() if kind.eats == "triplets" or not one.triplets]
+    assert told == [*kind.knobs, *(scheduled if kind.trains() else ())]
     assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096)" in out) == kind.trains()
 
 
@@ -40,7 +41,8 @@ def test_the_same_is_there_as_json_for_all_and_for_one(said):
         assert one["trains"] == kind.trains()
         paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
         scheduled = kind.schedule.values() if kind.trains() else {}
-        assert paper == {name: knob.default for name, knob in kind.knobs.items()} | scheduled
+        own = {name: knob.default for name, knob in kind.knobs.items()}
+        assert paper == own | {name: value for name, value in scheduled.items() if name in knobs_of(kind)}
         stated = {knob["name"]: knob["paper"] for knob in one["knobs"]}
         assert stated == paper_values(kind)
         assert all(knob["help"] and knob["allowed"] for knob in one["knobs"])

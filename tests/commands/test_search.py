@@ -59,7 +59,7 @@ def test_a_table_for_the_terminal_says_what_was_kept(place, run, said):
     code, out, err = said("search", "a red ball", *words)
     assert code == 0, err
     assert "A  mean of layer 2 of " in out
-    assert "B  mean of layer 2 of run:found" in out
+    assert "B  model default of run:found" in out
     assert "kept · " in out or "lost · " in out
     assert "over the whole corpus: mean Jaccard@3" in out
 

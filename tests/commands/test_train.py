@@ -42,7 +42,11 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert code == 0
     assert err.startswith(f"{run.folder}\n")
     assert (told["run"], told["folder"], told["state"]) == ("told", str(run.folder), FINISHED)
-    assert told["before"] == {"dev": first.status().base, "test": first.status().facts["base_test"]}
+    assert told["verdict"] == run.status().verdict.as_json()
+    best = max(told["seeds"], key=lambda seed: seed["dev"])
+    assert told["verdict"] == best["verdict"], "of the model that is kept"
+    assert told["verdict"]["test"]["exported"] == best["test"]
+    assert f"{told['verdict']['test']['difference']:+.2f} (95 % CI" in err
     assert [seed["seed"] for seed in told["seeds"]] == [1, 7]
     assert told["seeds"][0] == first.status().results[0], "as in a run of the app"
     assert told["seeds"][1]["dev"] == max(score for step, score in looks(run, 2).items() if step)
@@ -82,7 +86,7 @@ def test_flags_change_the_recipe_of_a_file(place, first, said):
     assert (made.method, made.seeds, made.test) == ("sg", (9,), None)
     assert made.settings | {"first_layer": 1, "steps": 2, "projection": False} == made.settings
     assert made.model == str(place.model)
-    assert runs.find("sg").status().facts["base_test"] is None
+    assert runs.find("sg").status().verdict.test is None
     assert runs.find("sg").status().results[0]["test"] is None
 
 

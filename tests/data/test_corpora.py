@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from explorer.data import own, sample, sets, sts
-from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, serves
+from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, evaluated_beside, serves
 from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
 from explorer.data.mapping import ROLES, Kind
@@ -61,14 +61,18 @@ def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
     assert _columns("sample", "pairs") == (triplets.anchors, triplets.positives)
 
 
-def test_the_sample_gives_the_graded_pairs_of_its_dev_half_and_none_of_its_test_half() -> None:
+def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is_evaluated_on() -> None:
     rows, (report,) = corpus(["sample"], "graded pairs")
-    dev = sample.dev()
-    assert rows.columns == (dev.first, dev.second, tuple(score / 5 for score in dev.gold))
-    assert rows.texts == (dev.first, dev.second)
-    assert report.rows_kept == len(dev) == 120
+    part = sample.train_part()
+    assert rows.columns == (part.first, part.second, tuple(score / 5 for score in part.gold))
+    assert rows.texts == (part.first, part.second)
+    assert report.rows_kept == len(part) < len(sample.dev()) == 120
     assert report.score_range == (0, 5)
-    assert len(without(rows, [sample.test()], 1)[0]) == len(dev), "no sentence is in both halves"
+    dev, test = evaluated_beside(["sample"], "graded pairs")
+    assert (sets.by_name(dev), sets.by_name(test)) == (sample.dev_part(), sample.test())
+    assert without(rows, [sample.dev_part(), sample.test()], 1) == (rows, "")
+    assert evaluated_beside(["sample"], "sentences") is None
+    assert evaluated_beside(["STS-B train", "sample train part"], "sentences") == (dev, test)
 
 
 def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder: Path) -> None:
@@ -86,6 +90,20 @@ def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_trai
     assert [len(column) for column in train] == [4500] * 3
     assert _columns("sick", "graded pairs") == train
     assert [len(column) for column in _columns("STS17", "graded pairs")] == [250] * 3, "it has a test split alone"
+
+
+def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half() -> None:
+    rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
+    first, second, gold = zip(*rows, strict=True)
+    brought = own.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
+    part, _ = sets.parts(brought)
+    found, (report,) = corpus([part], "graded pairs")
+    assert 50 < len(found) < 100
+    assert found.texts == (sets.by_name(part).first, sets.by_name(part).second)
+    assert report.score_range == (0, 5)
+    evaluated = [sets.by_name(name) for name in evaluated_beside([part], "graded pairs") or ()]
+    assert len(evaluated) == 2
+    assert without(found, evaluated, 1) == (found, "")
 
 
 def test_back_translations_have_to_be_made() -> None:

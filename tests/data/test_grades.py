@@ -29,8 +29,14 @@ def test_a_column_without_a_single_score_is_refused() -> None:
 
 
 def test_scores_that_are_text_are_shown() -> None:
-    with pytest.raises(BadScores, match=r"a\.csv: no score in 'score' is a number.*'3,5', '2 points', '1,0'\."):
-        grades(_table("3,5", "2 points", "1,0", "0,2"), "score")
+    with pytest.raises(BadScores, match=r"a\.csv: no score in 'score' is a number.*'1\.000,5', '2 points', '1,0,0'\."):
+        grades(_table("1.000,5", "2 points", "1,0,0", "a,2"), "score")
+
+
+def test_scores_may_have_a_decimal_comma() -> None:
+    numbers, faults = grades(_table("3,5", " 4,25 ", "-0,5", ",5", "4", "1.5"), "score")
+    assert numbers == (3.5, 4.25, -0.5, 0.5, 4.0, 1.5)
+    assert not any(faults)
 
 
 def test_classes_are_told_from_scores_and_sent_to_triplets() -> None:

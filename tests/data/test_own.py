@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import own
+from explorer.data import own, splitting
 from explorer.data.kinds import GradedPairs
-from explorer.errors import NotWritable, SetNotFound
+from explorer.errors import CannotSplit, NotWritable, SetNotFound
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +133,33 @@ def test_a_full_or_locked_disk_is_told(tmp_path, monkeypatch):
     assert own.names() == ()
     with pytest.raises(NotWritable, match=r"cannot be written to.*STRATA_CACHE"):
         own.keep(pairs())
+
+
+def many(count=80):
+    rows = range(count)
+    first, second = (tuple(f"{side} {row}" for row in rows) for side in ("one", "other"))
+    return GradedPairs("mine.csv", first, second, tuple(row % 6 for row in rows), ("",) * count)
+
+
+def test_the_pieces_of_a_set_are_found_by_name_and_are_not_in_the_menu():
+    name = own.keep(many())
+    names = [own.piece_name(name, piece) for piece in splitting.PIECES]
+    assert names[1:3] == [f"{name} · test half", f"{name} · train part"]
+    for one, piece in zip(names, splitting.PIECES, strict=True):
+        assert own.is_own(one)
+        assert own.whole(one) == own.whole(name) == name
+        assert own.graded_pairs(one).digest == splitting.piece(many(), piece).digest
+    assert own.names() == (name,)
+
+
+def test_a_file_called_like_a_piece_is_a_whole_file():
+    odd = pairs("a · 0123abcd · test half")
+    name = own.keep(odd)
+    assert own.whole(name) == name
+    assert own.graded_pairs(name) == odd
+
+
+def test_a_piece_of_a_file_that_cannot_be_split_says_why():
+    name = own.keep(pairs())
+    with pytest.raises(CannotSplit, match=r"mine\.csv has 2 pairs"):
+        own.graded_pairs(f"{name} · test half")

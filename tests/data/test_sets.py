@@ -45,6 +45,33 @@ def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
     assert not {dev, test} & set(sets.names())
 
 
+def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
+    name = own.keep(BROUGHT)
+    assert sets.halves(name) == (f"{name} · dev half", f"{name} · test half")
+    assert sets.parts(name) == (f"{name} · train part", f"{name} · dev part")
+    assert sets.dev_and_test(sets.parts(name)[0]) == sets.dev_and_test(name) == sets.halves(name)
+    assert sets.dev_and_test("sample train part") == sets.dev_and_test(sets.SAMPLE) == sets.halves()
+    for title in ("STS-B test", "stsb dev", "STS-B validation"):
+        assert sets.dev_and_test(title) == ("STS-B dev", "STS-B test")
+    assert sets.dev_and_test("SICK-R test") == ("SICK-R dev", "SICK-R test")
+    for title in ("STS-B train", "STS17 test", "STS12"):
+        assert sets.dev_and_test(title) is None
+
+
+def test_why_a_set_has_no_halves_is_told() -> None:
+    assert "mine.csv has 3 pairs" in sets.why_not_split(own.keep(BROUGHT))
+    rows = tuple(map(str, range(30)))
+    name = own.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
+    assert sets.why_not_split(name) == ""
+    assert "more.csv, dev half has 15 pairs" in sets.why_not_split(name, sets.TRAIN_PART)
+
+
+def test_the_parts_of_the_sample_have_names() -> None:
+    train, dev = sets.parts()
+    assert sets.by_name(train) is sets.by_name("sample train part") is sample.train_part()
+    assert sets.by_name(dev) is sets.by_name("sample dev part") is sample.dev_part()
+
+
 def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))

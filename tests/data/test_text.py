@@ -154,6 +154,12 @@ def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kep
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
 
 
+def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
+    table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
+    with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
+        text.pairs(table, Mapping.of("pairs", {"first": "one", "second": "two"}))
+
+
 def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
     mapping = Mapping.of("triplets", {role: role for role in ("anchor", "positive", "negative")})
@@ -192,3 +198,11 @@ def test_a_file_without_grades_says_what_is_missing(tmp_path: Path) -> None:
     path.write_text("One.\nTwo.\nThree.\n", encoding="utf-8")
     with pytest.raises(WrongColumns, match="no column for second or score, which graded pairs need"):
         read_graded_pairs(path)
+
+
+def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_are_so() -> None:
+    pairs, report = _graded("5\ta b\ta  b\tnews\n" + GOOD)
+    assert len(pairs) == 4
+    assert report.same_twice == 1
+    with pytest.raises(WrongColumns, match=r"in all 3 rows 'sentence1' and 'sentence2' hold the same sentence.*Choose"):
+        _graded("5\ta\ta\tnews\n4\tb\tb\tnews\n3\tc\tc\tnews\n")

@@ -38,7 +38,13 @@ def test_the_base_is_a_dashed_line_with_its_score():
     figure = curves.dev_scores(ONE, 60.04)
     (line,) = figure.layout.shapes
     assert (line.y0, line.y1, line.line.dash) == (60.04, 60.04, "dash")
-    assert [note.text for note in figure.layout.annotations] == ["base 60.0"]
+    assert [note.text for note in figure.layout.annotations] == ["base, model default 60.0"]
+
+
+def test_the_base_under_the_trained_layer_and_pooling_is_a_dotted_line_of_its_own():
+    figure = curves.dev_scores(ONE, 60.04, same_reading=55.0)
+    assert [(line.y0, line.line.dash) for line in figure.layout.shapes] == [(60.04, "dash"), (55.0, "dot")]
+    assert len(curves.dev_scores(ONE, 60.04, same_reading=60.04).layout.shapes) == 1, "the same twice is one line"
 
 
 def test_without_a_base_there_is_no_line():
@@ -48,9 +54,23 @@ def test_without_a_base_there_is_no_line():
 
 
 def test_the_best_step_of_each_seed_is_marked():
-    stars = named(curves.dev_scores(TWO, 60.0), "best step")
+    stars = named(curves.dev_scores(TWO, 60.0), "best checkpoint")
     assert list(zip(stars.x, stars.y, strict=True)) == [(2, 63.5), (2, 61.0)]
     assert stars.marker.color == ACCENT
+
+
+def test_a_best_checkpoint_below_the_base_says_so():
+    figure = curves.dev_scores(TWO, 62.0)
+    assert list(named(figure, "best checkpoint").y) == [63.5]
+    below = named(figure, "best checkpoint, below the base")
+    assert list(below.y) == [61.0]
+    assert below.marker.symbol == "star-open"
+
+
+def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
+    lines = [line | ({"held_out": 75.0} if "strangers" in line else {}) for line in ONE]
+    drawn = named(curves.dev_scores(lines, None), "held-out triplets right, %")
+    assert set(drawn.y) == {75.0}
 
 
 def test_each_seed_has_one_colour_in_every_figure():

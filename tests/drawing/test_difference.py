@@ -7,6 +7,7 @@ import pytest
 
 from explorer.drawing.beside import compared_by_layer
 from explorer.drawing.difference import difference_grid
+from explorer.drawing.grid import layer_by_pooling
 from explorer.encoding.readings import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing import Comparison
 
@@ -39,6 +40,21 @@ def test_every_cell_holds_its_difference_and_only_sure_ones_are_filled(compariso
     assert len(hollow) == (np.isfinite(grid.difference) & ~grid.sure).sum()
 
 
+def test_a_cell_that_a_side_cannot_measure_is_empty_and_says_why(comparison):
+    cosines = comparison.other.cosines.copy()
+    cosines[3, 0] = np.nan
+    lost = replace(comparison, other=replace(comparison.other, cosines=cosines, precision="bfloat16"))
+    grid = lost.grid(resamples=50)
+    assert np.isnan([side[3, 0] for side in (grid.difference, grid.low, grid.high)]).all()
+    place = readings(6).index(parse("cls of layer 3", 6))
+    for figure in (difference_grid(lost, grid), layer_by_pooling(lost.other, "Spearman", "all", LAST)):
+        cells = [trace for trace in figure.data if trace.type == "scatter" and place in trace.customdata]
+        at = list(cells[0].customdata).index(place)
+        assert cells[0].text[at] == ""
+        assert "not measurable in bfloat16" in cells[0].hovertext[at]
+    assert lost.told_not_measured == ("B: Not measurable in bfloat16: cls of layer 3. Switch precision to float32.",)
+
+
 @pytest.mark.parametrize("far", [0.0, 0.6])
 def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, far):
     noise = np.random.default_rng(1).normal(size=len(comparison.one.gold)).astype(np.float32) * far
@@ -46,11 +62,11 @@ def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, 
     differences = moved.differences(resamples=100)
     assert bool(differences.own.sure) == (far > 0), "the premise"
     plain, figure = (difference_grid(moved, differences.grid, own) for own in (None, differences.own))
-    assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "own")
+    assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "default")
     own = figure.data[-1]
     assert set(own.customdata) == {differences.grid.difference.size}
     assert f"{float(differences.own.difference):+.2f}" in own.text
-    assert "own reading" in own.hovertext[0]
+    assert "model default" in own.hovertext[0]
     heat = [sum(trace.type == "heatmap" for trace in one.data) for one in (plain, figure)]
     assert heat[1] - heat[0] == (far > 0), "filled only where it is sure"
     chosen = replace(moved, one_reading=OWN, other_reading=OWN)

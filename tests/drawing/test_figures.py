@@ -34,7 +34,7 @@ def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, ch
 
 def test_the_models_own_reading_is_a_row_of_its_own_on_top(bundled_scores, chosen):
     figure = layer_by_pooling(bundled_scores, "Spearman", "all", chosen)
-    assert figure.layout.yaxis.ticktext[-1] == "own"
+    assert figure.layout.yaxis.ticktext[-1] == "default"
     _, number = (trace for trace in figure.data if trace.type == "scatter")
     assert [text for text in number.text if text] == [f"{bundled_scores.own_score():.2f}"]
     assert {figure.layout.yaxis.tickvals[-1]} == set(number.y) == {max(figure.layout.yaxis.tickvals)}

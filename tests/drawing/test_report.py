@@ -2,12 +2,15 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
+import numpy as np
 import pytest
 
 from explorer.drawing.report import MOST, report
-from explorer.measuring.findings import as_json
+from explorer.measuring.comparison_verdict import Tuning, judge
+from explorer.measuring.findings import as_json, as_text
 from explorer.measuring.rank_errors import KINDS
 from tests.drawing import made_up
 from tests.html_tables import tables, told
@@ -31,13 +34,38 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     assert found[2] == numbers["geometry"]["drift"]
     assert found[-3] == told(numbers["cells"])
     assert any(row["difference"] is None for row in found[-3]), "what is missing is empty"
-    assert found[-3][-1]["reading"] == "own reading"
+    assert found[-3][-1]["reading"] == "model default"
     models = {row[""]: row for row in found[-2]}
     assert models["digest"]["A"] == numbers["A"]["model_digest"]
     assert models["most tokens"]["B"] == "64"
     how = {row["value"] for row in found[-1]}
     assert {numbers["set_digest"], "Spearman", "1,000", "60"} <= how
     assert any(f"torch {numbers['versions']['torch']}" in value for value in how)
+
+
+def test_the_report_opens_on_the_verdict(findings, page):
+    body = page[page.index("<body>") :]
+    told = findings.verdict.sentence()
+    first = re.search(r"<p class=\"verdict (\w+)\">(.*?)</p>", body)
+    assert first[1] == told.kind
+    assert unescape(re.sub("<[^>]+>", "", first[2])).endswith(told.text)
+    assert first.start() < body.index('class="card')
+
+
+@pytest.mark.parametrize("words", ["cls of the last layer", "cls of the last layer → Dense 32 (tanh)"])
+def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(words):
+    found = made_up.findings()
+    comparison = found.verdict
+    judged = judge(
+        found.found, found.pairs, found.comparison, found.differences.chosen, ("Spearman", "all"), Tuning(1, words)
+    )
+    page = report(replace(found, of_models=judged)).decode()
+    cards = page[page.index('<p class="verdict') : page.index('<p class="note">')]
+    scores = [comparison.before.score, *([judged.same.score] if judged.same else []), comparison.after.score]
+    assert [float(number) for number in re.findall(r"<b>(\d+\.\d+)</b>", cards)][: len(scores)] == [
+        round(score, 2) for score in scores
+    ]
+    assert ("is no cell of the grid" in unescape(page)) == (judged.same is None)
 
 
 def test_the_headline_is_the_chosen_difference(findings, page):
@@ -78,6 +106,24 @@ def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
     page = report(findings).decode()
     assert "A has 2 layers and B 1: their cells are not the same." in page
     assert "no layer of one is a layer of the other" in page
-    assert [row["reading"] for row in tables(page)[-3]] == ["own reading"]
+    assert [row["reading"] for row in tables(page)[-3]] == ["model default"]
     without = report(made_up.findings()).decode()
     assert "Geometry of the layers" not in without
+
+
+def test_a_side_without_cosines_has_no_flipped_pairs_and_says_why():
+    whole = made_up.findings()
+    one = whole.comparison.one
+    cosines = one.cosines.copy()
+    cosines[one.place(whole.comparison.one_reading)] = np.nan
+    comparison = replace(whole.comparison, one=replace(one, cosines=cosines, precision="bfloat16"))
+    found = replace(whole, comparison=comparison, differences=comparison.differences(resamples=20))
+    page = report(found).decode()
+    assert found.chosen()["A"] is found.chosen()["difference"] is None
+    assert "A: mean of layer 2 is not measurable in bfloat16" in page
+    assert not any(f"<h3>{kind}" in page for kind in KINDS)
+    numbers = json.loads(as_json(found))
+    assert numbers["A"]["not_measurable"] == "mean of layer 2"
+    assert numbers["B"]["not_measurable"] is None
+    assert [row["median cosine A"] for row in numbers["cosines_by_grade"]] == [None] * 5
+    assert "A: Not measurable in bfloat16: mean of layer 2." in as_text(found)

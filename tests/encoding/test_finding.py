@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from explorer.encoding import bundled, digests, hub
-from explorer.encoding.finding import find, of_folder
+from explorer.encoding.finding import find, of_folder, shown_name
 from explorer.encoding.hub import on_disk
 from explorer.encoding.loading import load
 from explorer.errors import BadChoice, HubUnreachable, ModelError, ModelNotFound, NotAModelFolder
@@ -48,7 +48,7 @@ def test_a_folder_is_found_by_absolute_relative_and_home_path(bert, monkeypatch)
     monkeypatch.setenv("HOME", str(bert.parent))
     for source in (str(bert), "bert", "./bert", "~/bert", f"../{bert.parent.name}/bert"):
         found = find(source)
-        assert found.name == source
+        assert found.name == "bert"
         assert found.folder.is_absolute()
         assert found.folder.samefile(bert)
 
@@ -116,7 +116,7 @@ def test_a_folder_keeps_its_at_sign(bert, monkeypatch):
     bert.rename(bert.parent / "bert@2024")
     for source in ("bert@2024", str(bert.parent / "bert@2024")):
         found = find(source)
-        assert (found.name, found.folder, found.revision) == (source, bert.parent / "bert@2024", None)
+        assert (found.name, found.folder, found.revision) == ("bert@2024", bert.parent / "bert@2024", None)
 
 
 def test_a_name_that_is_nowhere_is_answered_without_the_network_with_what_to_do(cache, monkeypatch):
@@ -130,6 +130,23 @@ def test_a_name_that_is_nowhere_is_answered_without_the_network_with_what_to_do(
     )
     with find_nothing:
         find("org/model@v1")
+
+
+def test_the_folder_of_a_runs_model_is_named_after_the_run(bert, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    for inside, name in (
+        ("mine/model", "run:mine"),
+        ("mine/steps/step-60", "run:mine@step-60"),
+        ("mine/other", "other"),
+    ):
+        folder = shutil.copytree(bert, tmp_path / "runs" / inside)
+        assert find(str(folder)).name == shown_name(str(folder)) == name
+    assert find("run:mine").name == "run:mine"
+    assert [shown_name(name) for name in ("all-MiniLM-L6-v2", "org/model@v1", "/no/where")] == [
+        "all-MiniLM-L6-v2",
+        "org/model@v1",
+        "/no/where",
+    ]
 
 
 def test_a_run_that_is_named_as_if_it_were_a_model_of_the_hub_is_pointed_to(cache, tmp_path, monkeypatch):

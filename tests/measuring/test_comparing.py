@@ -49,7 +49,7 @@ def test_the_models_own_readings_can_be_compared(bundled_scores, moved):
         Comparison(bundled_scores, without, LAST, OWN).chosen()
 
 
-@pytest.mark.parametrize("reading", ["mean of layer 6", "max of layers 0 + 6", "own reading"])
+@pytest.mark.parametrize("reading", ["mean of layer 6", "max of layers 0 + 6", "model default"])
 def test_one_draw_for_all_gives_the_numbers_of_a_draw_for_each(bundled_scores, moved, reading):
     comparison = Comparison(bundled_scores, moved, parse(reading, 6), parse(reading, 6))
     found = comparison.differences(resamples=20)
@@ -110,10 +110,10 @@ def test_the_row_of_their_own_readings_is_there_where_both_declare_one(compariso
     differences = comparison.differences(resamples=40)
     row = cell_rows(comparison, differences, "Spearman", "all")[-1]
     slow = difference(comparison.one.gold, comparison.one.own, moved.own, resamples=40)
-    assert row["reading"] == "own reading"
+    assert row["reading"] == "model default"
     assert (row["low"], row["high"]) == (round(float(slow.low), 4), round(float(slow.high), 4))
     assert row["A"] == pytest.approx(comparison.one.own_score(), abs=1e-4)
     without = replace(comparison, other=replace(moved, own=None))
     assert without.own() is None
     rows = cell_rows(without, without.differences(resamples=5), "Spearman", "all")
-    assert "own reading" not in [row["reading"] for row in rows]
+    assert "model default" not in [row["reading"] for row in rows]

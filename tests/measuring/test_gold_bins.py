@@ -57,6 +57,19 @@ def test_a_fifth_without_pairs_has_no_median_and_no_share():
     assert [row["pairs"] for row in median_rows(found)] == [1, 0, 0, 0, 2]
 
 
+def test_a_side_without_cosines_is_in_no_bin_and_has_no_median(drawn):
+    gold, (one, _) = drawn
+    missing = np.full(len(gold), np.nan)
+    found = gold_bins(gold, [one, missing])
+    alone = gold_bins(gold, [one])
+    assert np.array_equal(found.edges, alone.edges)
+    for both, single in zip(found.bins, alone.bins, strict=True):
+        assert both.counts.tolist() == [*single.counts.tolist(), [0] * COSINES]
+        assert math.isnan(both.medians[1])
+    assert [row["median cosine B"] for row in median_rows(found)] == [None] * 5
+    assert not any(one.counts.any() for one in gold_bins(gold, [missing]).bins)
+
+
 def test_grades_or_cosines_that_are_all_the_same_have_one_bin_that_holds_them():
     found = gold_bins(np.full(3, 2.5), [np.full(3, 0.9, dtype=np.float32)] * 2)
     (only,) = found.bins

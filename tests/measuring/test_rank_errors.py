@@ -20,6 +20,13 @@ def test_a_rank_error_is_how_far_a_pair_is_from_where_people_put_it():
     assert errors(np.array([1.0]), np.array([0.5])).tolist() == [0]
 
 
+def test_without_cosines_no_pair_is_of_any_kind():
+    missing = np.full(5, np.nan)
+    assert np.isnan(errors(GOLD, missing)).all()
+    for found in (rank_errors(GOLD, -SAME, missing), rank_errors(GOLD, missing, -SAME)):
+        assert [len(found.places(kind)) for kind in KINDS] == [0, 0, 0]
+
+
 def test_what_is_mended_is_broken_the_other_way_round():
     swapped = SAME[[4, 1, 2, 3, 0]]
     there, back = rank_errors(GOLD, swapped, SAME), rank_errors(GOLD, SAME, swapped)

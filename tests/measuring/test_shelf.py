@@ -33,6 +33,15 @@ def test_scores_come_back_as_they_were_kept(bundled_scores):
     assert same(again, bundled_scores)
 
 
+def test_scores_of_an_earlier_version_are_not_taken_for_new_ones(bundled_scores, monkeypatch):
+    settings = ("m", "p", "float32", "cpu", None)
+    with monkeypatch.context() as patch:
+        patch.setattr(shelf, "VERSION", "1")
+        shelf.keep(shelf.key(*settings), bundled_scores)
+        assert shelf.kept(shelf.key(*settings)) is not None
+    assert shelf.kept(shelf.key(*settings)) is None
+
+
 def test_what_was_never_kept_is_none():
     assert shelf.kept("nothing") is None
 

@@ -40,8 +40,8 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
     told: list[Progress] = []
     scores = finish(score_steps(models, sample.pairs(), Settings(), load), told.append)
     assert len(loaded) == len(set(loaded)) == 2
-    assert np.array_equal(scores[0].cosines, scores[2].cosines)
-    assert not np.array_equal(scores[0].cosines, scores[1].cosines)
+    assert np.array_equal(scores[0].cosines, scores[2].cosines, equal_nan=True)
+    assert not np.array_equal(scores[0].cosines, scores[1].cosines, equal_nan=True)
     reading = [one for one in told if one.stage.startswith("reading tokens")]
     assert {(one.stage, one.total) for one in reading} == {("reading tokens with 2 models", reading[-1].total)}
     done = [one.done for one in reading]
@@ -49,7 +49,8 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
     assert done[-1] == reading[-1].total
     again = finish(score_steps(models, sample.pairs(), Settings(), load))
     assert len(loaded) == 2
-    assert [np.array_equal(one.cosines, other.cosines) for one, other in zip(scores, again, strict=True)] == [True] * 3
+    for one, other in zip(scores, again, strict=True):
+        assert np.array_equal(one.cosines, other.cosines, equal_nan=True)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +92,15 @@ def test_a_first_step_has_no_difference_to_itself_and_none_where_it_has_no_score
     assert not change.grid.sure.any()
     assert np.isnan(change.of(OWN, first).difference)
     assert change.widest == 0
+
+
+def test_a_step_that_cannot_be_measured_has_no_difference_and_is_not_the_widest(steps):
+    cosines = steps[1].cosines.copy()
+    cosines[3, 0] = np.nan
+    _, change = finish(changes([steps[0], replace(steps[1], cosines=cosines)], "Spearman", "all"))
+    assert np.isnan([side[3, 0] for side in (change.grid.difference, change.grid.low, change.grid.high)]).all()
+    assert not change.grid.sure[3, 0]
+    assert np.isfinite(change.widest)
 
 
 def test_steps_of_two_depths_are_no_run(steps):

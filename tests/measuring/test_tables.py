@@ -1,7 +1,13 @@
 import csv
 import io
+import json
+from dataclasses import replace
 
-from explorer.measuring.tables import as_csv, score_rows
+import numpy as np
+
+from explorer.data import sample
+from explorer.encoding.finding import find
+from explorer.measuring.tables import as_csv, as_json, as_text, score_rows
 
 
 def test_the_table_reads_back_as_it_was_shown(bundled_scores):
@@ -16,6 +22,19 @@ def test_every_reading_has_its_row_and_the_models_own_comes_last(bundled_scores)
     assert len(rows) == len(bundled_scores.rows) * 3 + 1
     assert rows[-1]["reading"] == "own"
     assert rows[-1]["pooling"] == bundled_scores.own_title
+
+
+def test_what_is_not_measurable_is_empty_and_named(bundled_scores):
+    cosines = bundled_scores.cosines.copy()
+    cosines[3, 0] = np.nan
+    scores = replace(bundled_scores, cosines=cosines, precision="bfloat16")
+    row = next(row for row in score_rows(scores) if row["reading"] == "cls of layer 3")
+    assert [row[name] for name in row if name.startswith(("spearman", "pearson"))] == [None] * 6
+    content = json.loads(as_json(find("all-MiniLM-L6-v2"), sample.pairs(), scores))
+    assert content["not_measurable"] == ["cls of layer 3"]
+    told = as_text(find("all-MiniLM-L6-v2"), sample.pairs(), scores, "Spearman", "all")
+    assert "Not measurable in bfloat16: cls of layer 3." in told
+    assert "Not measurable" not in as_text(find("all-MiniLM-L6-v2"), sample.pairs(), bundled_scores, "Spearman", "all")
 
 
 def test_a_missing_score_is_missing(bundled_scores):

@@ -8,6 +8,7 @@ import torch
 import yaml
 
 from explorer.encoding.head import Dense, Head
+from explorer.measuring.verdict import Outcome, Verdict
 from explorer.methods._papers import SIMCSE
 from explorer.training.card import CardFacts, SeedScores, card, named
 from explorer.training.markdown import fenced, plain, table
@@ -29,8 +30,13 @@ FACTS = CardFacts(
     seen="",
     dev_set="STS-B dev",
     test_set="STS-B test",
-    base_dev=60.125,
-    base_test=58.0,
+    verdict=Verdict(
+        test=Outcome(58.0, 56.5, 70.25, 12.25, 9.5, 15.0),
+        dev=Outcome(60.125, 59.0, 72.5, 12.375, 9.0, 15.5),
+    ),
+    set_sizes={"dev": 1500, "test": 1379},
+    default="mean of the last layer",
+    trained="cls of the last layer",
     seeds=(SeedScores(1, steps=2000, best_step=1250, dev=72.5, test=70.25),),
     kept=1,
     seconds=754.2,
@@ -115,16 +121,33 @@ def test_only_a_base_of_the_hub_is_linked(base, revision, expected):
 
 def test_before_and_after_stand_side_by_side():
     _, body = parsed(told())
-    assert cells(body, "STS-B test") == ["58.00", "70.25"]
-    assert cells(body, "STS-B dev") == ["60.12", "72.50"]
-    assert "The step was chosen on the development pairs" in body
+    assert cells(body, "STS-B test") == ["58.00", "56.50", "70.25", "+12.25 (+9.50 to +15.00)"]
+    assert cells(body, "STS-B dev") == ["60.12", "59.00", "72.50", "+12.38 (+9.00 to +15.50)"]
+    assert "The step was chosen on the dev set" in body
     assert "±" not in body
 
 
+def test_the_head_holds_the_verdict_and_the_body_opens_its_results_with_it():
+    head, body = parsed(told())
+    assert head["verdict"]["test"] == dataclasses.asdict(FACTS.verdict.test)
+    assert head["verdict"]["dev"]["difference"] == 12.375
+    first = body.partition("## Results")[2].strip().splitlines()[0]
+    assert first.startswith("**Better**: ")
+    assert "+12.25 (95 % CI +9.50 to +15.00)" in first
+    assert "1,379 pairs" in first
+
+
+def test_a_verdict_on_sentences_that_were_trained_on_is_optimistic_in_its_first_line():
+    optimistic = dataclasses.replace(FACTS.verdict, optimistic=True)
+    _, body = parsed(told(verdict=optimistic))
+    assert "optimistic" in body.partition("## Results")[2].strip().splitlines()[0]
+
+
 def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
-    head, body = parsed(told(seeds=THREE, kept=2))
-    assert cells(body, "STS-B test") == ["58.00", "72.00", "71.00 ± 1.00"]
-    assert cells(body, "STS-B dev") == ["60.12", "73.50", "72.50 ± 1.00"]
+    of_second = Verdict(Outcome(58.0, 56.5, 72.0, 14.0, 9.5, 15.0), Outcome(60.125, 59.0, 73.5, 13.4, 9.0, 15.5))
+    head, body = parsed(told(seeds=THREE, kept=2, verdict=of_second))
+    assert cells(body, "STS-B test")[-3:] == ["72.00", "+14.00 (+9.50 to +15.00)", "71.00 ± 1.00"]
+    assert cells(body, "STS-B dev")[-1] == "72.50 ± 1.00"
     assert "mean ± standard deviation of 3 seeds" in body
     assert cells(body, "Seeds") == ["1, 2, 3"]
     assert cells(body, "Weights are of seed") == ["2"]
@@ -136,27 +159,29 @@ def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
 def test_a_mean_over_seeds_that_were_not_all_measured_is_left_out():
     seeds = (*THREE[:2], dataclasses.replace(THREE[2], test=None))
     _, body = parsed(told(seeds=seeds))
-    assert cells(body, "STS-B test") == ["58.00", "70.00", ""]
-    assert cells(body, "STS-B dev") == ["60.12", "72.50", "72.50 ± 1.00"]
+    assert cells(body, "STS-B test")[-1] == ""
+    assert cells(body, "STS-B dev")[-1] == "72.50 ± 1.00"
 
 
 @pytest.mark.parametrize("test_set", [None, "STS-B test"])
 def test_without_test_scores_there_is_no_line_of_them(test_set):
     scores = (dataclasses.replace(FACTS.seeds[0], test=None),)
-    head, body = parsed(told(test_set=test_set, base_test=None, seeds=scores))
+    untested = dataclasses.replace(FACTS.verdict, test=None)
+    head, body = parsed(told(test_set=test_set, verdict=untested, seeds=scores))
     assert [one["dataset"]["name"] for one in head["model-index"][0]["results"]] == ["STS-B dev"]
-    assert "(test)" not in body
-    assert cells(body, "STS-B dev") == ["60.12", "72.50"]
+    assert "(test" not in body
+    assert cells(body, "STS-B dev")[:3] == ["60.12", "59.00", "72.50"]
+    assert "dev set" in body.partition("## Results")[2].strip().splitlines()[0]
 
 
 def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
     nothing = (SeedScores(1),)
-    head, body = parsed(told(seeds=nothing, base_dev=None, base_test=None, seconds=None))
+    head, body = parsed(told(seeds=nothing, verdict=Verdict(), seconds=None))
     assert "model-index" not in head
     assert "Nothing was measured." in body
     assert not re.search(r"\| *(Steps|Best step|Time) ", body)
     assert not re.search(r"\b(0\.00|None|nan)\b", body)
-    _, body = parsed(told(seeds=(), base_dev=None, base_test=None))
+    _, body = parsed(told(seeds=(), verdict=Verdict()))
     assert "Seeds" not in body
 
 
@@ -167,8 +192,9 @@ def test_what_the_method_noted_of_its_rows_is_told():
 
 
 def test_a_measured_zero_is_a_number():
-    head, body = parsed(told(seeds=(SeedScores(1, dev=0.0, test=-1.5),)))
-    assert cells(body, "STS-B dev") == ["60.12", "0.00"]
+    zero = Verdict(Outcome(0.0, 0.0, -1.5, -1.5, -2.0, -1.0), Outcome(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    head, body = parsed(told(seeds=(SeedScores(1, dev=0.0, test=-1.5),), verdict=zero))
+    assert cells(body, "STS-B dev")[:3] == ["0.00", "0.00", "0.00"]
     assert [one["metrics"][0]["value"] for one in head["model-index"][0]["results"]] == [-0.015, 0.0]
 
 
@@ -200,7 +226,8 @@ def test_data_is_told_by_name_number_and_digest():
 def test_there_is_no_field_that_sentences_could_come_in_by():
     fields = {field.name: str(field.type) for field in dataclasses.fields(CardFacts)}
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
-    assert loose == ["settings", "defaults", "data", "seeds", "versions"], "is one of them text to learn from?"
+    known = ["settings", "defaults", "data", "set_sizes", "seeds", "versions"]
+    assert loose == known, "is one of them text to learn from?"
     assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()
 
 
@@ -240,7 +267,7 @@ def test_strange_names_break_neither_the_head_nor_the_body(field):
         assert head["model-index"][0]["results"][0]["dataset"]["name"] == one_line
     assert body.count("\n## ") == ordinary.count("\n## ") == 6, "a heading was made or lost"
     edges = [len(re.findall(r"(?<!\\)\|", line)) for line in body.splitlines() if line.startswith("| ")]
-    assert set(edges) <= {3, 4}, "a cell was made or lost"
+    assert set(edges) <= {3, 4, 6}, "a cell was made or lost"
     assert field == "prompt" or "<b>" not in body
 
 

@@ -2,12 +2,12 @@
 
 from explorer.data import sample
 from explorer.data.corpora import SHIPPED, corpus
-from explorer.training.demonstration import demonstration
+from explorer.training import demonstration
 from explorer.training.recipe import from_yaml
 
 
 def test_it_is_a_whole_recipe_on_shipped_text():
-    recipe = demonstration()
+    recipe = demonstration.recipe()
     assert recipe == recipe.checked()
     assert set(recipe.data) <= set(SHIPPED)
     assert (recipe.dev, recipe.test) == (sample.DEV, sample.TEST)
@@ -15,6 +15,6 @@ def test_it_is_a_whole_recipe_on_shipped_text():
 
 
 def test_it_goes_through_its_text_at_least_half_and_at_most_three_times():
-    recipe = demonstration()
+    recipe = demonstration.recipe()
     rows, schedule = corpus(recipe.data, recipe.kind.eats)[0], recipe.schedule()
     assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3

@@ -75,11 +75,30 @@ def test_a_run_is_looked_at_ten_times_even_if_the_paper_looks_less_often(place):
 
 
 def test_the_base_is_scored_before_and_read_as_the_model_will_be(run, place):
-    for path, told in ((place.dev, run.status().base), (place.test, run.status().facts["base_test"])):
+    verdict = run.status().verdict
+    for path, found in ((place.dev, verdict.dev), (place.test, verdict.test)):
         first, second, gold = texts_of(path)
-        one, other = (by_transformers(place.model, "cls", tuple(side)) for side in (first, second))
-        assert told == pytest.approx(spearman(one, other, gold), abs=1e-3)
-    assert looks(run)[0] == run.status().base, "SG's head is read like the base before it has learned anything"
+        for told, pooling in ((found.same_reading_base, "cls"), (found.declared_base, "mean")):
+            one, other = (by_transformers(place.model, pooling, tuple(side)) for side in (first, second))
+            assert told == pytest.approx(spearman(one, other, gold), abs=1e-3), "a folder that declares nothing: mean"
+    assert looks(run)[0] == verdict.dev.same_reading_base, "SG's head is read like the base before it has learned"
+    assert run.status().base == verdict.dev.declared_base
+
+
+def test_the_verdict_is_the_exported_model_less_the_base_by_sentence_transformers_alone(run, place):
+    verdict = run.status().verdict
+    for path, found in ((place.dev, verdict.dev), (place.test, verdict.test)):
+        first, second, gold = texts_of(path)
+        base, tuned = (
+            spearman(
+                by_sentence_transformers(folder, tuple(first)), by_sentence_transformers(folder, tuple(second)), gold
+            )
+            for folder in (place.model, run.model)
+        )
+        assert found.declared_base == pytest.approx(base, abs=1e-3)
+        assert found.exported == pytest.approx(tuned, abs=1e-3)
+        assert found.difference == pytest.approx(tuned - base, abs=1e-3)
+        assert found.low <= found.difference <= found.high
 
 
 def test_the_best_step_is_the_one_with_the_highest_score_after_the_first(run):
@@ -101,7 +120,7 @@ def test_the_model_in_the_folder_scores_what_the_run_says(run, place, read):
         assert spearman(read(run.model, tuple(first)), read(run.model, tuple(second)), gold) == pytest.approx(
             told, abs=1e-3
         )
-    assert result["test"] != run.status().facts["base_test"]
+    assert result["test"] != run.status().verdict.test.declared_base
 
 
 def test_the_recipe_in_the_folder_says_what_was_found(run, place):

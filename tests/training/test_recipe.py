@@ -8,6 +8,7 @@ import yaml
 from explorer import methods
 from explorer.__main__ import _parser
 from explorer.commands.train import _recipe
+from explorer.data import sample
 from explorer.errors import BadChoice
 from explorer.methods import Schedule
 from explorer.training.recipe import Recipe, from_yaml, knobs_of, paper_values, read
@@ -53,7 +54,8 @@ def test_a_file_has_every_setting_of_the_method_and_its_schedule(name):
     changed = {knob: value for knob, value in changed.items() if knob in knobs_of(kind)}
     assert changed
     written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
-    assert written.keys() == {*kind.knobs, *(Schedule.knobs if kind.trains() else ())}
+    scheduled = {name for name, one in Schedule.knobs.items() if kind.eats == "triplets" or not one.triplets}
+    assert written.keys() == {*kind.knobs, *(scheduled if kind.trains() else ())}
     assert not kind.trains() or {"steps", "accumulate", "early_stop"} <= written.keys()
     for knob, value in written.items():
         paper = getattr(kind.schedule, knob) if knob in Schedule.knobs else kind.knobs[knob].default
@@ -67,6 +69,21 @@ def test_the_paper_s_values_are_no_changes_however_they_are_typed():
     assert recipe.schedule().values() == methods.load("sg-opt").schedule.but({"steps": 12}).values()
     assert recipe.method_values() == {}
     assert knobs_of(recipe.kind)["warmup"].default == 0.1
+
+
+@pytest.mark.parametrize(
+    ("flags", "dev", "test"),
+    [
+        (["simcse"], sample.DEV, sample.TEST),
+        (["cosent"], sample.DEV_PART, sample.TEST),
+        (["cosent", "--dev", "STS-B dev"], "STS-B dev", sample.TEST),
+        (["cosent", "--test", "none"], sample.DEV_PART, None),
+        (["simcse", "--data", "sample train part"], sample.DEV_PART, sample.TEST),
+    ],
+)
+def test_a_train_part_is_evaluated_on_what_belongs_to_it(flags, dev, test):
+    found = _recipe(_parser().parse_args(["train", *flags]))
+    assert (found.dev, found.test) == (dev, test)
 
 
 @pytest.mark.parametrize("name", methods.names())
@@ -87,7 +104,6 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
         (["simcse", "--as-in-paper", "--set", "pooling=max", "--steps", "3"], {"pooling": "max", "steps": 3}),
         (["contrast", "--as-in-paper"], {}),
     ],
-    ids=" ".join,
 )
 def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):
     assert _recipe(_parser().parse_args(["train", *flags])).settings == settings

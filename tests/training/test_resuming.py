@@ -16,16 +16,16 @@ pytestmark = pytest.mark.usefixtures("small_projection")
 
 def places(stages: list[str]) -> dict[str, int]:
     """One telling of each kind, by name: how many there are up to it."""
-    last = len(stages) - 1 - stages[::-1].index("looking at the development pairs")
-    base = [number for number, stage in enumerate(stages, start=1) if stage == "scoring the base"]
+    last = len(stages) - 1 - stages[::-1].index("evaluating on the dev set")
+    base = [number for number, stage in enumerate(stages, start=1) if stage == "evaluating the base"]
     return {
         "the text is read": stages.index("reading the text") + 1,
         "a step is tried": stages.index("trying a step") + 1,
         "the base is scored on the first set": base[0],
         "the base is scored on the second set": base[1],
         "nothing is learned yet": stages.index("training") + 1,
-        "the first seed is scored": stages.index("scoring the best step") + 1,
-        "the first seed is done": stages.index("scoring the best step") + 2,
+        "the first seed is scored": stages.index("evaluating the best checkpoint") + 1,
+        "the first seed is done": stages.index("evaluating the best checkpoint") + 3,
         "the second seed is built": len(stages) - stages[::-1].index("building the method"),
         "the last look is taken": last + 1,
         "the last seed is done": len(stages) - 1,
@@ -33,8 +33,9 @@ def places(stages: list[str]) -> dict[str, int]:
     }
 
 
-NAMES = list(places(["reading the text", "trying a step", *["scoring the base"] * 2, "training",
-                     "scoring the best step", "building the method", "looking at the development pairs"]))  # fmt: skip
+STAGES = ("reading the text", "trying a step", *["evaluating the base"] * 2, "training")
+LATER = ("evaluating the best checkpoint", "building the method", "evaluating on the dev set")
+NAMES = list(places([*STAGES, *LATER]))
 
 
 @pytest.mark.parametrize("where", NAMES)

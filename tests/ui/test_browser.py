@@ -48,7 +48,7 @@ def click_cell(page, column, row):
 
 
 def reading_card(page):
-    return page.get_by_test_id("stMetric").filter(has_text="Chosen reading").inner_text()
+    return page.get_by_test_id("stMetric").filter(has_text="Chosen layer & pooling").inner_text()
 
 
 def parameters(page):
@@ -61,14 +61,14 @@ def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(p
     page.on("pageerror", lambda error: errors.append(str(error)))
     open_layers(page, address)
     assert page.get_by_role("link", name="Start").is_visible()
-    assert page.get_by_test_id("stMetric").filter(has_text="Best of").is_visible()
+    assert page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").is_visible()
     assert set(asked) <= {"127.0.0.1", None}
     assert errors == []
 
 
 def test_a_clicked_cell_is_the_reading_after_a_reload_and_on_every_page(page, address):
     open_layers(page, address)
-    assert "mean of layer 6" in reading_card(page)
+    assert "model default" in reading_card(page)
     click_cell(page, column=2, row=3)
     assert "max of layer 3" in reading_card(page)
     assert parameters(page) == {"reading": "max of layer 3"}
@@ -92,7 +92,7 @@ def test_the_keyboard_alone_chooses_a_reading(page, address):
     open_layers(page, address)
     for _ in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Reading":
+        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Layer & pooling":
             break
     else:
         pytest.fail("Tab never reaches the choice of the reading")
@@ -121,6 +121,16 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, add
     page.get_by_test_id("stMetric").first.wait_for()
 
 
+def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
+    page.goto(f"{address}/?reading=cls+of+layer+1&beside=all-MiniLM-L6-v2")
+    settle(page)
+    page.get_by_role("button", name="Try it on the sample").click()
+    page.get_by_role("heading", name="Layers", exact=True).wait_for()
+    settle(page)
+    assert urlparse(page.url).path == "/layers"
+    assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
+
+
 def own_file(folder, rows):
     """Graded pairs in a file; the numbers make every sentence another one."""
     texts = sample.sentences().texts
@@ -136,8 +146,8 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
     page.get_by_role("button", name="Use these pairs").click()
     page.get_by_role("link", name="Look closer").click()
-    page.get_by_test_id("stMetric").filter(has_text="Best of").wait_for()
-    assert "30 pairs" in page.get_by_test_id("stCaptionContainer").first.inner_text()
+    page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
+    assert page.get_by_text("all 30 pairs of").is_visible()
     link = page.url
     page.goto("about:blank")
     page.goto(link)

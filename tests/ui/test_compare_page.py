@@ -9,10 +9,20 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import sample
+from explorer.encoding.finding import find
+from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparison_verdict import as_used, default_reading
 from explorer.measuring.geometry_tables import MEASURES
+from explorer.measuring.measure import Settings, measure
 from explorer.measuring.pair_traits import traits
+from explorer.progress import finish
+from explorer.ui import sides
+from explorer.ui.compare import view_choice
 from tests import trainings
-from tests.visits import cards, measured
+from tests.visits import cards, measured, words
+
+CHARTS = 6  # probe packs, three grids, lines by layer, histograms
+THREE = {"Base, as people use it", "Tuned, as exported"}
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +39,70 @@ def app(furnished, run):
 
 def test_without_b_the_runs_there_are_stand_a_click_away(app):
     app.run()
-    assert "Beside it" in app.info[0].value
+    assert "Compare with: model B" in app.info[0].value
     (button,) = (one for one in app.button if one.label.replace("\\", "") == "Compare with run:tuned")
     button.click()
     measured(app)
     assert app.selectbox(key="beside").value == "run:tuned"
     assert not app.exception
-    assert {"A", "B", "B - A"} <= set(cards(app))
+    assert set(cards(app)) >= THREE
+
+
+def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place):
+    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
+    measured(app)
+    verdict = told_by_the_command(place)["verdict"]
+    boxes = [*app.success, *app.error, *app.info, *app.warning]
+    assert next(box.value.replace("\\", "").replace("**", "") for box in boxes) == verdict["text"]
+    shown_cards = cards(app)
+    assert shown_cards["Base, as people use it"] == f"{verdict['declared_base']:.2f}"
+    assert shown_cards["Tuned, as exported"] == f"{verdict['exported']:.2f}"
+    assert ("Base, under the trained layer & pooling" in shown_cards) == (verdict["same_reading_base"] is not None)
+
+
+def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place):
+    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
+    measured(app)
+    before = cards(app)
+    assert app.segmented_control(key=view_choice.KEY).value == view_choice.EACH
+    app.segmented_control(key=view_choice.KEY).set_value(view_choice.SAME)
+    measured(app)
+    assert not app.exception
+    assert app.selectbox(key="reading").value == "mean of layer 2"
+    assert app.selectbox(key="beside_reading").value == sides.SAME
+    after = cards(app)
+    assert {name: after[name] for name in before} == before
+    numbers = told_by_the_command(place, "--same")["chosen"]
+    assert [after[side] for side in "AB"] == [f"{numbers[side]:.2f}" for side in "AB"]
+    app.segmented_control(key=view_choice.KEY).set_value(view_choice.EACH)
+    measured(app)
+    assert app.selectbox(key="reading").value == "model default"
+    assert cards(app) == before
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope(app, place, exchanged):
+    if exchanged:
+        app.query_params["model"], app.query_params["beside"] = "run:tuned", str(place.model)
+    else:
+        app.query_params["beside"] = "run:tuned"
+    measured(app)
+    assert not app.exception
+    found = [find(one) for one in (str(place.model), "run:tuned")]
+    scores = [finish(measure(one, sample.pairs(), Settings("float32"))) for one in found]
+    comparison = as_used(Comparison(*scores, default_reading(scores[0]), default_reading(scores[1])))
+    better, worse, _ = comparison.rank_errors().examples()
+    told = " ".join(one.value.replace("\\", "") for one in app.markdown)
+    for place_of in (better, worse):
+        assert sample.pairs().first[place_of] in told
+    assert "Pair microscope" not in [one.value for one in app.subheader]
+    app.button(key="open improved").click()
+    measured(app)
+    assert not app.exception
+    assert [one.value for one in app.subheader].count("Pair microscope") == 1
+    app.button(key="close microscope").click()
+    measured(app)
+    assert "Pair microscope" not in [one.value for one in app.subheader]
 
 
 def test_an_address_says_a_and_b_and_their_readings(app):
@@ -43,8 +110,9 @@ def test_an_address_says_a_and_b_and_their_readings(app):
     app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
     measured(app)
     assert not app.exception
-    assert [card.delta for card in app.metric][:2] == ["cls of layer 1", "max of layer 2"]
-    assert len(app.get("plotly_chart")) == 5
+    assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
+    assert app.segmented_control(key=view_choice.KEY).value == view_choice.CHOSEN
+    assert len(app.get("plotly_chart")) == CHARTS
 
 
 def test_a_and_b_change_places_with_one_key(app):
@@ -58,7 +126,7 @@ def test_a_and_b_change_places_with_one_key(app):
     after = cards(app)
     assert app.selectbox(key="model").value == "run:tuned"
     assert (after["A"], after["B"]) == (before["B"], before["A"])
-    assert [card.delta for card in app.metric][:2] == ["max of layer 2", "cls of layer 1"]
+    assert deltas(app, "A", "B") == ["max of layer 2", "cls of layer 1"]
 
 
 def test_an_encoder_beside_itself_has_changed_nothing(app, place):
@@ -72,7 +140,7 @@ def test_two_readings_of_one_encoder_stand_side_by_side(app, place):
     app.selectbox(key="beside").select(str(place.model)).run()
     app.selectbox(key="beside_reading").select("cls of layer 1")
     measured(app)
-    assert [card.delta for card in app.metric][:2] == ["mean of layer 2", "cls of layer 1"]
+    assert deltas(app, "A", "B") == ["mean of layer 2", "cls of layer 1"]
     assert cards(app)["A"] != cards(app)["B"]
 
 
@@ -81,18 +149,20 @@ def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth
     app.query_params["reading"] = "cls of layer 1"
     measured(app)
     before = [card.value for card in app.metric]
+    count = len(before)
     app.selectbox(key="picked_on").select("Sample pairs").run()
     measured(app)
     assert not app.exception
-    assert [card.value for card in app.metric][:3] == before, "what the sidebar says stays"
-    readings = [card.delta for card in app.metric][3:5]
+    assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
+    readings = [card.delta for card in app.metric][count : count + 2]
     assert any("are the best on Sample pairs" in caption.value for caption in app.caption)
-    (button,) = (one for one in app.button if one.label == "Look at these readings")
+    (button,) = (one for one in app.button if one.label == "Use these layers & poolings")
     button.click()
     measured(app)
-    assert [card.delta for card in app.metric][:2] == readings
-    assert [card.value for card in app.metric][:3] == [card.value for card in app.metric][3:]
-    assert "Look at these readings" not in [one.label for one in app.button]
+    assert deltas(app, "A", "B")[::2] == readings
+    values = [card.value for card in app.metric]
+    assert values[-3:] == values[-6:-3]
+    assert "Use these layers & poolings" not in [one.label for one in app.button]
 
 
 def test_the_start_page_puts_a_run_beside_the_encoder(app):
@@ -107,7 +177,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     app.query_params["sts"] = str(place.test)
     app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "max"
     measured(app)
-    assert len(app.get("plotly_chart")) == 5, "until then the page does not wait for it"
+    assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
     with mock.patch("explorer.ui.vectors._MOMENT", 0):
         app.run()
@@ -117,7 +187,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     )
     measured(app)
     assert not app.exception
-    assert len(app.get("plotly_chart")) == 5 + len(MEASURES) + 2
+    assert len(app.get("plotly_chart")) == CHARTS + len(MEASURES) + 2
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
     assert numbers["geometry"]["layers"] in shown(app)
     assert numbers["geometry"]["drift"] in shown(app)
@@ -153,13 +223,18 @@ def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     measured(app)
     numbers = told_by_the_command(place, "--geometry")
     assert shown(app)[-1] == numbers["cells"]
-    assert cards(app)["A"] == f"{numbers['chosen']['A']:.2f}"
+    assert cards(app)["Tuned, as exported"] == f"{numbers['chosen']['B']:.2f}"
     assert not [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
     (button,) = (one for one in app.button if one.label == "Make the report (HTML)")
     button.click()
     measured(app)
     assert [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
     assert not app.exception
+
+
+def deltas(app, *labels):
+    """What is noted below the numbers that are called so."""
+    return [card.delta for label in labels for card in app.metric if card.label == label]
 
 
 def told_by_the_command(place, *flags):
@@ -183,7 +258,7 @@ def test_cameras_keep_what_was_chosen(app, pictures, kept):
     assert not app.exception
     options = [json.loads(chart.proto.config)["toImageButtonOptions"] for chart in app.get("plotly_chart")]
     assert {one["format"] for one in options} == {kept}
-    assert len({one["filename"] for one in options}) == len(options) == 5
+    assert len({one["filename"] for one in options}) == len(options) == CHARTS
 
 
 def test_filters_let_through_the_pairs_they_name(app):
@@ -236,3 +311,15 @@ def test_a_b_that_is_not_there_is_an_error_in_words(app, beside):
     measured(app)
     assert not app.exception
     assert app.error
+
+
+def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(app):
+    app.query_params["model"] = app.query_params["beside"] = "all-MiniLM-L6-v2"
+    app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
+    measured(app)
+    assert not app.exception
+    assert [cards(app)[name] for name in ("A", "B", "B - A")] == ["none"] * 3
+    told = [said for said in words(app.caption) if "Not measurable in bfloat16" in said]
+    assert [said[:2] for said in told] == ["A:", "B:"]
+    assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
+    assert not [one for one in app.get("arrow_data_frame") if "error A" in one.value]

@@ -50,7 +50,7 @@ def sentences_of(figure):
 def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, place):
     (figure,) = drawn(app)
     assert not app.exception
-    assert any("Beside it" in info.value for info in app.info)
+    assert any("Compare with: model B" in info.value for info in app.info)
     first, second, _ = trainings.texts_of(place.dev)
     assert sentences_of(figure) == list(range(len({*first, *second})))
     assert any("PCA: 2 directions hold" in caption.value for caption in app.caption)

@@ -1,14 +1,18 @@
 import shutil
+from dataclasses import replace
 
 import pytest
 import streamlit as st
 
-from explorer.data import own
+from explorer.data import own, sample, sets, sts
 from explorer.data.kinds import GradedPairs
+from explorer.measuring import choosing
+from explorer.measuring.scores import score_layers
+from explorer.progress import finish
 from explorer.ui import controls, frame
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import measured
+from tests.visits import cards, measured, words
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
@@ -37,14 +41,88 @@ def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
     assert app.selectbox(key="model").value == model, "what was typed stays, to be mended"
 
 
-def test_layers_shows_the_bundled_encoder_on_the_sample_without_being_asked(app, bundled_scores):
+def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_half(app, bundled_scores):
+    app.query_params["precision"] = "float32"
     app.switch_page("pages/layers.py")
     measured(app)
-    cards = {card.label: float(card.value) for card in app.metric}
-    best = bundled_scores.best()
-    assert cards["Best of 29 readings"] == pytest.approx(bundled_scores.score(best), abs=0.3)  # auto may be bfloat16
+    whole = sample.pairs()
+    dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
+    found = choosing.choose(dev, test)
+    shown = {card.label: float(card.value) for card in app.metric}
+    assert shown["Best on the dev set"] == pytest.approx(found.test_score, abs=0.02)
+    assert shown["Model default"] == pytest.approx(test.own_score(), abs=0.02)
+    (verdict,) = (one for kind in (app.info, app.success, app.warning) for one in words(kind) if "Best layer" in one)
+    assert f"**Best layer & pooling: {found.best.title}**" in verdict
+    assert choosing.told(found.over_runner_up, found.runner_up.title) in verdict
     assert len(app.get("plotly_chart")) == 3
-    assert "not a result" in app.info[0].value
+
+
+def own_set(count=60, parts=("",)):
+    """Pairs that share no sentence."""
+    rows = range(count)
+    first = tuple(f"a man plays {row} guitars" for row in rows)
+    second = tuple(f"{row} people sing in the {place}" for row, place in zip(rows, "ab" * count, strict=False))
+    scores = tuple(float(row % 7) for row in rows)
+    return GradedPairs("mine.csv", first, second, scores, tuple(parts[row % len(parts)] for row in rows))
+
+
+def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bundled_encoder):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    app.query_params["sts"] = name = own.keep(own_set())
+    app.query_params["precision"] = "float32"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert not app.exception
+    dev, test = (finish(score_layers(bundled_encoder, own.graded_pairs(half))) for half in sets.halves(name))
+    assert float(cards(app)["Best on the dev set"]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert any("mine.csv, test half" in told for told in words(app.caption))
+
+
+def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    app.query_params["sts"] = own.keep(own_set(12))
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert any(label.startswith("Best of") for label in cards(app))
+    assert any("inflates its score" in told for told in words(app.info))
+    assert any("mine.csv has 12 pairs" in told for told in words(app.caption))
+
+
+@pytest.mark.parametrize("title", ["STS-B test", "stsb test", "STS-B dev"])
+def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkeypatch, bundled_encoder, title):
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
+    monkeypatch.setattr(sts, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
+    app.query_params["sts"] = title
+    app.query_params["precision"] = "float32"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    measured(app)
+    dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
+    assert float(cards(app)["Best on the dev set"]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert any("Differences are on STS-B test (40 pairs)" in told for told in words(app.caption))
+
+
+def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
+    monkeypatch.setattr(sts, "SETS", (small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
+    (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
+    app.query_params["sts"] = "STS-B test"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert any("inflates its score" in told for told in words(app.info))
+    assert "Fetch STS-B dev from the hub" in [button.label.replace("\\", "") for button in app.button]
+
+
+def small_set(folder):
+    """STS-B, as if it had 40 pairs a split."""
+    folder.mkdir(parents=True)
+    for at, name in enumerate(("dev", "test")):
+        pairs = own_set(40)
+        rows = zip(pairs.gold, pairs.first, pairs.second, strict=True)
+        lines = [f"{gold}\t{first}{'!' * at}\t{second}\n" for gold, first, second in rows]
+        (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\n" + "".join(lines), encoding="utf-8")
+    splits = tuple(sts.Split(name, f"STSB/{name}.tsv", 40) for name in ("dev", "test"))
+    return replace(sts.SETS[0], splits=splits, part=None, tag=None)
 
 
 def test_a_link_names_encoder_set_and_reading(app):
@@ -56,11 +134,23 @@ def test_a_link_names_encoder_set_and_reading(app):
     assert any("float32" in caption.value for caption in app.caption)
 
 
-def test_a_reading_the_encoder_has_not_falls_back_to_the_last_layer(app):
-    app.query_params["reading"] = "mean of layer 99"
+@pytest.mark.parametrize("named", [None, "mean of layer 99", "model default", "own reading"])
+def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_default(app, named, bundled_scores):
+    if named:
+        app.query_params["reading"] = named
     app.switch_page("pages/layers.py")
     measured(app)
-    assert app.selectbox(key="reading").value == "mean of layer 6"
+    assert app.selectbox(key="reading").value == "model default"
+    score = bundled_scores.own_score()
+    assert float(cards(app)["Chosen reading"]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
+
+
+def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
+    app.query_params["model"] = str(save_tiny("bert", tmp_path / "model"))
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert app.selectbox(key="reading").value == "model default"
+    assert {card.label: card.delta for card in app.metric}["Chosen reading"] == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
@@ -114,7 +204,7 @@ def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkey
     app.switch_page("pages/layers.py")
     measured(app)
     assert [error.value for error in (*app.exception, *app.error)] == []
-    assert "Chosen reading" in [card.label for card in app.metric]
+    assert "Chosen layer & pooling" in [card.label for card in app.metric]
 
 
 def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
@@ -125,7 +215,7 @@ def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "cache")
     st.cache_resource.clear()
     measured(app)
-    assert "Chosen reading" in [card.label for card in app.metric]
+    assert "Chosen layer & pooling" in [card.label for card in app.metric]
 
 
 def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch):
@@ -139,3 +229,20 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     measured(app)
     assert "single has no correlation of its own" in app.warning[0].value
     assert {card.value for card in app.metric} == {"none"}
+
+
+def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app):
+    app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert not app.exception
+    assert cards(app)["Chosen reading"] == "none"
+    (told,) = (said for said in words(app.caption) if said.startswith("Not measurable in bfloat16"))
+    assert "cls of layer 3" in told
+    assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
+    assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
+    app.radio(key="precision").set_value("float32")
+    measured(app)
+    assert cards(app)["Chosen reading"] != "none"
+    assert not any(said.startswith("Not measurable") for said in words(app.caption))
+    assert len(app.get("plotly_chart")) == 3

@@ -7,15 +7,13 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding import finding
-from explorer.encoding.readings import parse
+from explorer.encoding.readings import OWN
 from explorer.measuring import projection
 from explorer.measuring.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui import work
 from tests import trainings
 from tests.visits import cards, measured
-
-LAST = parse("mean of layer 2", 2)  # of the tiny encoder; it is the one that is chosen where none is
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +66,7 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
     measured(app)
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
     scored = [
-        finish(measure(finding.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(LAST) for step in steps
+        finish(measure(finding.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(OWN) for step in steps
     ]
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(work._jobs)

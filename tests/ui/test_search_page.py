@@ -51,7 +51,7 @@ def test_without_b_the_page_shows_what_a_finds(app):
     searched(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
-    assert any("Beside it" in info.value for info in app.info)
+    assert any("Compare with: model B" in info.value for info in app.info)
     assert not app.subheader
 
 

@@ -47,7 +47,7 @@ def cosines(figure):
 def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     typed(app, TYPED)
     assert not app.exception
-    assert any("Beside it" in info.value for info in app.info)
+    assert any("Compare with: model B" in info.value for info in app.info)
     assert set(cards(app)) == {"Cosine A"}
     assert len(figures(app)) == 4  # a square, by layer, shares, tokens
     assert cosines(figures(app)[0]).shape == (4, 4)

@@ -125,7 +125,7 @@ def test_a_finished_run_shows_its_gain_and_its_encoder_is_compared_on_the_layers
     assert "→" in page.get_by_test_id("stMetric").filter(has_text="Test").inner_text()
     press(page, "Compare with base")
     page.get_by_role("heading", name="Layers").wait_for()
-    page.get_by_test_id("stMetric").filter(has_text="Best of").wait_for()
+    page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
     assert parameters(page)["model"] == str(run.model)
 
 
@@ -138,7 +138,8 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
     kept = parameters(page)["data"]
-    assert kept.startswith(folders["STRATA_CACHE"])
+    assert kept.startswith("my-b-text.txt (")
+    assert folders["STRATA_CACHE"] in page.get_by_test_id("stCode").first.inner_text()
     page.goto("about:blank")
     page.goto(f"{address}/train?data={kept}")
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()

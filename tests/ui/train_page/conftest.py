@@ -17,10 +17,19 @@ def no_runs(tmp_path, monkeypatch):
 
 @pytest.fixture
 def app(app):
+    """The page with SG-OPT on the sample, as by a link."""
     app.switch_page(PAGE)
+    app.query_params["method"], app.query_params["data"] = "sg-opt", "sample"
     yield app
     for run, _ in trainer.under_way():
         trainer.stop(run, runs.KEEP)
+
+
+@pytest.fixture
+def visit(app):
+    """The page as a first visitor meets it."""
+    del app.query_params["method"], app.query_params["data"]
+    return app
 
 
 @pytest.fixture

@@ -45,16 +45,16 @@ def test_a_name_that_cannot_be_leaves_the_run_as_it_is(app, place, name):
     assert the_run().name == run.name
 
 
-def test_duplicate_fills_the_form_with_the_whole_recipe(app, place):
+def test_duplicate_fills_the_form_with_the_whole_recipe(visit, place):
     made = trainings.recipe(place, "simcse", seeds=(3, 4), precision="bfloat16", settings={"temperature": 0.2})
     run = runs.new(made)
     stands(run, state=statuses.FINISHED)
-    show(app, run)
-    button(app, "Duplicate and edit").click().run()
-    well(app)
-    assert words(app.error) == []
-    assert sorted(shlex.split(app.code[0].value)) == sorted(shlex.split(made.command()))
-    assert "run" not in app.query_params
+    show(visit, run)
+    button(visit, "Duplicate and edit").click().run()
+    well(visit)
+    assert words(visit.error) == []
+    assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
+    assert "run" not in visit.query_params
 
 
 def test_the_list_tells_every_run_newest_first(app, place):

@@ -34,8 +34,10 @@ def test_start_makes_a_run_that_shows_base_and_best(tiny):
     assert status.state == statuses.FINISHED, status.error
     well(tiny.run())
     cards = {card.label: card.value for card in tiny.metric}
-    assert cards["Development, best step"] == f"{status.base:.2f} → {status.best:.2f}"
-    assert cards["Test"] == f"{status.facts['base_test']:.2f} → {status.results[0]['test']:.2f}"
+    for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
+        assert cards[f"{use}: base, model default"] == f"{found.declared_base:.2f}"
+        assert cards[f"{use}: base, cls of the last layer"] == f"{found.same_reading_base:.2f}"
+        assert cards[f"{use}: tuned, as exported"] == f"{found.exported:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
     assert "Compare with base" in labels(tiny)
@@ -63,12 +65,14 @@ def test_a_name_that_cannot_be_is_told_and_nothing_starts(tiny):
     assert runs.every() == []
 
 
-def test_compare_chooses_the_tuned_encoder(tiny):
+def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place):
     run = started(tiny)
     ended(run)
     tiny.run()
     button(tiny, "Compare with base").click().run()
-    assert tiny.selectbox(key="model").value == str(run.model)
+    assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
+    assert tiny.selectbox(key="beside").value == f"run:{run.name}"
+    assert tiny.selectbox(key="sts").value == run.status().facts["test"]
 
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):

@@ -2,6 +2,8 @@
 
 import pytest
 
+from explorer.data import uploads
+from explorer.measuring.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training import runs
 from explorer.training import status as statuses
@@ -31,31 +33,58 @@ def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
     assert "Resume" in labels(app)
 
 
-def test_a_tuned_encoder_that_is_worse_is_called_worse(app, place):
+def outcome(difference, low, high):
+    return Outcome(73.0, 68.0, 73.0 + difference, difference, low, high)
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "kind"),
+    [(-2.0, -3.0, -1.0, "error"), (2.0, 1.0, 3.0, "success"), (2.0, -1.0, 5.0, "info")],
+)
+def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, difference, low, high, kind):
     run = new(place)
-    stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),),
-           facts={**run.status().facts, "base_test": 73.0})  # fmt: skip
+    test = outcome(difference, low, high)
+    stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=Verdict(test, test))
     well(show(app, run))
-    assert any("scores lower than the base" in told for told in words(app.warning))
-    assert {card.label: card.value for card in app.metric}["Test"] == "73.00 → 71.00"
+    (told,) = words(getattr(app, kind))
+    assert f"{difference:+.2f} (95 % CI {low:+.2f} to {high:+.2f})" in told
+    assert any("below the base" in one for one in words(app.warning)) == (difference < 0)
+    cards = {card.label: card.value for card in app.metric}
+    assert [cards[label] for label in list(cards)[:3]] == ["73.00", "68.00", f"{73 + difference:.2f}"]
+
+
+def test_a_gain_over_the_same_layer_and_pooling_alone_is_called_worse(app, place):
+    run = new(place)
+    test = Outcome(81.5, 73.58, 77.88, -3.62, -5.0, -2.2)
+    stands(run, state=statuses.FINISHED, results=(result(),), verdict=Verdict(test, test))
+    well(show(app, run))
+    assert words(app.error)
+    assert not words(app.success)
 
 
 def test_several_seeds_are_told_as_mean_and_spread(app, place):
     run = new(place, seeds=(1, 2, 3))
     scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
-    stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores,
-           facts={**run.status().facts, "base_test": 60.0})  # fmt: skip
+    stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=Verdict(outcome(1, 0.5, 2)))
     well(show(app, run))
-    card = next(card for card in app.metric if card.label == "Test")
-    assert (card.value, card.delta) == ("60.00 → 72.00 ± 2.00", "+12.00")
+    assert any("72.00 ± 2.00" in told for told in words(app.caption))
 
 
-def test_numbers_that_are_missing_are_none(app, place):
+def test_a_run_that_was_stopped_is_not_tested(app, place):
     run = new(place)
-    stands(run, state=statuses.STOPPED)
+    stands(run, state=statuses.STOPPED, verdict=Verdict(Outcome(73.0, 68.0), Outcome(72.0, 67.0)))
     well(show(app, run))
     cards = {card.label: card.value for card in app.metric}
-    assert cards == {"Test": "none", "Development, best step": "none"}
+    assert cards["Test: tuned, as exported"] == "not tested"
+    assert any("Resume" in told for told in words(app.info))
+
+
+def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
+    run = new(place)
+    stands(run, state=statuses.FINISHED, results=(result(),))
+    well(show(app, run))
+    assert [card.label for card in app.metric] == []
+    assert any("older version" in told for told in words(app.caption))
 
 
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
@@ -96,3 +125,14 @@ def test_a_run_that_is_not_there_is_told_and_the_form_is_shown(app, name):
     well(app.run())
     assert app.error
     assert "Start" in labels(app)
+
+
+def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    path = uploads.keep("mine.txt", b"one\ntwo\n")
+    run = new(place, data=(path, "sample"))
+    stands(run, state=statuses.STOPPED, facts={**run.status().facts, "rows": 2})
+    well(show(app, run))
+    (headline,) = (told for told in words(app.caption) if "text: " in told)
+    assert "text: mine.txt + sample (2 rows)" in headline
+    assert "/" not in headline

@@ -1,0 +1,186 @@
+"""Split graded pairs so that no sentence is in two splits and the scores of every split are balanced.
+
+Pairs that share a sentence, directly or through other pairs, form a family, and a family goes into one split whole.
+The result depends on the pairs alone: neither on their order in the file nor on a random number.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from explorer.data.kinds import GradedPairs, digest_of
+from explorer.errors import CannotSplit
+
+DEV_HALF, TEST_HALF = HALVES = ("dev half", "test half")
+TRAIN_PART, DEV_PART = PARTS = ("train part", "dev part")
+PIECES = (*HALVES, *PARTS)
+
+_HALF = (0.5, 0.5)
+_PART = (0.75, 0.25)
+# pairs that are split; half of them is what a correlation can be taken on
+MINIMUM = 20
+# a split is refused that gets less than this share of the pairs it should get
+_LEAST = 2 / 3
+# bands of the scale, each with about as many pairs, that every split gets its share of
+_BANDS = 10
+
+Family = tuple[int, ...]  # rows
+
+
+def piece(pairs: GradedPairs, name: str) -> GradedPairs:
+    """One of `PIECES` of pairs: a half, or a part of their dev half."""
+    if name in HALVES:
+        return halves(pairs)[HALVES.index(name)]
+    return parts(halves(pairs)[0], pairs.name)[PARTS.index(name)]
+
+
+def halves(pairs: GradedPairs) -> tuple[GradedPairs, ...]:
+    """The dev half, to choose on, and the test half, to report on."""
+    return _split(pairs, _HALF, [f"{pairs.name}, {half}" for half in HALVES])
+
+
+def parts(dev: GradedPairs, name: str) -> tuple[GradedPairs, ...]:
+    """Three quarters of a dev half to train on, and the rest to choose the best step on."""
+    return _split(dev, _PART, [f"{name}, {part}" for part in PARTS])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What splitting makes of pairs: sizes by the name of the piece, and why pieces are missing."""
+
+    families: int
+    sizes: dict[str, int]
+    no_halves: str = ""
+    no_parts: str = ""
+
+
+def summary(pairs: GradedPairs) -> Summary:
+    """How many families there are, and how many pairs each half and part has."""
+    count = len(families(pairs))
+    try:
+        dev, test = halves(pairs)
+    except CannotSplit as error:
+        return Summary(count, {}, str(error), str(error))
+    sizes = {DEV_HALF: len(dev), TEST_HALF: len(test)}
+    try:
+        train_part, dev_part = parts(dev, pairs.name)
+    except CannotSplit as error:
+        return Summary(count, sizes, "", str(error))
+    return Summary(count, sizes | {TRAIN_PART: len(train_part), DEV_PART: len(dev_part)})
+
+
+def families(pairs: GradedPairs) -> list[Family]:
+    """The rows of pairs that are linked by shared sentences, whatever their case; each family in file order."""
+    return linked(zip(pairs.first, pairs.second, strict=True))
+
+
+def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
+    """The same of rows of any number of sentences."""
+    parent: dict[str, str] = {}
+
+    def root(sentence: str) -> str:
+        parent.setdefault(sentence, sentence)
+        while parent[sentence] != sentence:
+            parent[sentence] = sentence = parent[parent[sentence]]
+        return sentence
+
+    first: list[str] = []
+    for sentences in rows:
+        one, *others = (sentence.casefold() for sentence in sentences)
+        first.append(one)
+        root(one)
+        for other in others:
+            parent[root(one)] = root(other)
+    found: dict[str, list[int]] = {}
+    for row, sentence in enumerate(first):
+        found.setdefault(root(sentence), []).append(row)
+    return list(map(tuple, found.values()))
+
+
+@dataclass
+class _Side:
+    """A split in the making: its share, and how many pairs of each cell it has."""
+
+    share: float
+    rows: list[int]
+    has: Counter[Hashable]
+
+    def cost(self, cells: Counter[Hashable], totals: Counter[Hashable]) -> float:
+        """How much Σ n² / target grows if these are added: least where the split lacks most of its target."""
+        return sum((2 * self.has[cell] + count) * count / (self.share * totals[cell]) for cell, count in cells.items())
+
+
+def _split(pairs: GradedPairs, shares: Sequence[float], names: Sequence[str]) -> tuple[GradedPairs, ...]:
+    """Each family, the largest first, goes where most is lacking of its band of scores and of its sub-corpus."""
+    if len(pairs) < MINIMUM:
+        raise CannotSplit(
+            f"{pairs.name} has {len(pairs)} pairs; to be split into {_told(names)} it needs at least {MINIMUM}. "
+            "Add pairs, or choose separate dev and test sets."
+        )
+    found = families(pairs)
+    cells = _cells(pairs)
+    totals = Counter(cell for of_row in cells for cell in of_row)
+    sides = [_Side(share, [], Counter()) for share in shares]
+    for mark, family in _in_order(pairs, found):
+        of_family = Counter(cell for row in family for cell in cells[row])
+        turned = sides if mark % 2 else sides[::-1]  # of equals, either comes first about as often
+        side = min(turned, key=lambda one: one.cost(of_family, totals))
+        side.rows += family
+        side.has += of_family
+    made = tuple(_taken(pairs, sorted(side.rows), name) for side, name in zip(sides, names, strict=True))
+    _check(pairs, found, made, shares)
+    return made
+
+
+def _cells(pairs: GradedPairs) -> list[tuple[Hashable, ...]]:
+    """What each row is counted by: as a pair, by its band of scores, by its sub-corpus, and by both."""
+    ascending = sorted(pairs.gold)
+    bands = [_BANDS * bisect_left(ascending, gold) // len(pairs) for gold in pairs.gold]
+    return [((), band, part, (part, band)) for band, part in zip(bands, pairs.parts, strict=True)]
+
+
+def _in_order(pairs: GradedPairs, found: list[Family]) -> list[tuple[int, Family]]:
+    """Families, the largest first, then by mean score; ties are decided by the text, never by the place in the file."""
+
+    def key(family: Family) -> tuple[int, float, str]:
+        rows = sorted(
+            (*sorted((pairs.first[row], pairs.second[row])), repr(pairs.gold[row]), pairs.parts[row]) for row in family
+        )
+        mean = sum(sorted(pairs.gold[row] for row in family)) / len(family)
+        return -len(family), mean, digest_of(cell for row in rows for cell in row)
+
+    ordered = sorted((key(family), family) for family in found)
+    return [(int(digest[:8], 16), family) for (_, _, digest), family in ordered]
+
+
+def _taken(pairs: GradedPairs, rows: list[int], name: str) -> GradedPairs:
+    first, second, parts, tags = (
+        tuple(column[row] for row in rows) if column else ()
+        for column in (pairs.first, pairs.second, pairs.parts, pairs.tags)
+    )
+    return GradedPairs(name, first, second, tuple(pairs.gold[row] for row in rows), parts, tags)
+
+
+def _check(pairs: GradedPairs, found: list[Family], made: tuple[GradedPairs, ...], shares: Sequence[float]) -> None:
+    """Refuse splits that are of no use, and say what to do."""
+    if any(len(one) < _LEAST * share * len(pairs) for one, share in zip(made, shares, strict=True)):
+        largest = max(map(len, found))
+        raise CannotSplit(
+            f"{pairs.name} cannot be split into {_told([one.name for one in made])}: {largest} of its {len(pairs)} "
+            "pairs are linked by shared sentences, and a sentence must not be in two splits. Add pairs of other "
+            "sentences, or choose separate dev and test sets."
+        )
+    for one in made:
+        if min(one.gold) == max(one.gold):
+            raise CannotSplit(
+                f"{pairs.name} cannot be split: every score in {one.name} would be {one.gold[0]:g}, and no "
+                "correlation can be taken on it. Add pairs with other scores, or choose separate dev and test sets."
+            )
+
+
+def _told(names: Sequence[str]) -> str:
+    """`dev half and test half`: the names without that of the file."""
+    return " and ".join(name.rpartition(", ")[2] for name in names)

@@ -1,0 +1,94 @@
+"""Make the example run that ships with Strata: train the demonstration, measure it, and leave the weights out.
+
+`python -m explorer.training.example` writes it anew, and `make example` calls that. What pages show of the example is
+measured here: scores and vectors of the base and of the tuned model, under the keys by which pages ask for them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from explorer.data import probes, sample
+from explorer.encoding import finding, loading
+from explorer.encoding.readings import OWN
+from explorer.measuring import shelf, shipped_vectors
+from explorer.measuring.layer_vectors import of_reading
+from explorer.measuring.measure import Settings, shelf_key
+from explorer.measuring.probing import sentences_of
+from explorer.measuring.scores import score_layers
+from explorer.places import examples_folder
+from explorer.progress import Progress, finish
+from explorer.training import running, runs
+from explorer.training import status as statuses
+from explorer.training.demonstration import recipe
+from explorer.training.recipe import Recipe
+from explorer.training.recording import PROBE
+from explorer.training.runs import METRICS, RECIPE, Run
+
+NAME = "example"
+# of the model's folder: what says how a sentence is encoded, but neither weights nor vocabulary
+_SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
+
+
+def make(folder: Path) -> Path:
+    """Train the demonstration and put what ships of it into a folder, in place of what is there."""
+    with tempfile.TemporaryDirectory() as place:
+        run = finish(running.train(runs.new(_recipe(), NAME, Path(place))), _tell)
+        assert run is not None, "nobody asks to discard it"
+        shutil.rmtree(folder, ignore_errors=True)
+        _ship_run(run, folder / NAME)
+        _ship_measurements(run, folder)
+    return folder
+
+
+def _recipe() -> Recipe:
+    """The demonstration as a visitor's machine would train it, in the precision that every machine has."""
+    return replace(recipe(), precision="float32", device="cpu").checked()
+
+
+def _ship_run(run: Run, place: Path) -> None:
+    """The run's folder, less weights, vocabulary and log, and what is of the machine that trained it."""
+    place.mkdir(parents=True)
+    for name in (RECIPE, METRICS, "README.md"):
+        shutil.copy(run.folder / name, place / name)
+    shutil.copytree(run.folder / PROBE, place / PROBE)
+    for path in run.model.rglob("*.json"):
+        inside = path.relative_to(run.model)
+        if path.name in _SETTINGS:
+            (place / "model" / inside).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place / "model" / inside)
+    told = json.loads((run.folder / statuses.FILE).read_text(encoding="utf-8"))
+    told["facts"].pop("estimate", None)
+    told |= {"pid": 0, "born": 0.0, "host": "", "beat": 0.0, "since": 0.0}
+    (place / statuses.FILE).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _ship_measurements(run: Run, folder: Path) -> None:
+    """Scores on the sample and its halves, and vectors of the probe packs and of the test half, of both models."""
+    base, tuned = finding.find(run.recipe().model), finding.of_folder(NAME, run.model)
+    shipped = finding.of_folder(NAME, folder / NAME / "model")
+    texts = (sentences_of(probes.packs()), sample.test().sentences)
+    for found, known_as in ((base, base), (tuned, shipped)):
+        encoder = loading.load(found, precision="float32", device="cpu")
+        for pairs in (sample.pairs(), sample.dev(), sample.test()):
+            _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
+            scores = finish(score_layers(encoder, pairs))
+            for settings in (Settings(), Settings("float32")):
+                shelf.keep(shelf_key(known_as, pairs, settings), scores, folder / shelf.SCORES)
+        if known_as is shipped:  # the base's are made as they are needed: its weights are there
+            for sentences in texts:
+                vectors = finish(of_reading(encoder, sentences, OWN))
+                shipped_vectors.ship(folder, shipped.digest, sentences, OWN.title, vectors)
+
+
+def _tell(progress: Progress) -> None:
+    sys.stderr.write(f"\r{progress.stage} {progress.done:,} of {progress.total:,}".ljust(78))
+
+
+if __name__ == "__main__":
+    sys.stderr.write(f"\n{make(examples_folder())}\n")

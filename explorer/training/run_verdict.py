@@ -1,0 +1,18 @@
+"""Say what a run came to, from its status: one sentence for the page, the list of runs and the command line."""
+
+from __future__ import annotations
+
+from explorer.measuring import verdict as verdicts
+from explorer.measuring.verdict_text import Sentence
+from explorer.training.card import named
+from explorer.training.status import Status
+
+
+def headline(status: Status) -> Sentence | None:
+    """The verdict of a run in one sentence; None where there is none yet."""
+    if status.verdict is None:
+        return None
+    facts = status.facts
+    sets = {use: named(str(facts.get(use) or "")) for use in ("test", "dev")}
+    pairs = {use: int(size) for use, size in dict(facts.get("pairs", {})).items()}
+    return verdicts.headline(status.verdict, named(str(facts.get("model", ""))), sets, pairs)

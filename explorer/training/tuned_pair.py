@@ -1,0 +1,47 @@
+"""Tell which of two models a run tuned from the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.encoding import finding
+from explorer.errors import StrataError
+from explorer.measuring.comparison_verdict import Tuning
+from explorer.training import runs
+
+if TYPE_CHECKING:
+    from explorer.encoding.finding import Found
+    from explorer.training.runs import Run
+
+
+def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
+    """The tuned one of two models, where the other is the base of its run; `pairs` is the set they are scored on."""
+    for place in (1, 0):
+        run = run_of(found[place])
+        if run is None or found[1 - place].digest != _base_digest(run):
+            continue
+        facts = run.status().facts
+        test = str(facts.get("test") or "")
+        seen = bool(facts.get("seen")) and pairs in (test, Path(test).name)  # a file is called by its name
+        return Tuning(place, str(facts.get("reading") or ""), seen)
+    return None
+
+
+def run_of(found: Found) -> Run | None:
+    """The run that a model or the model of a step comes from; None for any other model."""
+    name = finding.run_name(found.folder)
+    if name is None:
+        return None
+    try:
+        return runs.find(name.removeprefix(finding.RUN).partition("@")[0])
+    except StrataError:
+        return None  # a folder in the place of a run, without a recipe
+
+
+def _base_digest(run: Run) -> str | None:
+    """Of the model that the run started from, as it is now; None where it is not on this disk."""
+    try:
+        return finding.find(run.recipe().model).digest
+    except StrataError:
+        return None

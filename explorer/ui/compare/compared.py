@@ -1,0 +1,70 @@
+"""Score A and B on the same pairs and judge the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from explorer.errors import StrataError
+from explorer.measuring.comparing import Comparison, Differences
+from explorer.measuring.comparison_verdict import ComparisonVerdict, judge, judged
+from explorer.training.tuned_pair import tuning
+from explorer.ui import cached, notices
+from explorer.ui.controls import Choice
+from explorer.ui.panels import Shown
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A and B, their scores under the chosen layers & poolings, and the verdict."""
+
+    sides: tuple[Shown, Shown]
+    choices: tuple[Choice, Choice]
+    ways: tuple[str, str]
+    comparison: Comparison
+    differences: Differences
+    about: Comparison  # what the verdict is about: the model defaults, where one side was tuned from the other
+    verdict: ComparisonVerdict
+
+    @property
+    def about_chosen(self) -> bool:
+        """Whether the verdict is about the chosen layers & poolings."""
+        return self.about is self.comparison
+
+    @property
+    def stem(self) -> str:
+        """What files of this comparison are called after."""
+        return f"{self.sides[0].found.name} {self.sides[1].found.name}"
+
+    @property
+    def after(self) -> int:
+        """The side that is judged against the other: 1, unless A was tuned from B."""
+        return self.verdict.tuning.tuned if self.verdict.tuning else 1
+
+
+def exact(choice: Choice) -> Choice:
+    """The same, computed in float32 unless a precision is chosen: bfloat16 moves scores by as much as some differences.
+
+    The scores of the compare command and of a run's verdict are float32, too.
+    """
+    if choice.settings.precision != "auto":
+        return choice
+    return replace(choice, settings=replace(choice.settings, precision="float32"))
+
+
+def compared(
+    sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], comparison: Comparison, ways: tuple[str, str]
+) -> Compared | None:
+    """All of it; None where the two cannot be compared, which is shown."""
+    one, other = sides
+    measured = one.measured, other.measured
+    found = one.found, other.found
+    try:
+        differences = cached.differences(measured, comparison, *ways)
+        tuned = tuning(found, one.pairs.name)
+        about = judged(comparison, tuned)
+        gap = differences.chosen if about is comparison else cached.differences(measured, about, *ways).chosen
+    except StrataError as error:
+        notices.trouble(error)
+        return None
+    verdict = judge(found, one.pairs, about, gap, ways, tuned)
+    return Compared(sides, choices, ways, comparison, differences, about, verdict)

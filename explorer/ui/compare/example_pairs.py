@@ -1,0 +1,63 @@
+"""Show three example pairs: one that improved, one that got worse, one that did not change."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.measuring.rank_errors import BROKEN, FIXED
+from explorer.ui import flips, microscope, notices, two_sentences
+from explorer.ui.compare.compared import Compared
+
+UNCHANGED = "unchanged"
+_ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
+
+
+def show(compared: Compared) -> None:
+    """The pairs side by side, and the microscope for the one that was asked for."""
+    errors = compared.about.rank_errors()
+    if compared.after == 0:
+        errors = type(errors)(errors.other, errors.one)
+    places = dict(zip((FIXED, BROKEN, UNCHANGED), errors.examples(), strict=True))
+    if not any(place is not None for place in places.values()):
+        return
+    st.subheader("Three pairs")
+    st.caption(
+        "Rank error: how far the rank of a pair's cosine is from the rank of its human score, as a share of all pairs. "
+        "0 % is right, lower is better."
+    )
+    cosines = [
+        scores.cosines_of(reading)
+        for scores, reading in (
+            (compared.about.one, compared.about.one_reading),
+            (compared.about.other, compared.about.other_reading),
+        )
+    ]
+    before, after = cosines[1 - compared.after], cosines[compared.after]
+    for column, (kind, place) in zip(st.columns(3, gap="medium"), places.items(), strict=True):
+        with column.container(border=True):
+            st.markdown(f"**{_ICONS[kind]} {kind.capitalize()}**")
+            if place is None:
+                st.markdown("No pair.")
+                continue
+            pair = compared.sides[0].pairs.first[place], compared.sides[0].pairs.second[place]
+            for sentence in pair:
+                st.markdown(f"> {notices.plain(two_sentences.shortened(sentence, 200))}")
+            st.markdown(
+                f"Human score {compared.sides[0].pairs.gold[place]:.2f}  \n"
+                f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"
+                f"Rank error {errors.one[place]:.1%} → {errors.other[place]:.1%}"
+            )
+            st.button("Token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,))
+    opened: tuple[str, str] | None = st.session_state.get(flips.EXAMPLE)
+    if opened is not None:
+        _microscope(compared, opened)
+
+
+def _microscope(compared: Compared, pair: tuple[str, str]) -> None:
+    st.subheader("Pair microscope")
+    st.button("Close", icon=":material/close:", key="close microscope", on_click=_open, args=(None,))
+    microscope.show(*compared.choices, *pair)
+
+
+def _open(pair: tuple[str, str] | None) -> None:
+    st.session_state[flips.EXAMPLE] = pair

@@ -1,0 +1,35 @@
+"""Export a comparison: the table of all cells, and the report."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.measuring.findings import Findings
+from explorer.measuring.layer_geometry import LayerGeometry
+from explorer.measuring.picking import Pick
+from explorer.ui import downloads, report_button
+from explorer.ui.compare.compared import Compared
+
+
+def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geometry: LayerGeometry | None) -> None:
+    """The table as a file, and the report once its geometry is there."""
+    st.subheader("Export")
+    one, other = compared.sides
+    findings = Findings(
+        (one.found, other.found),
+        one.pairs,
+        compared.comparison,
+        compared.differences,
+        *compared.ways,
+        seed=0,
+        picked=pick,
+        of_models=compared.verdict,
+    )
+    rows = findings.cells()
+    if rows:
+        st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
+        downloads.rows(rows, compared.stem, "Table (CSV)")
+    if asked and geometry is None:
+        st.caption("The report can be saved here once the geometry above has been computed.")
+    else:
+        report_button.offer(findings, compared.sides, pooling, compared.choices[0].settings)

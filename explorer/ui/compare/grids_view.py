@@ -1,0 +1,100 @@
+"""Draw A, B and B - A as grids, then scores by layer and cosines by gold score."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.drawing import beside, difference, gold_histograms, grid
+from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
+from explorer.measuring import gold_bins
+from explorer.ui import camera, controls, downloads
+from explorer.ui.compare.compared import Compared
+
+
+def pooling_control() -> str:
+    """The pooling of what is drawn by layer."""
+    pooling: str = st.segmented_control(
+        "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
+    )
+    return pooling
+
+
+def grids(compared: Compared) -> None:
+    """A, B, and what changed, cell by cell."""
+    comparison, (metric, aggregate) = compared.comparison, compared.ways
+    span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
+    columns = st.columns(3, gap="small")
+    for name, scores, reading, column in (
+        ("A", comparison.one, comparison.one_reading, columns[0]),
+        ("B", comparison.other, comparison.other_reading, columns[1]),
+    ):
+        with column:
+            st.subheader(name)
+            key = f"grid of {name}"
+            st.plotly_chart(
+                grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
+                key=key,
+                on_select=lambda key=key, name=name, last=scores.last: _choose_clicked(key, name, last),
+                selection_mode="points",
+                config=camera.config(f"grid-{name}"),
+                alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below holds the numbers.",
+            )
+    with columns[2]:
+        st.subheader("B - A")
+        _differences(compared)
+
+
+def _differences(compared: Compared) -> None:
+    comparison, differences = compared.comparison, compared.differences
+    if differences.grid is None:
+        st.info(
+            f"A has {comparison.one.last} layers and B {comparison.other.last}: no cell of one is a cell of the "
+            "other. The chosen layers & poolings are compared above.",
+            icon=":material/difference:",
+        )
+        return
+    st.plotly_chart(
+        difference.difference_grid(comparison, differences.grid, differences.own),
+        key="grid of differences",
+        on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one.last),
+        selection_mode="points",
+        config=camera.config("grid-difference"),
+        alt="What every layer & pooling gained or lost. The table below holds the numbers.",
+    )
+
+
+def _choose_clicked(key: str, side: str, last: int) -> None:
+    """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
+    points = st.session_state[key]["selection"]["points"]
+    if points:
+        reading = (*readings(last), OWN)[int(points[0]["customdata"])]
+        if side != "B":
+            controls.choose_reading(reading)
+        if side != "A":
+            st.session_state["beside_reading"] = reading.title
+
+
+def lines(compared: Compared) -> str:
+    """Lines by layer under a pooling, which is returned, and cosines by gold score."""
+    comparison, (metric, aggregate) = compared.comparison, compared.ways
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("By layer")
+        pooling = pooling_control()
+        st.plotly_chart(
+            beside.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
+            config=camera.config("by-layer"),
+            alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
+        )
+    with right:
+        st.subheader("Cosines by gold score")
+        bins = comparison.gold_bins()
+        st.plotly_chart(
+            gold_histograms.cosines_by_gold(bins),
+            config=camera.config("cosines"),
+            alt="Histograms of the cosines of A and B, one for every fifth of the scale of gold scores. "
+            "The file below holds the numbers.",
+        )
+        st.caption(gold_bins.HOW_TO_READ)
+        downloads.rows(gold_bins.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
+    return pooling

@@ -1,0 +1,28 @@
+"""What the Compare page shows while no model B is chosen: a way to choose one, and the geometry of A."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.ui import controls, geometry_view, notices, panels, sides
+from explorer.ui.compare import grids_view
+from explorer.ui.controls import Choice
+
+
+def ask() -> None:
+    """The models there are, each a click away."""
+    st.info("Choose model B in the sidebar under **Compare with: model B**, or here.", icon=":material/compare:")
+    for name in [one for one in controls.encoders() if one != controls.chosen().source][:6]:
+        st.button(f"Compare with {notices.plain(name)}", key=f"beside {name}", on_click=sides.choose, args=(name,))
+    st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+
+
+def alone(choice: Choice) -> None:
+    """The embedding geometry of A, which needs no B."""
+    if not geometry_view.asked(1):
+        return
+    shown = panels.shown(choice)
+    if shown is not None:
+        geometry = geometry_view.found((shown,), grids_view.pooling_control(), choice.settings)
+        if geometry is not None:
+            geometry_view.show(geometry, None, shown.found.name)

@@ -1,0 +1,51 @@
+"""Show which small differences A and B distinguish: a bar for every probe pack, before and after."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.data import probes
+from explorer.drawing import probe_shares
+from explorer.errors import StrataError
+from explorer.measuring.probing import probed, sentences_of
+from explorer.ui import camera, notices
+from explorer.ui.compare.compared import Compared
+from explorer.ui.readers import Reader
+
+
+def show(compared: Compared) -> None:
+    """The bars, once both sides have encoded the packs; until then their progress."""
+    st.subheader("Probe packs")
+    packs = probes.packs()
+    readings = compared.about.one_reading, compared.about.other_reading
+    readers = [
+        Reader(name, shown.found, reading, choice.settings)
+        for name, shown, reading, choice in zip("AB", compared.sides, readings, compared.choices, strict=True)
+    ]
+    try:
+        by_key = {key: reader.vectors(sentences_of(packs)) for key, reader in {r.key: r for r in readers}.items()}
+    except StrataError as error:
+        notices.trouble(error)
+        return
+    made = {reader.name: by_key[reader.key] for reader in readers}
+    known = {name: probed(packs, vectors) for name, vectors in made.items() if vectors is not None}
+    if len(known) < len(readers):
+        return  # what is under way is shown
+    shares = {
+        name: {pack.name: side.distinguished(pack.name).value for pack in packs if not pack.same}
+        for name, side in known.items()
+    }
+    st.plotly_chart(
+        probe_shares.shares_side_by_side(shares),
+        key="probe shares",
+        config=camera.config("probe-shares"),
+        alt="Share of cases in which A and B distinguish a paraphrase, for every pack. The Sentences page has a table.",
+    )
+    st.caption(
+        " · ".join(reader.title for reader in readers)
+        + ". In how many cases a paraphrase has a higher cosine than a pair with this difference in meaning: higher is "
+        "better, 50 % is chance. The Sentences page shows every pair."
+    )
+    st.page_link(
+        "pages/sentences.py", label="All probe pairs", icon=":material/notes:", query_params={"look": "Probe packs"}
+    )

@@ -1,0 +1,83 @@
+"""Show the verdict: its sentence, the numbers behind it, and the cells that changed most."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.measuring.bootstrap import RESAMPLES
+from explorer.measuring.cells import Rows
+from explorer.measuring.comparison_tables import cell_rows, most_changed
+from explorer.measuring.comparison_verdict import judge
+from explorer.measuring.verdict_text import CI
+from explorer.ui import notices, score_ways, verdict, verdict_banner
+from explorer.ui.compare.compared import Compared
+
+
+def show(compared: Compared) -> None:
+    """The sentence, then the numbers; the chosen layers & poolings follow where the verdict is about others."""
+    found = compared.verdict
+    verdict_banner.show(found.sentence())
+    if found.tuning is None:
+        verdict.cards(compared.comparison, *compared.ways, compared.differences.chosen)
+    else:
+        _three_numbers(compared)
+    if not compared.about_chosen:
+        _chosen(compared)
+    one = compared.sides[0]
+    st.caption(
+        f"{compared.ways[0]} × 100 of {len(one.pairs):,} pairs, computed in {one.scores.precision}. In brackets the "
+        f"{CI}, from {RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B. If the interval "
+        "includes 0, the difference could be chance."
+    )
+    for side, shown in zip("AB", compared.sides, strict=True):
+        if str(shown.found.folder).endswith(shown.found.name):  # a folder that was typed, by its last part
+            st.caption(f"{side} is {notices.plain(str(shown.found.folder))}")
+
+
+def _three_numbers(compared: Compared) -> None:
+    """The base as people use it, the base under what was trained, and the tuned model."""
+    found = compared.verdict
+    cards = st.container(horizontal=True)
+    for label, one in found.numbers():
+        notices.number(cards, label, score_ways.told(one.score), one.reading, border=True)
+    if found.why_not_same:
+        st.caption(notices.plain(found.why_not_same))
+
+
+def _chosen(compared: Compared) -> None:
+    """The same question for the layers & poolings that are chosen."""
+    one, other = compared.sides
+    chosen = judge(
+        (one.found, other.found), one.pairs, compared.comparison, compared.differences.chosen, compared.ways
+    ).sentence()
+    st.markdown(
+        f"Under the chosen layers & poolings: **{notices.plain(chosen.word.lower())}**. {notices.plain(chosen.detail)}"
+    )
+    verdict.cards(compared.comparison, *compared.ways, compared.differences.chosen)
+
+
+def changed_cells(compared: Compared) -> None:
+    """The cells that gained most and lost most, one line each."""
+    rows = cell_rows(compared.comparison, compared.differences, *compared.ways)
+    gained, lost = most_changed(rows)
+    if not (gained or lost):
+        return
+    st.subheader("Layers & poolings that changed most")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _lines("Gained most", ":material/trending_up:", gained)
+    with right:
+        _lines("Lost most", ":material/trending_down:", lost)
+    st.caption("B - A. The three cells at either end of all cells are a selection: some of their change is chance.")
+
+
+def _lines(title: str, icon: str, rows: Rows) -> None:
+    st.markdown(f"**{icon} {title}**")
+    if not rows:
+        st.markdown("none")
+    for row in rows:
+        chance = "" if row["sure"] else ", could be chance"
+        st.markdown(
+            f"{row['reading']}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
+            f"({CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
+        )

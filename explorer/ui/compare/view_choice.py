@@ -1,0 +1,41 @@
+"""Choose between each model's default and one layer & pooling for both."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.encoding import declared, layout
+from explorer.encoding.readings import MODEL_DEFAULT, readings
+from explorer.ui import sides
+from explorer.ui.compare.compared import Compared
+
+EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
+KEY = "compared view"
+
+
+def control(compared: Compared) -> None:
+    """The switch; what it chooses are the layers & poolings of the sidebar, which the address keeps."""
+    folders = [one.found.folder for one in compared.sides]
+    cell = declared.default_cell(folders[0])
+    both_have_it = cell in readings(layout.last_layer(folders[1]))
+    titles = [choice.reading or MODEL_DEFAULT for choice in compared.choices]
+    now = EACH if set(titles) == {MODEL_DEFAULT} else SAME if len(set(titles)) == 1 else CHOSEN
+    options = [EACH, *[SAME] * (both_have_it or now == SAME), *[CHOSEN] * (now == CHOSEN)]
+    st.session_state[KEY] = now
+    st.segmented_control(
+        "Layer & pooling",
+        options,
+        key=KEY,
+        required=True,
+        on_change=_take,
+        args=(cell.title,),
+        help=f"**{EACH}**: A and B as they are used, each with the pooling it declares. **{SAME}**: both under "
+        f"{cell.title}, so that only the weights differ.",
+    )
+
+
+def _take(title: str) -> None:
+    if st.session_state[KEY] == EACH:
+        sides.choose_each_default()
+    elif st.session_state[KEY] == SAME:
+        sides.choose_same(title)

@@ -1,0 +1,141 @@
+"""Offer the three ways into Strata, each with its steps and which of them are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.data import own, sets
+from explorer.encoding import finding
+from explorer.errors import StrataError
+from explorer.training import runs
+from explorer.training import status as statuses
+from explorer.ui import cached, cached_text, clicks, controls, notices, shortcuts, shown_run
+from explorer.ui.controls import Choice
+from explorer.ui.start import example
+
+LATEST = 20  # runs whose status is read
+DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
+_LEADS_TO = "_page that a door leads to"
+LAYERS, COMPARE, TRAIN = "pages/layers.py", "pages/compare.py", "pages/train.py"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a way, and whether it is done."""
+
+    told: str
+    done: bool
+
+
+def show(choice: Choice) -> None:
+    """The three, side by side; a page that a button of theirs led to is opened first."""
+    if _LEADS_TO in st.session_state:
+        # {}: without it, Streamlit refuses to leave while the sidebar's widgets are in the address
+        st.switch_page(st.session_state.pop(_LEADS_TO), query_params={})
+    uploaded = choice.sts if own.is_own(choice.sts) else next(iter(own.names()), None)
+    one, two, three = st.columns(3, gap="small")
+    with one.container(border=True, height="stretch"):
+        _see_what_changed()
+    with two.container(border=True, height="stretch"):
+        _find_the_best_layer(choice, uploaded)
+    with three.container(border=True, height="stretch"):
+        _fine_tune(choice, uploaded)
+
+
+def _see_what_changed() -> None:
+    tuned = example.available() or next(iter(finding.of_runs()), None)
+    st.subheader(":material/compare_arrows: See what fine-tuning changed")
+    st.markdown("A tuned model beside its base: better or worse, by how much, and on which sentences.")
+    _rail(
+        Step("Base model", True),
+        Step("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
+        Step("Verdict: on the Compare page", False),
+    )
+    if tuned is None:
+        _button("Fine-tune with the defaults", TRAIN, "door train defaults", shown_run.leave, primary=True)
+    else:
+        _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
+
+
+def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
+    st.subheader(":material/layers: Find the best layer for your data")
+    st.markdown("Every layer & pooling of a model, scored on sentence pairs that you graded.")
+    _rail(
+        Step(f"Model: {finding.shown_name(choice.source)}", True),
+        Step("Your graded pairs" if uploaded is None else f"Your graded pairs: {uploaded}", uploaded is not None),
+        Step("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
+    )
+    if uploaded is None:
+        st.markdown("[:material/upload: Upload your pairs below](#your-own-graded-pairs)")
+        _button("Try it on the sample", LAYERS, "door layers sample", lambda: None)
+    else:
+        _button("Score your pairs", LAYERS, "door layers", lambda: controls.choose_set(uploaded), primary=True)
+
+
+def _fine_tune(choice: Choice, uploaded: str | None) -> None:
+    trained = _run_on(uploaded) if uploaded else None
+    st.subheader(":material/model_training: Fine-tune on your data")
+    st.markdown("A copy of the model learns from your text, in the background. The original is not changed.")
+    _rail(
+        Step(f"Model: {finding.shown_name(choice.source)}", True),
+        Step("Your text" if uploaded is None else f"Your text: {uploaded}", uploaded is not None),
+        Step("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
+    )
+    if uploaded is None:
+        _button("Upload text and train", TRAIN, "door train", shown_run.leave)
+    else:
+        reason = cached_text.why_not_split(uploaded, sets.TRAIN_PART)
+        if reason:
+            st.caption(notices.plain(reason))
+        else:
+            _button("Train on your pairs", TRAIN, "door train own", lambda: _train_on(uploaded), primary=True)
+
+
+def _rail(*steps: Step) -> None:
+    """The steps in order; a mark and a word say which are done."""
+    st.markdown(
+        "  \n".join(
+            f"{DONE if step.done else OPEN} {number} {notices.plain(step.told)}{' (done)' if step.done else ''}"
+            for number, step in enumerate(steps, start=1)
+        )
+    )
+
+
+def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary: bool = False) -> None:
+    """A button that sets what the page needs, then opens it."""
+
+    def leave() -> None:
+        act()
+        # not by what the button returns: the first visit of a process starts the page over, and that would be lost
+        st.session_state[_LEADS_TO] = page
+
+    st.button(label, key=key, on_click=leave, type="primary" if primary else "secondary")
+
+
+def _compare(tuned: str) -> None:
+    clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(finding.RUN))))
+
+
+def _train_on(uploaded: str) -> None:
+    shortcuts.train_on_own_pairs(uploaded)
+
+
+def _is_scored(choice: Choice, uploaded: str) -> bool:
+    """Whether the model was scored on these pairs before."""
+    try:
+        pairs = own.graded_pairs(uploaded)
+        return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
+    except StrataError:
+        return False  # the page says what is wrong with the model or the file
+
+
+def _run_on(uploaded: str) -> str | None:
+    """The newest finished run that was trained on this file."""
+    for run in runs.every()[:LATEST]:
+        status = run.status()
+        if status.state == statuses.FINISHED and sets.parts(uploaded)[0] in status.facts.get("data", ()):
+            return run.name
+    return None

@@ -1,0 +1,85 @@
+"""The best layer & pooling is chosen on the dev set alone, and what is told of it is measured on the test set."""
+
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.measuring import bootstrap, choosing
+from explorer.measuring.bootstrap import Interval
+from explorer.measuring.scores import score_layers
+from explorer.progress import finish
+
+
+@pytest.fixture(scope="module")
+def halves(bundled_scores):
+    whole = sample.pairs()
+    return tuple(bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
+
+
+def slow_order(scores):
+    cells = [Reading(row, pooling) for row in scores.rows for pooling in GRID_POOLINGS]
+    known = [cell for cell in cells if np.isfinite(scores.score(cell))]
+    return sorted(known, key=scores.score, reverse=True)
+
+
+def test_best_and_runner_up_are_those_of_the_dev_set(halves):
+    dev, test = halves
+    found = choosing.choose(dev, test)
+    assert [found.best, found.runner_up] == slow_order(dev)[:2]
+    assert found.dev_score == dev.score(found.best)
+    assert found.test_score == test.score(found.best)
+
+
+@pytest.mark.parametrize(("metric", "aggregate"), [("Spearman", "all"), ("Pearson", "all"), ("Spearman", "wmean")])
+def test_the_intervals_are_those_of_the_bootstrap_on_the_test_set(halves, metric, aggregate):
+    dev, test = halves
+    found = choosing.choose(dev, test, metric, aggregate)
+    for rival, interval in ((found.runner_up, found.over_runner_up), (OWN, found.over_default)):
+        sides = test.cosines_of(rival), test.cosines_of(found.best)
+        slow = bootstrap.difference(test.gold, *sides, test.parts, metric, aggregate)
+        for side in ("difference", "low", "high"):
+            assert getattr(interval, side) == pytest.approx(float(getattr(slow, side)), abs=1e-9)
+        gap = test.score(found.best, metric, aggregate) - test.score(rival, metric, aggregate)
+        assert float(interval.difference) == pytest.approx(gap, abs=0.01)
+
+
+def test_scores_of_a_half_are_those_of_the_half_encoded_alone(tiny_encoder, bundled_scores):
+    whole = sample.pairs()
+    scores = finish(score_layers(tiny_encoder, whole))
+    alone = finish(score_layers(tiny_encoder, sample.test()))
+    part = scores.of_pairs(whole.rows_of(sample.test()))
+    assert part.gold.tolist() == alone.gold.tolist()
+    assert part.parts == alone.parts
+    assert np.abs(part.cosines - alone.cosines).max() < 1e-5
+    assert bundled_scores.of_pairs(range(240)).table() == pytest.approx(bundled_scores.table(), nan_ok=True)
+    assert bundled_scores.of_pairs(range(9)).own.shape == (9,)
+
+
+def test_without_a_model_default_there_is_none_to_compare_with(tiny_encoder, few_pairs):
+    scores = finish(score_layers(tiny_encoder, few_pairs))
+    found = choosing.choose(scores, scores)
+    assert scores.own is None
+    assert found.over_default is None
+    assert found.over_runner_up.difference.shape == ()
+
+
+def test_a_dev_set_without_a_score_gives_no_choice(tiny_encoder):
+    pairs = GradedPairs("few", ("a b", "c d", "e f"), ("g h", "i j", "k l"), (1.0, 2.0, 3.0), ("x", "y", "z"))
+    scores = finish(score_layers(tiny_encoder, pairs))
+    assert choosing.choose(scores, scores, aggregate="mean") is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ((0.96, -0.2, 2.1), "0.96 above B (-0.20 to 2.10), could be chance"),
+        ((-1.5, -2.5, -0.5), "1.50 below B (-2.50 to -0.50), significant"),
+        ((0, 0, 0), "equal to B"),
+        ((0.001, -0.004, 0.002), "equal to B"),
+        ((np.nan, np.nan, np.nan), "without a difference to B, which has no score on the test set"),
+    ],
+)
+def test_a_difference_in_words(numbers, told):
+    assert choosing.told(Interval(*map(np.asarray, numbers)), "B") == told

@@ -1,0 +1,71 @@
+"""The verdict on a tuned model: three scores on the same pairs, and the sentence they make."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from explorer.data.kinds import GradedPairs
+from explorer.measuring import bootstrap
+from explorer.measuring import verdict as verdicts
+from explorer.measuring.verdict import BaseCosines, Outcome, Verdict
+
+DRAWN = np.random.default_rng(3)
+GOLD = np.round(DRAWN.uniform(0, 5, 80), 1)
+PAIRS = GradedPairs("made up", tuple(f"a {row}" for row in range(80)), tuple(f"b {row}" for row in range(80)),
+                    tuple(GOLD.tolist()), ("",) * 80)  # fmt: skip
+
+
+def near(noise: float) -> np.ndarray:
+    return np.tanh(GOLD / 5 + DRAWN.normal(0, noise, 80))
+
+
+def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_base():
+    declared, same, tuned = near(0.1), near(0.5), near(0.3)
+    found = verdicts.outcome(PAIRS, BaseCosines(declared, same), tuned)
+    slow = [100 * spearmanr(GOLD, cosines).statistic for cosines in (declared, same, tuned)]
+    assert [found.declared_base, found.same_reading_base, found.exported] == pytest.approx(slow)
+    assert found.difference == pytest.approx(slow[2] - slow[0])
+    assert found.difference < 0 < slow[2] - slow[1], "the premise: a gain over the same layer & pooling alone"
+    gap = bootstrap.difference(GOLD, declared, tuned)
+    assert (found.low, found.high) == (pytest.approx(float(gap.low)), pytest.approx(float(gap.high)))
+
+
+def test_a_constant_column_has_no_score_and_no_difference():
+    found = verdicts.outcome(PAIRS, BaseCosines(np.full(80, 0.5), near(0.1)), near(0.2))
+    assert found.declared_base is None
+    assert found.difference is found.low is found.high is None
+    assert found.exported is not None
+
+
+def test_it_survives_json_and_a_broken_one_is_none():
+    verdict = Verdict(Outcome(1.0, 2.0, 3.0, 2.0, -1.0, 4.0), None, True)
+    assert verdicts.read(json.loads(json.dumps(verdict.as_json()))) == verdict
+    assert verdicts.read(None) is None
+    assert verdicts.read([1]) is None
+    strange = {"test": {"exported": "high", "low": True, "more": 1}, "dev": 3, "optimistic": "yes"}
+    assert verdicts.read(strange) == Verdict(Outcome(), None, False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_sentence_is_on_the_test_set_and_its_kind_follows_from_the_interval(seed):
+    drawn = random.Random(seed)
+    low, gap, high = sorted(drawn.uniform(-4, 4) for _ in range(3))
+    test = Outcome(70.0, 60.0, 70.0 + gap, gap, low, high)
+    told = verdicts.headline(Verdict(test, Outcome(1, 1, 1, 0, 0, 0)), "base", {"test": "STS"}, {"test": 1379})
+    assert told.kind == ("better" if low > 0 else "worse" if high < 0 else "chance")
+    assert "STS" in told.text
+    assert "1,379 pairs" in told.text
+
+
+def test_without_a_test_set_it_is_on_the_dev_set_and_untested_there_is_none():
+    told = verdicts.headline(Verdict(None, Outcome(1, 1, 3, 2, 1, 3)), "base", {"dev": "d"}, {"dev": 9})
+    assert "dev set, 9 pairs" in told.text
+    assert verdicts.headline(Verdict(Outcome(70.0, 60.0), Outcome(70.0, 60.0)), "base", {}, {}) is None
+
+
+def test_optimistic_stands_in_the_first_words():
+    told = verdicts.headline(Verdict(Outcome(1, 1, 3, 2, 1, 3), None, True), "base", {}, {})
+    assert "optimistic" in told.word

@@ -1,0 +1,55 @@
+"""Which of two models a run tuned from the other."""
+
+import pytest
+
+from explorer.encoding.finding import find
+from explorer.training.tuned_pair import run_of, tuning
+from tests import trainings
+from tests.tiny_models import save_tiny
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return trainings.furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    return trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2, "keep_steps": True}))
+
+
+@pytest.fixture(autouse=True)
+def runs(place, run, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+
+
+def test_the_tuned_one_is_found_on_either_side_and_by_any_name(place, run):
+    base = find(str(place.model))
+    for name in ("run:mine", str(run.model), "run:mine@step-2"):
+        tuned = find(name)
+        assert run_of(tuned) == run
+        assert tuning((base, tuned), "x").tuned == 1
+        assert tuning((tuned, base), "x").tuned == 0
+    assert tuning((base, tuned), "x").trained == run.status().facts["reading"] != ""
+
+
+def test_other_models_were_not_tuned_from_one_another(place, tmp_path):
+    other, base, tuned = (
+        find(str(save_tiny("bert", tmp_path / "other", seed=9))),
+        find(str(place.model)),
+        find("run:mine"),
+    )
+    assert run_of(base) is None
+    assert tuning((other, tuned), "x") is None, "it is not the base of that run"
+    assert tuning((base, other), "x") is None
+
+
+def test_a_score_is_optimistic_on_the_test_set_whose_sentences_were_in_the_text(place):
+    text = place.folder / "leak.csv"
+    first, second, _ = trainings.texts_of(place.test)
+    text.write_text("\n".join(["sentence", *first, *second]) + "\n", encoding="utf-8")
+    trainings.train(trainings.new(place, "simcse", name="leak", data=(str(text),), settings={"steps": 2}))
+    sides = find(str(place.model)), find("run:leak")
+    assert tuning(sides, place.test.name).optimistic
+    assert not tuning(sides, "Sample pairs").optimistic
+    assert not tuning((sides[0], find("run:mine")), place.test.name).optimistic

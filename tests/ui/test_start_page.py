@@ -1,0 +1,90 @@
+"""The three doors of the Start page: where each leads, what it sets, and which steps it calls done."""
+
+from unittest import mock
+
+import pytest
+
+from explorer.data import own
+from explorer.data.kinds import GradedPairs
+from explorer.ui.start import doors, example
+from tests import trainings
+from tests.visits import measured, words
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def start(furnished, cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    return furnished
+
+
+@pytest.fixture
+def uploaded(cache):
+    texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
+    return own.keep(GradedPairs("mine.csv", texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0), ("",) * 4))
+
+
+def rails(app):
+    """The steps of each door, and whether each is called done."""
+    told = [one for one in words(app.markdown) if doors.OPEN in one or doors.DONE in one]
+    return [[line.strip().endswith("(done)") for line in rail.splitlines()] for rail in told]
+
+
+def through(app, key):
+    """Click a door's button and go where it leads, which without a browser takes two steps."""
+    with mock.patch("streamlit.switch_page") as led:
+        app.button(key=key).click().run()
+    (page,) = led.call_args.args
+    app.switch_page(page)
+    measured(app)
+    assert not app.exception
+    return app.title[0].value
+
+
+def test_a_newcomer_has_a_model_and_nothing_else(start):
+    measured(start)
+    assert not start.exception
+    assert rails(start) == [[True, False, False]] * 3
+    assert through(start, "door train defaults") == "Train"
+
+
+def test_without_own_pairs_the_second_door_leads_to_the_layers_of_the_sample(start):
+    measured(start)
+    assert through(start, "door layers sample") == "Layers"
+    assert start.selectbox(key="sts").value == "Sample pairs"
+
+
+def test_own_pairs_are_scored_by_a_click(start, uploaded):
+    measured(start)
+    assert rails(start) == [[True, False, False], [True, True, False], [True, True, False]]
+    assert through(start, "door layers") == "Layers"
+    assert start.selectbox(key="sts").value == uploaded
+    start.switch_page("pages/start.py")
+    measured(start)
+    assert rails(start)[1] == [True, True, True], "they have been scored since"
+
+
+def test_own_pairs_are_the_text_of_the_form_by_a_click(start, uploaded):
+    measured(start)
+    assert through(start, "door train own") == "Train"
+    assert uploaded in start.multiselect[0].value
+
+
+@pytest.mark.parametrize("name", ["mine", example.RUN.removeprefix("run:")])
+def test_a_tuned_model_is_compared_with_its_base_on_its_test_set(start, place, tmp_path, monkeypatch, name):
+    trained = trainings.train(trainings.new(place, "simcse", name=f"{name}-made", settings={"steps": 2}))
+    (tmp_path / "runs").mkdir()
+    trained.folder.rename(tmp_path / "runs" / name)
+    assert example.available() == (example.RUN if name == "example" else None)
+    start.query_params["reading"] = "cls of layer 1"
+    measured(start)
+    assert rails(start)[0] == [True, True, False]
+    assert through(start, "door compare") == "Compare"
+    assert start.selectbox(key="model").value == str(place.model)
+    assert start.selectbox(key="beside").value == f"run:{name}"
+    assert start.selectbox(key="sts").value == str(place.test)
+    assert start.selectbox(key="reading").value == "model default"

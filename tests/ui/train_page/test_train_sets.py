@@ -1,0 +1,96 @@
+"""Dev and test set on the Train page: their defaults, and what is told where they share sentences with the text."""
+
+import pytest
+
+from explorer.data import own, sets
+from explorer.data.kinds import GradedPairs
+from tests.train_visits import PAGE, well
+from tests.visits import words
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+
+
+def kept(count=60, name="mine.csv"):
+    rows = range(count)
+    first, second = (tuple(f"{side} sentence {row} of {name}" for row in rows) for side in ("one", "other"))
+    return own.keep(GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count))
+
+
+def judged(app):
+    return tuple(app.selectbox(key=f"recipe {name}").value for name in ("dev", "test"))
+
+
+def optimistic(app):
+    return [told for told in words(app.warning) if "are optimistic" in told]
+
+
+def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
+    app.query_params["sts"] = name = kept()
+    well(app.run())
+    assert judged(app) == sets.halves(name)
+    assert words(app.error) == []
+    assert f"--dev '{name} · dev half' --test '{name} · test half'" in app.code[0].value
+
+
+def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
+    app.query_params["sts"] = name = kept(12)
+    well(app.run())
+    assert judged(app) == sets.halves()
+    for key in ("recipe dev", "recipe test"):
+        assert not set(sets.halves(name)) & set(app.selectbox(key=key).options)
+    assert not set(sets.parts(name)) & set(app.multiselect(key="data").options)
+
+
+def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app):
+    well(app.run())
+    assert judged(app) == sets.halves()
+    name, other = kept(), kept(name="other.csv")
+    app.run().selectbox(key="sts").set_value(name).run()
+    assert judged(app) == sets.halves(name)
+    app.selectbox(key="recipe test").set_value("none").run()
+    app.selectbox(key="sts").set_value(other).run()
+    assert judged(app) == (sets.halves(other)[0], "none"), "what was set by hand stays"
+    app.switch_page("pages/start.py").run()
+    app.switch_page(PAGE).run()
+    assert judged(app) == (sets.halves(other)[0], "none")
+
+
+@pytest.mark.parametrize("whole", [sets.SAMPLE, "mine.csv"])
+def test_training_on_a_train_part_is_judged_on_its_dev_part_and_test_half(app, whole):
+    name = kept() if whole == "mine.csv" else whole
+    well(app.run())
+    train, dev = sets.parts(name)
+    assert train in app.multiselect(key="data").options
+    app.multiselect(key="data").set_value([train]).run()
+    well(app)
+    assert judged(app) == (dev, sets.halves(name)[1])
+    assert optimistic(app) == [], "no sentence is in two splits"
+
+
+def test_shared_sentences_of_text_and_sets_are_warned_of(app):
+    app.query_params["sts"] = name = kept()
+    app.query_params["data"] = name
+    well(app.run())
+    (told,) = optimistic(app)
+    assert "all dev sentences and all test sentences" in told
+    app.multiselect(key="data").set_value([sets.parts(name)[0]]).run()
+    app.selectbox(key="recipe dev").set_value(sets.halves(name)[0]).run()
+    (told,) = optimistic(app)
+    assert "of the 60 dev sentences" in told
+    assert "test sentences" not in told
+
+
+def test_a_dev_set_that_holds_the_test_set_is_warned_of(app):
+    app.query_params["sts"] = name = kept()
+    app.run().selectbox(key="recipe dev").set_value(name).run()
+    assert any("sentences of the test set" in told for told in words(app.warning))
+
+
+def test_a_train_part_is_trained_on_from_the_command_it_shows(app):
+    name = kept()
+    app.query_params["data"] = sets.parts(name)[0]
+    well(app.run())
+    assert f"--data '{name} · train part' --dev '{name} · dev part' --test '{name} · test half'" in app.code[0].value
