@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from explorer.data import sample
-from explorer.training.recipe import Recipe
-
-SETTINGS: dict[str, bool | int | float | str] = {
-    "steps": 80,
-    "batch_size": 16,
-    "learning_rate": 1e-4,
-    "select_by": "both",
-}
+from explorer.data.sample import FOLDER
+from explorer.training.recipe import Recipe, read
 
 
 def recipe() -> Recipe:
     """The recipe, as it was found by measurement (docs/results.md, "The demonstration")."""
-    return Recipe("contrast-hard", data=(sample.MINIMAL_PAIRS,), settings=SETTINGS).checked()
+    return read(FOLDER / "demonstration.yaml")
