@@ -12,6 +12,7 @@ from explorer.encoding.readings import Reading
 from explorer.measuring import gold_bins
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.comparison_tables import told_difference
+from explorer.measuring.comparison_verdict import as_used
 from explorer.measuring.findings import Findings, about_measuring, about_models, versions
 from explorer.measuring.geometry_tables import (
     HOW_TO_READ,
@@ -63,6 +64,23 @@ def _verdict(findings: Findings) -> Iterator[str]:
 
 
 def _headline(findings: Findings) -> Iterator[str]:
+    about_chosen = as_used(findings.comparison) is findings.comparison
+    if findings.verdict.tuning is None or not about_chosen:  # else they are above
+        yield from _chosen(findings)
+    joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
+    yield note(
+        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the {CI}, from "
+        f"{RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.seed}). If the interval "
+        "includes 0, the difference could be chance."
+    )
+    if findings.picked_here:
+        yield note(findings.picked_here.told)
+
+
+def _chosen(findings: Findings) -> Iterator[str]:
+    """Both scores under the chosen layers & poolings, and their difference."""
+    if findings.verdict.tuning is not None:
+        yield heading("The chosen layers & poolings")
     row, interval = findings.chosen(), findings.differences.chosen
     cards = [
         standalone.card(
@@ -76,14 +94,6 @@ def _headline(findings: Findings) -> Iterator[str]:
     if not np.isfinite(interval.difference):
         verdict = "a side has no score"
     yield standalone.beside(*cards, standalone.card("B - A", told_difference(interval), verdict), kind="cards")
-    joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
-    yield note(
-        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the {CI}, from "
-        f"{RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.seed}). If the interval "
-        "includes 0, the difference could be chance."
-    )
-    if findings.picked_here:
-        yield note(findings.picked_here.told)
 
 
 def _grids(findings: Findings) -> Iterator[str]:
