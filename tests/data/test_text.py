@@ -156,7 +156,7 @@ def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kep
 
 def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
     table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
-    with pytest.raises(TooFewRows, match="3 dropped: both sentences are the same .*choose other columns"):
+    with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
         text.pairs(table, Mapping.of("pairs", {"first": "one", "second": "two"}))
 
 
