@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +20,12 @@ from explorer.errors import StrataError
 from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.probing import probed, sentences_of
 from explorer.measuring.similarity import spearman
+from explorer.places import runs_folder
 from explorer.progress import finish
 from explorer.training import demonstration
 from explorer.training.running import train
-from explorer.training.runs import Run, new, runs_folder
+from explorer.training.runs import Run, new
+from explorer.training.status import FINISHED
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -48,7 +49,7 @@ def main() -> None:
         if not kept.is_file():
             kept.write_text(json.dumps(_scores(load(find(str(run.model)), "float32"), graded)), encoding="utf-8")
         tuned.append(json.loads(kept.read_text(encoding="utf-8")))
-        print(f"seed {seed}: {run.status().facts.get('seconds', '')} {tuned[-1]}", flush=True)
+        print(f"seed {seed}, {run.status().results}: {tuned[-1]}", flush=True)
     print("| | base | tuned, mean ± std | 95 % interval of the mean |\n|---|---|---|---|")
     for name, before in base.items():
         after = np.array([scores[name] for scores in tuned])
@@ -59,9 +60,11 @@ def main() -> None:
 
 def _trained(seed: int) -> Run:
     name = f"demonstration-seed-{seed}"
-    run = Run(Path(runs_folder()) / name)
-    if (run.folder / SCORES).is_file() or run.status().state == "done":
+    run = Run(runs_folder() / name)
+    if (run.folder / SCORES).is_file() or run.status().state == FINISHED:
         return run
+    if run.folder.is_dir():
+        run.delete()  # broken off
     run = new(replace(demonstration.recipe(), seeds=(seed,)), name)
     finish(train(run))
     return run

@@ -27,7 +27,7 @@ Columns = tuple[Column, ...]  # (column, row)
 Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
 
 SAMPLE = "sample"
-SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS)  # names of text that comes with Strata
+SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
 # a richer kind serves a poorer need; but two sentences with a grade need not belong together
 SERVES: dict[Kind, tuple[Eats, ...]] = {
     "sentences": ("sentences",),
@@ -76,7 +76,7 @@ def corpus(
 ) -> tuple[Corpus, tuple[Report, ...]]:
     """The rows of all sources in order, with a report on each of them.
 
-    A source is "sample", "minimal pairs", the name of a set, or a file; of a set named without a split, such as
+    A source is a name in `SHIPPED`, the name of a set, or a file; of a set named without a split, such as
     "STS-B", sentences are taken from all its splits, and graded pairs from its train split, if it has one. `columns`
     are corrections to the files' columns, by role. A sentence that several sources have is kept once. Scores are scaled
     to 0 to 1 by the lowest and the highest of their source, so that sources of several scales can be joined.
@@ -131,7 +131,8 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
 def _shipped(source: str, eats: Eats) -> tuple[tuple[str, ...], ...]:
     if source == SAMPLE and eats == "sentences":  # those of the pairs too, unscored: as papers train on sets' sentences
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
-    rows = sample.triplets() if source == SAMPLE else sample.minimal_pairs()
+    minimal = sample.minimal_pairs if source == sample.MINIMAL_PAIRS else sample.more_minimal_pairs
+    rows = sample.triplets() if source == SAMPLE else minimal()
     columns = (rows.anchors, rows.positives, rows.negatives)
     if eats == "sentences":
         return (tuple(chain.from_iterable(zip(*columns, strict=True))),)

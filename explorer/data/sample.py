@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # as it stands in the menu
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
-MINIMAL_PAIRS = "minimal pairs"  # as a name of text to train on
+MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as names of text to train on
 
 
 @cache
@@ -71,15 +71,31 @@ def triplets() -> Triplets:
 
 @cache
 def minimal_pairs() -> Triplets:
-    """Triplets whose negative is close to the anchor in words and differs in meaning; none shares text with a probe."""
-    table = read_file(FOLDER / "minimal_pairs.tsv")
-    return text.triplets(table, guess(table, "triplets"), "Minimal pairs")[0]
+    """Triplets whose negative is close to the anchor in words and differs in meaning; none shares text with a probe.
+
+    These teach negations, numbers and antonyms, and cost no score elsewhere.
+    """
+    return _minimal(MINIMAL_PAIRS)
 
 
 @cache
-def kinds_of_minimal_pairs() -> tuple[str, ...]:
-    """How each row's negative differs from its anchor, such as "negation"; in the order of `minimal_pairs`."""
-    return read_file(FOLDER / "minimal_pairs.tsv").column("kind")
+def more_minimal_pairs() -> Triplets:
+    """The same of exchanged roles, details and other antonyms, which are harder to learn and cost score elsewhere."""
+    return _minimal(MORE_MINIMAL_PAIRS)
+
+
+def kinds_of(name: str) -> tuple[str, ...]:
+    """How each row's negative differs from its anchor, such as "negation", in a text of minimal pairs."""
+    return read_file(_file_of(name)).column("kind")
+
+
+def _minimal(name: str) -> Triplets:
+    table = read_file(_file_of(name))
+    return text.triplets(table, guess(table, "triplets"), name.capitalize())[0]
+
+
+def _file_of(name: str) -> Path:
+    return FOLDER / f"{name.replace(' ', '_')}.tsv"
 
 
 def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:

@@ -45,7 +45,10 @@ _SCRIPT = """
 const night = matchMedia("(prefers-color-scheme: dark)");
 const pictures = () => document.querySelectorAll(".js-plotly-plot");
 const ink = dark => pictures().forEach(one => Plotly.relayout(one, {"font.color": dark ? "#fafafa" : "#31333f"}));
-addEventListener("load", () => ink(night.matches));
+addEventListener("load", () => {
+  ink(night.matches);
+  pictures().forEach(one => Plotly.Plots.resize(one));  // each was drawn before those that share its row were there
+});
 night.addEventListener("change", () => ink(night.matches));
 addEventListener("beforeprint", () => {
   ink(false);

@@ -35,7 +35,18 @@ class Ranked(Pooled):
         help="Also find the anchor given its positive, and take the mean of both directions. In this direction the "
         "negatives are the other anchors of the batch.",
     )
+    dropout: bool = knob(
+        True,
+        help="Dropout in the encoder while it is trained. Without it, differences smaller than those that dropout "
+        "makes can be learned, such as exchanged roles.",
+    )
     pooling: str = pooling_knob()
+
+    def train(self, mode: bool = True) -> Ranked:
+        """Switch to training, with the encoder's dropout only where it is chosen."""
+        super().train(mode)
+        self.base.train(mode and self.dropout)
+        return self
 
     def loss(self, *columns: list[str]) -> Tensor:
         """All columns in one pass; the first two belong together, the third is a hard negative."""

@@ -236,7 +236,7 @@ def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(f
         (
             "MNLI",
             SetNotFound,
-            r"There is no set 'MNLI'\. There are: STS-B, .* Or name 'sample' or 'minimal pairs', or a file that ends",
+            r"There is no set 'MNLI'\. There are: STS-B, .* Or name 'sample' or 'minimal pairs' or 'more minimal pairs',",
         ),
         ("STS-B half", SetNotFound, "STS-B has no split 'half'"),
         ("x" * 5000, SetNotFound, "There is no set 'xxx"),

@@ -9,9 +9,8 @@ from explorer.data.corpora import corpus, serves
 from explorer.data.files import read_file
 from tests.data import held_out
 
-TRIPLETS = sample.minimal_pairs()
-KINDS = sample.kinds_of_minimal_pairs()
-ROWS = tuple(zip(TRIPLETS.anchors, TRIPLETS.positives, TRIPLETS.negatives, strict=True))
+BOTH = {sample.MINIMAL_PAIRS: sample.minimal_pairs(), sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs()}
+ROWS = tuple(row for of in BOTH.values() for row in zip(of.anchors, of.positives, of.negatives, strict=True))
 TEXTS = tuple(sentence for row in ROWS for sentence in row)
 DIFFERENT = tuple(pack for pack in probes.packs() if not pack.same)
 PROBES = tuple(sentence for pack in probes.packs() for sentence in (*pack.first, *pack.second))
@@ -22,16 +21,18 @@ RUN = 3
 
 
 def test_no_row_of_the_file_is_dropped_and_no_sentence_is_there_twice():
-    table = read_file(sample.FOLDER / "minimal_pairs.tsv")
-    assert len(ROWS) == len(KINDS) == len(table.rows)
+    for name, triplets in BOTH.items():
+        table = read_file(sample.FOLDER / f"{name.replace(' ', '_')}.tsv")
+        assert len(triplets) == len(sample.kinds_of(name)) == len(table.rows)
     assert len({held_out.words(text) for text in TEXTS}) == len(TEXTS)
 
 
 def test_every_taught_difference_has_rows_and_some_rows_protect_similarity():
-    count = Counter(KINDS)
-    assert set(count) == {"negation", "role swap", "antonym", "number", "detail", "paraphrase"}
-    assert min(count.values()) >= 70
-    assert len(ROWS) >= 600
+    count, more = (Counter(sample.kinds_of(name)) for name in BOTH)
+    assert set(count) == {"negation", "antonym", "number", "paraphrase"}
+    assert set(more) == {"role swap", "antonym", "detail"}
+    assert min(*count.values(), *more.values()) >= 70
+    assert count.total() >= 600
 
 
 def test_no_probe_and_no_sentence_of_the_scored_pairs_is_in_the_training_text():
@@ -80,11 +81,12 @@ def test_a_swapped_pair_of_words_is_found_whichever_comes_first():
 
 
 def test_they_are_named_like_the_sample_and_serve_triplets_pairs_and_sentences():
-    triplets, _ = corpus(["minimal pairs"], "triplets")
-    assert triplets.columns == (TRIPLETS.anchors, TRIPLETS.positives, TRIPLETS.negatives)
-    pairs, _ = corpus(["minimal pairs"], "pairs")
-    assert pairs.columns == (TRIPLETS.anchors, TRIPLETS.positives)
-    sentences, _ = corpus(["minimal pairs"], "sentences")
+    for name, of in BOTH.items():
+        triplets, _ = corpus([name], "triplets")
+        assert triplets.columns == (of.anchors, of.positives, of.negatives)
+        pairs, _ = corpus([name], "pairs")
+        assert pairs.columns == (of.anchors, of.positives)
+    sentences, _ = corpus(list(BOTH), "sentences")
     assert sentences.columns == (TEXTS,)
     assert not any(serves("minimal pairs")[eats] for eats in ("triplets", "pairs", "sentences"))
     assert serves("minimal pairs")["back-translations"]

@@ -27,3 +27,17 @@ def test_it_draws_itself_alone_in_the_colours_of_the_reader(tmp_path):
         assert page.get_by_text("<script>alert(1)</script>").count() > 0
     assert asked == [file.as_uri()]
     assert wrong == []
+
+
+def test_pictures_that_share_a_row_are_as_wide_as_their_places(tmp_path):
+    file = tmp_path / "report.html"
+    file.write_bytes(report(made_up.findings(made_up.geometry())))
+    with live.browser() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(file.as_uri(), timeout=120_000)
+        page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 13", timeout=120_000)
+        page.wait_for_function(
+            "[...document.querySelectorAll('.js-plotly-plot')].every("
+            "one => one.querySelector('.main-svg').clientWidth <= one.closest('figure').clientWidth + 1)",
+            timeout=60_000,
+        )

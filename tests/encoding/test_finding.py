@@ -296,7 +296,9 @@ def test_a_file_that_cannot_be_read_is_named(bert, monkeypatch):
         return opened(path, *args, **options)
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(NotAModelFolder, match=rf"'{bert}' cannot be read: {secret}: Permission denied. See that you"):
+    with pytest.raises(
+        NotAModelFolder, match=rf"'{bert.name}' cannot be read: {secret}: Permission denied. See that you"
+    ):
         find(str(bert))
 
 

@@ -124,3 +124,15 @@ def test_a_row_that_is_there_twice_is_no_negative_of_itself(base):
     twice = method(*([column[0]] * 2 for column in (FIRST, SECOND, THIRD))).item()
     assert alone > 0.1
     assert twice == pytest.approx(alone, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["contrast", "contrast-hard"])
+def test_without_dropout_two_losses_in_training_are_the_same(base, name):
+    def twice(dropout):
+        method = methods.load(name)(base, {"dropout": dropout, "temperature": 0.3}).train()
+        return [method(*COLUMNS[method.eats]).item() for _ in range(2)]
+
+    one, other = twice(dropout=False)
+    assert one == other
+    one, other = twice(dropout=True)
+    assert one != other

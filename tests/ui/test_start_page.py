@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from explorer.data import own
+from explorer.data import own, sets
 from explorer.data.kinds import GradedPairs
 from explorer.ui.start import doors, example
 from tests import trainings
@@ -23,9 +23,14 @@ def start(furnished, cache, tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def no_example(monkeypatch):
+    monkeypatch.setattr(example, "available", lambda: None)
+
+
+@pytest.fixture
 def uploaded(cache):
-    texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
-    return own.keep(GradedPairs("mine.csv", texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0), ("",) * 4))
+    first, second = (tuple(f"{what} {row}" for row in range(60)) for what in ("it rains", "it pours"))
+    return own.keep(GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60))
 
 
 def rails(app):
@@ -45,7 +50,19 @@ def through(app, key):
     return app.title[0].value
 
 
-def test_a_newcomer_has_a_model_and_nothing_else(start):
+def test_the_first_door_leads_to_the_example(app, cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    measured(app)
+    assert rails(app)[0] == [True, True, False]
+    assert through(app, "door compare") == "Compare"
+    assert app.selectbox(key="model").value == "all-MiniLM-L6-v2"
+    assert app.selectbox(key="beside").value == "run:example"
+    assert app.selectbox(key="sts").value == "Sample pairs, test half"
+    assert any("run:example" in told for kind in (app.success, app.info, app.error) for told in words(kind))
+
+
+@pytest.mark.usefixtures("no_example")
+def test_without_an_example_the_first_door_leads_to_a_run_of_ones_own(start):
     measured(start)
     assert not start.exception
     assert rails(start) == [[True, False, False]] * 3
@@ -60,7 +77,7 @@ def test_without_own_pairs_the_second_door_leads_to_the_layers_of_the_sample(sta
 
 def test_own_pairs_are_scored_by_a_click(start, uploaded):
     measured(start)
-    assert rails(start) == [[True, False, False], [True, True, False], [True, True, False]]
+    assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
     assert start.selectbox(key="sts").value == uploaded
     start.switch_page("pages/start.py")
@@ -71,15 +88,23 @@ def test_own_pairs_are_scored_by_a_click(start, uploaded):
 def test_own_pairs_are_the_text_of_the_form_by_a_click(start, uploaded):
     measured(start)
     assert through(start, "door train own") == "Train"
-    assert uploaded in start.multiselect[0].value
+    assert start.multiselect[0].value == [sets.parts(uploaded)[0]]
 
 
-@pytest.mark.parametrize("name", ["mine", example.RUN.removeprefix("run:")])
-def test_a_tuned_model_is_compared_with_its_base_on_its_test_set(start, place, tmp_path, monkeypatch, name):
+def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
+    few = GradedPairs("few.csv", ("a", "b"), ("c", "d"), (1.0, 2.0), ("", ""))
+    own.keep(few)
+    measured(start)
+    assert "door train own" not in {one.key for one in start.button}
+    assert any("few.csv has 2 pairs" in told for told in words(start.caption))
+
+
+@pytest.mark.usefixtures("no_example")
+def test_a_tuned_model_is_compared_with_its_base_on_its_test_set(start, place, tmp_path):
+    name = "mine"
     trained = trainings.train(trainings.new(place, "simcse", name=f"{name}-made", settings={"steps": 2}))
     (tmp_path / "runs").mkdir()
     trained.folder.rename(tmp_path / "runs" / name)
-    assert example.available() == (example.RUN if name == "example" else None)
     start.query_params["reading"] = "cls of layer 1"
     measured(start)
     assert rails(start)[0] == [True, True, False]
