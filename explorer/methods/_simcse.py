@@ -38,9 +38,10 @@ class KeptDenseHead(DenseHead):
 
     keep_head: bool = knob(
         True,
-        help="Keep the dense layer as a part of the encoder, as the paper does. It starts from random weights: an "
-        "encoder that was already tuned for similarity loses by it at step 0 and has to win that back. off: the dense "
-        "layer serves training only, and the exported model is read without it.",
+        help="Keep the dense layer as a part of the encoder, as the paper does. It starts from random weights, which "
+        "costs an encoder that was already tuned for similarity: all-MiniLM-L6-v2 scores 79.84 with it and 80.53 "
+        "without on the sample's pairs before the first step, 76.74 and 77.70 after 80 steps of simcse-hard. off: the "
+        "dense layer serves training only, and the exported model is read without it.",
     )
 
     def head(self) -> Head:

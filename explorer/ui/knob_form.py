@@ -125,7 +125,7 @@ def _mark(card: MethodCard, knob: Knob) -> None:
 
 def _tip(card: MethodCard, knob: Knob) -> str:
     told = f"Default: {Knob.told(knob.default)}. "
-    if card.as_published:
+    if card.as_published or knob.paper is not None:
         paper = f"The paper's value: {Knob.told(knob.paper_value)}. "
         told = paper if knob.paper_value == knob.default else told + paper
     told += f"Allowed: {knob.allowed}."
