@@ -117,7 +117,7 @@ def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
         (("sg", "--name", "first"), "There is a run 'first' already"),
         (("--recipe", "missing.yaml"), "missing.yaml cannot be read"),
         (("--resume", "missing"), "There is no run 'missing'. There are: "),
-        (("--resume", "first"), "'first' is finished. To go on from its model, start a run with"),
+        (("--resume", "first"), "'first' is finished. To train its model further, start a run with"),
         (("sg", "--estimate", "--data", "missing.csv"), "There is no file missing.csv"),
         (("sg", "--estimate", "--model", "/no/such"), "There is no folder '/no/such'"),
     ],

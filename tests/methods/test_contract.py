@@ -33,7 +33,7 @@ def test_there_is_a_method_for_each_file_and_none_without():
 
 
 def test_a_form_starts_with_one_of_them():
-    assert [name for name in methods.names() if methods.load(name).first] == ["sg-opt"]
+    assert [name for name in methods.names() if methods.load(name).first] == ["contrast-hard"]
 
 
 def test_listing_the_methods_imports_none_of_them():

@@ -196,5 +196,5 @@ def test_a_run_is_not_put_back_while_it_waits_or_when_it_is_finished():
     with pytest.raises(RunBusy, match="is waiting already"):
         runs.restarted(runs.new(RECIPE))
     run = idle(state=FINISHED)
-    with pytest.raises(BadChoice, match=r"is finished\. To go on from its model, start a run with .*model as its base"):
+    with pytest.raises(BadChoice, match=r"is finished\. To train its model further, start a run with .*model as base"):
         runs.restarted(run)
