@@ -14,7 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from explorer.data import probes, sample
+from explorer.data.kinds import GradedPairs
 from explorer.encoding import finding, loading
+from explorer.encoding.encoder import Encoder
+from explorer.encoding.finding import Found
 from explorer.encoding.readings import OWN
 from explorer.measuring import shelf, shipped_vectors
 from explorer.measuring.layer_vectors import of_reading
@@ -38,7 +41,7 @@ _SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "config
 def make(folder: Path) -> Path:
     """Train the demonstration and put what ships of it into a folder, in place of what is there."""
     with tempfile.TemporaryDirectory() as place:
-        run = finish(running.train(runs.new(_recipe(), NAME, Path(place))), _tell)
+        run = finish(running.train(runs.new(_recipe(), "demonstration", Path(place))), _tell)
         assert run is not None, "nobody asks to discard it"
         shutil.rmtree(folder, ignore_errors=True)
         _ship_run(run, folder / NAME)
@@ -69,21 +72,28 @@ def _ship_run(run: Run, place: Path) -> None:
 
 
 def _ship_measurements(run: Run, folder: Path) -> None:
-    """Scores on the sample and its halves, and vectors of the probe packs and of the test half, of both models."""
+    """What pages ask for: both models' scores on the test half, and of the tuned model all that needs its weights."""
     base, tuned = finding.find(run.recipe().model), finding.of_folder(NAME, run.model)
     shipped = finding.of_folder(NAME, folder / NAME / "model")
-    texts = (sentences_of(probes.packs()), sample.test().sentences)
-    for found, known_as in ((base, base), (tuned, shipped)):
-        encoder = loading.load(found, precision="float32", device="cpu")
-        for pairs in (sample.pairs(), sample.dev(), sample.test()):
-            _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
-            scores = finish(score_layers(encoder, pairs))
-            for settings in (Settings(), Settings("float32")):
-                shelf.keep(shelf_key(known_as, pairs, settings), scores, folder / shelf.SCORES)
-        if known_as is shipped:  # the base's are made as they are needed: its weights are there
-            for sentences in texts:
-                vectors = finish(of_reading(encoder, sentences, OWN))
-                shipped_vectors.ship(folder, shipped.digest, sentences, OWN.title, vectors)
+    _ship_scores(base, base, (sample.test(),), folder)
+    _ship_scores(tuned, shipped, (sample.pairs(), sample.dev(), sample.test()), folder)
+    sentences = sentences_of(probes.packs())
+    vectors = finish(of_reading(_loaded(tuned), sentences, OWN))
+    shipped_vectors.ship(folder, shipped.digest, sentences, OWN.title, vectors)
+
+
+def _ship_scores(found: Found, known_as: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
+    """Scores in float32, kept under that precision and under the default."""
+    encoder = _loaded(found)
+    for pairs in sets:
+        _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
+        scores = finish(score_layers(encoder, pairs))
+        for settings in (Settings(), Settings("float32")):
+            shelf.keep(shelf_key(known_as, pairs, settings), scores, folder / shelf.SCORES)
+
+
+def _loaded(found: Found) -> Encoder:
+    return loading.load(found, precision="float32", device="cpu")
 
 
 def _tell(progress: Progress) -> None:
