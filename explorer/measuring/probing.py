@@ -73,6 +73,15 @@ def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed:
     )
 
 
+def changed(one: Probed, other: Probed) -> list[tuple[str, Share, Share]]:
+    """The packs that B distinguishes more or less often than A, by intervals that do not overlap; the largest first."""
+    found = [
+        (pack.name, one.distinguished(pack.name), other.distinguished(pack.name)) for pack in one.packs if not pack.same
+    ]
+    sure = [(name, a, b) for name, a, b in found if a.high < b.low or b.high < a.low]
+    return sorted(sure, key=lambda change: -abs(change[2].value - change[1].value))
+
+
 def sentences_of(packs: tuple[Pack, ...]) -> tuple[str, ...]:
     """Every sentence of the packs once."""
     return tuple(dict.fromkeys(sentence for pack in packs for sentence in (*pack.first, *pack.second)))

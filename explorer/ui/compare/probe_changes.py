@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.data import probes
 from explorer.drawing import probe_shares
 from explorer.errors import StrataError
-from explorer.measuring.probing import probed, sentences_of
+from explorer.measuring.probing import Probed, changed, probed, sentences_of
 from explorer.ui import camera, notices
 from explorer.ui.compare.compared import Compared
 from explorer.ui.readers import Reader
@@ -35,6 +35,7 @@ def show(compared: Compared) -> None:
         name: {pack.name: side.distinguished(pack.name).value for pack in packs if not pack.same}
         for name, side in known.items()
     }
+    st.markdown(_told(known["A"], known["B"]))
     st.plotly_chart(
         probe_shares.shares_side_by_side(shares),
         key="probe shares",
@@ -49,3 +50,11 @@ def show(compared: Compared) -> None:
     st.page_link(
         "pages/sentences.py", label="All probe pairs", icon=":material/notes:", query_params={"look": "Probe packs"}
     )
+
+
+def _told(one: Probed, other: Probed) -> str:
+    """What B distinguishes more or less often than A, in a sentence."""
+    parts = [f"**{name}** in {b.value:.0%} of cases (A: {a.value:.0%})" for name, a, b in changed(one, other)]
+    if not parts:
+        return "How often B distinguishes a paraphrase from each of these differences has not changed beyond chance."
+    return f"B distinguishes a paraphrase from {', from '.join(parts)}. Changes of the other packs could be chance."
