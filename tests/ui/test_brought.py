@@ -41,6 +41,13 @@ def test_a_file_is_kept_byte_for_byte_and_chosen(furnished, cache, page, chosen)
     assert uploads.label(path) in furnished.switch_page("pages/search.py").run().selectbox(key="corpus").options
 
 
+@pytest.fixture
+def of_sentences(furnished):
+    """Train with a method that plain sentences serve."""
+    furnished.query_params["method"] = "sg-opt"
+
+
+@pytest.mark.usefixtures("of_sentences")
 def test_an_uploaded_file_is_shown_by_its_name_and_the_command_takes_its_path(furnished, cache):
     brought(furnished, "train")
     (path,) = furnished.multiselect(key="data").value
@@ -52,6 +59,7 @@ def test_an_uploaded_file_is_shown_by_its_name_and_the_command_takes_its_path(fu
     assert furnished.query_params["data"] == label
 
 
+@pytest.mark.usefixtures("of_sentences")
 @pytest.mark.parametrize("by_name", [True, False])
 @pytest.mark.parametrize(("page", "key"), [("train", "data"), ("search", "corpus")])
 def test_a_link_finds_an_uploaded_file_by_its_name_or_its_path(furnished, cache, page, key, by_name):
