@@ -65,7 +65,10 @@ def _run_of(source: str) -> Run | None:
             return runs.find(name)
         except StrataError:
             return None  # the page says what is wrong with the model
-    return runs.of_model(Path(source).expanduser().absolute())
+    try:
+        return runs.of_model(Path(source).expanduser().absolute())
+    except (OSError, RuntimeError, ValueError):  # no such user, or too long: the page says so
+        return None
 
 
 def _base_of(run: Run) -> list[str]:

@@ -160,7 +160,7 @@ def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
     settled(app)
     next(one for one in app.button if one.label == "Look at both").click()
     settled(app)
-    assert app.selectbox(key="model").value == str(runs.find("both").model)
+    assert app.selectbox(key="model").value == "run:both"
     assert "Which layer asks which" in headings(app)
 
 

@@ -120,9 +120,11 @@ def cleared(page):
 
 def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
     page.get_by_role("link", name="Compare", exact=True).click()
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length > 3")
+    grid = page.locator(".st-key-grid-of-A .js-plotly-plot")
+    grid.wait_for()
     settle(page)
-    place, x, y = page.locator(".js-plotly-plot").nth(0).evaluate(POINTS)[4]
+    grid.scroll_into_view_if_needed()
+    place, x, y = grid.evaluate(POINTS)[4]
     title = readings(2)[int(place)].title
     assert title == "mean of layer 1"
     page.mouse.click(x, y)

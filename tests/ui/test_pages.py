@@ -141,8 +141,8 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
     app.switch_page("pages/layers.py")
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
-    score = bundled_scores.own_score()
-    assert float(cards(app)["Chosen reading"]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
+    score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
+    assert float(cards(app)["Chosen layer & pooling"]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
@@ -150,7 +150,7 @@ def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_laye
     app.switch_page("pages/layers.py")
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
-    assert {card.label: card.delta for card in app.metric}["Chosen reading"] == "mean of layer 2"
+    assert {card.label: card.delta for card in app.metric}["Chosen layer & pooling"] == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
@@ -236,13 +236,13 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app):
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    assert cards(app)["Chosen reading"] == "none"
+    assert cards(app)["Chosen layer & pooling"] == "none"
     (told,) = (said for said in words(app.caption) if said.startswith("Not measurable in bfloat16"))
     assert "cls of layer 3" in told
     assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
     app.radio(key="precision").set_value("float32")
     measured(app)
-    assert cards(app)["Chosen reading"] != "none"
+    assert cards(app)["Chosen layer & pooling"] != "none"
     assert not any(said.startswith("Not measurable") for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3

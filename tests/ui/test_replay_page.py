@@ -138,7 +138,15 @@ def test_a_run_that_is_not_there_is_named(app):
     assert not app.exception
 
 
+def test_without_a_run_of_ones_own_the_example_is_replayed(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
+    app.run()
+    assert not app.exception
+    assert app.selectbox(key="replayed").value == "example"
+
+
 def test_without_a_run_the_way_to_train_one_is_shown(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
+    monkeypatch.setattr("explorer.ui.replay_view.runs.examples", lambda: [])
     app.run()
     assert "Train one" in app.info[0].value

@@ -117,22 +117,25 @@ def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address, quick)
     assert page.get_by_test_id("stAlert").count() == 0
 
 
-def test_a_finished_run_shows_its_gain_and_its_encoder_is_compared_on_the_layers_page(page, address):
+def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, address):
     run = start(page, address, Steps="4")
     page.get_by_text("Compare with base").first.wait_for()
     settle(page)
     assert run.status().state == statuses.FINISHED
-    assert "→" in page.get_by_test_id("stMetric").filter(has_text="Test").inner_text()
+    test = run.status().verdict.test
+    told = f"{test.difference:+.2f} (95 % CI {test.low:+.2f} to {test.high:+.2f})"
+    assert told in page.get_by_test_id("stAlert").first.inner_text()
     press(page, "Compare with base")
-    page.get_by_role("heading", name="Layers").wait_for()
-    page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
-    assert parameters(page)["model"] == str(run.model)
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
+    page.get_by_test_id("stAlert").filter(has_text=told).wait_for()
+    assert parameters(page)["beside"] == f"run:{run.name}"
+    assert "model" not in parameters(page), "the base stays the model of the sidebar"
 
 
 def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, address, folders, tmp_path):
     path = tmp_path / "my <b>text.txt"
     path.write_text("".join(f"sentence number {number} of mine\n" for number in range(40)), encoding="utf-8")
-    page.goto(f"{address}/train")
+    page.goto(f"{address}/train?method=sg-opt")
     settle(page)
     press(page, "Bring a file")
     page.locator("input[type=file]").set_input_files(path)
@@ -141,7 +144,7 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     assert kept.startswith("my-b-text.txt (")
     assert folders["STRATA_CACHE"] in page.get_by_test_id("stCode").first.inner_text()
     page.goto("about:blank")
-    page.goto(f"{address}/train?data={kept}")
+    page.goto(f"{address}/train?method=sg-opt&data={kept}")
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
 
 
