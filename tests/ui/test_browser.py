@@ -147,7 +147,7 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     page.get_by_role("button", name="Use these pairs").click()
     page.get_by_role("link", name="Look closer").click()
     page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
-    assert page.get_by_text("all 30 pairs of").is_visible()
+    page.get_by_text("all 30 pairs of").wait_for()
     link = page.url
     page.goto("about:blank")
     page.goto(link)
