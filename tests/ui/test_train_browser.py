@@ -142,7 +142,7 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
     kept = parameters(page)["data"]
     assert kept.startswith("my-b-text.txt (")
-    assert folders["STRATA_CACHE"] in page.get_by_test_id("stCode").first.inner_text()
+    page.get_by_test_id("stCode").filter(has_text=folders["STRATA_CACHE"]).first.wait_for()
     page.goto("about:blank")
     page.goto(f"{address}/train?method=sg-opt&data={kept}")
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
