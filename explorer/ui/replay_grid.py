@@ -191,7 +191,7 @@ def _beside_each_other(
         f"{metric} × 100 on {notices.plain(pairs.name)}, {len(pairs):,} pairs; colours mean the same at every step. "
         f"{reading.title}: {score_ways.told(of_reading[at])}, {told_difference(since[at])} since step {first}. In "
         f"brackets, as a band and under the mouse: the middle {LEVEL:.0%} of {RESAMPLES:,} resamples of the pairs. "
-        "What is hollow is within what the draw of pairs can bring about. Click a cell to follow its reading."
+        "What is hollow could be chance. Click a cell to follow its layer & pooling."
     )
     stem = f"{kept.names[0].partition('@')[0]} {pairs.name} steps"
     downloads.rows(step_rows(kept.steps, scores), stem, "Scores of all steps (CSV)")
