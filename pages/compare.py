@@ -47,9 +47,9 @@ if compared is None:
 with switches:
     view_choice.control(compared)
 with first:
-    verdict_view.show(compared)
+    headline = verdict_view.show(compared)
 verdict_view.changed_cells(compared)
-probe_changes.show(compared)
+probe_changes.show(compared, headline)
 example_pairs.show(compared)
 st.header("Every layer & pooling")
 grids_view.grids(compared)

@@ -163,11 +163,12 @@ def _training(facts: CardFacts) -> str:
 def _settings(facts: CardFacts) -> str:
     rows = []
     for name, value in facts.settings.items():
-        paper = facts.defaults.get(name, value)
+        usual = facts.defaults.get(name, value)
         shown = plain(Knob.told(value))
-        cells = (shown, "") if value == paper else (f"**{shown}**", plain(Knob.told(paper)))
+        cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.told(usual)))
         rows.append((plain(name), *cells))
-    return "## Settings\n\nBold is what differs from the paper's.\n\n" + table(("", "value", "the paper's"), rows)
+    whose = "the paper's" if facts.as_published else "the default"
+    return f"## Settings\n\nBold is what differs from {whose}.\n\n" + table(("", "value", whose), rows)
 
 
 def _sources(facts: CardFacts) -> str:

@@ -41,7 +41,8 @@ class CardFacts:
     title: str
     paper: Paper
     settings: Values  # of method and schedule
-    defaults: Values  # the paper's
+    defaults: Values  # the paper's, or the method's own where none is published
+    as_published: bool  # whether they are the paper's
     data: tuple[str, ...]
     data_rows: int
     data_digest: str

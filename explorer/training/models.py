@@ -70,6 +70,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         paper=method.paper,
         settings=recipe.every_setting(),
         defaults=paper_values(recipe.kind),
+        as_published=method.as_published,
         data=recipe.data,
         data_rows=len(prepared.corpus),
         data_digest=prepared.corpus.digest,

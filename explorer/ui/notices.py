@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,9 +23,10 @@ def plain(text: str) -> str:
 def number(
     where: DeltaGenerator, label: str, value: str, note: str = "", *, border: bool = False, help: str | None = None
 ) -> None:
-    """A number in large type; its note is no change, so it has neither arrow nor colour."""
+    """A number in large type; its note is no change, so it has neither arrow nor colour. Boxes share a row evenly."""
+    width: Literal["stretch", "content"] = "stretch" if border else "content"
     where.metric(
-        label, value, note or None, delta_color="off", delta_arrow="off", border=border, width="content", help=help
+        label, value, note or None, delta_color="off", delta_arrow="off", border=border, width=width, help=help
     )
 
 

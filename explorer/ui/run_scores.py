@@ -41,17 +41,17 @@ def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     name, pairs = status.facts.get(use.lower()), dict(status.facts.get("pairs", {})).get(use.lower())
     size = f", {pairs:,} pairs" if pairs else ""
     st.markdown(f"**{use} set**: {notices.plain(named(str(name)))}{size} · Spearman × 100")
-    cards = st.container(horizontal=True)
+    cards = st.columns(3, gap="small")
     default = str(status.facts.get("default", ""))
     before = (("base, model default", found.declared_base, default, "base"),
-              (f"base, {trained}", found.same_reading_base, "", "same"))  # fmt: skip
-    for label, score, note, help in before:
-        notices.number(cards, f"{use}: {label}", run_words.score(score), note, border=True, help=HELP[help])
+              ("base, trained layer & pooling", found.same_reading_base, trained, "same"))  # fmt: skip
+    for card, (label, score, note, help) in zip(cards, before, strict=False):
+        notices.number(card, f"{use}: {label}", run_words.score(score), note, border=True, help=HELP[help])
     value = run_words.score(found.exported) if found.exported is not None else _not_yet(status)
     note = ""
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
-    notices.number(cards, f"{use}: tuned, as exported", value, note, border=True, help=HELP["tuned"])
+    notices.number(cards[-1], f"{use}: tuned, as exported", value, note, border=True, help=HELP["tuned"])
 
 
 def _not_yet(status: Status) -> str:

@@ -24,6 +24,7 @@ FACTS = CardFacts(
     paper=SIMCSE,
     settings={"temperature": 0.1, "pooling": "cls", "projection": False, "steps": 0, "learning_rate": 3e-5},
     defaults={"temperature": 0.05, "pooling": "cls", "projection": True, "steps": 0, "learning_rate": 3e-5},
+    as_published=True,
     data=("sample",),
     data_rows=12345,
     data_digest=DIGEST[::-1],
@@ -205,6 +206,12 @@ def test_every_setting_is_told_and_what_differs_stands_out():
     assert cells(body, r"learning\_rate") == ["3e-05", ""]
     assert cells(body, "pooling") == ["cls", ""]
     assert cells(body, "steps") == ["0", ""]
+
+
+def test_settings_without_a_paper_stand_beside_the_default():
+    text = card(dataclasses.replace(FACTS, as_published=False))
+    assert "the default" in text
+    assert "the paper's" not in text
 
 
 def test_sources_are_told():

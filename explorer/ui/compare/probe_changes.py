@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import probes
 from explorer.drawing import probe_shares
@@ -13,8 +14,8 @@ from explorer.ui.compare.compared import Compared
 from explorer.ui.readers import Reader
 
 
-def show(compared: Compared) -> None:
-    """The bars, once both sides have encoded the packs; until then their progress."""
+def show(compared: Compared, headline: DeltaGenerator) -> None:
+    """The bars, once both sides have encoded the packs; until then their progress. The headline says what changed."""
     st.subheader("Probe packs")
     packs = probes.packs()
     readings = compared.about.one_reading, compared.about.other_reading
@@ -35,13 +36,16 @@ def show(compared: Compared) -> None:
         name: {pack.name: side.distinguished(pack.name).value for pack in packs if not pack.same}
         for name, side in known.items()
     }
-    st.markdown(_told(known["A"], known["B"]))
+    with headline.container():
+        _headline(known["A"], known["B"])
     st.plotly_chart(
         probe_shares.shares_side_by_side(shares),
         key="probe shares",
         config=camera.config("probe-shares"),
         alt="Share of cases in which A and B distinguish a paraphrase, for every pack. The Sentences page has a table.",
     )
+    if not changed(known["A"], known["B"]):
+        st.markdown("No pack changed beyond chance.")
     st.caption(
         " · ".join(reader.title for reader in readers)
         + ". In how many cases a paraphrase has a higher cosine than a pair with this difference in meaning: higher is "
@@ -52,9 +56,16 @@ def show(compared: Compared) -> None:
     )
 
 
-def _told(one: Probed, other: Probed) -> str:
-    """What B distinguishes more or less often than A, in a sentence."""
-    parts = [f"**{name}** in {b.value:.0%} of cases (A: {a.value:.0%})" for name, a, b in changed(one, other)]
-    if not parts:
-        return "How often B distinguishes a paraphrase from each of these differences has not changed beyond chance."
-    return f"B distinguishes a paraphrase from {', from '.join(parts)}. Changes of the other packs could be chance."
+def _headline(one: Probed, other: Probed) -> None:
+    """What B distinguishes more often than A, and what less often, each in a sentence; silent about chance."""
+    for word, better, box, icon in (
+        ("Better at small differences", True, st.success, ":material/trending_up:"),
+        ("Worse at small differences", False, st.error, ":material/trending_down:"),
+    ):
+        parts = [
+            f"**{name}** in {b.value:.0%} of cases (A: {a.value:.0%})"
+            for name, a, b in changed(one, other)
+            if (b.value > a.value) == better
+        ]
+        if parts:
+            box(f"**{word}**: B distinguishes a paraphrase from {', from '.join(parts)}; chance is 50 %.", icon=icon)

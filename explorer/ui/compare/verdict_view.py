@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.measuring.bootstrap import RESAMPLES
 from explorer.measuring.cells import Rows
@@ -13,10 +14,14 @@ from explorer.ui import notices, score_ways, verdict, verdict_banner
 from explorer.ui.compare.compared import Compared
 
 
-def show(compared: Compared) -> None:
-    """The sentence, then the numbers; the chosen layers & poolings follow where the verdict is about others."""
+def show(compared: Compared) -> DeltaGenerator:
+    """The sentence, then the numbers; gives the place between them, for what else changed.
+
+    The chosen layers & poolings follow where the verdict is about others.
+    """
     found = compared.verdict
     verdict_banner.show(found.sentence())
+    second = st.empty()
     if found.tuning is None:
         verdict.cards(compared.comparison, *compared.ways, compared.differences.chosen)
     else:
@@ -32,14 +37,15 @@ def show(compared: Compared) -> None:
     for side, shown in zip("AB", compared.sides, strict=True):
         if str(shown.found.folder).endswith(shown.found.name):  # a folder that was typed, by its last part
             st.caption(f"{side} is {notices.plain(str(shown.found.folder))}")
+    return second
 
 
 def _three_numbers(compared: Compared) -> None:
     """The base as people use it, the base under what was trained, and the tuned model."""
     found = compared.verdict
-    cards = st.container(horizontal=True)
-    for label, one in found.numbers():
-        notices.number(cards, label, score_ways.told(one.score), one.reading, border=True)
+    numbers = found.numbers()
+    for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
+        notices.number(card, label, score_ways.told(one.score), one.reading, border=True)
     if found.why_not_same:
         st.caption(notices.plain(found.why_not_same))
 

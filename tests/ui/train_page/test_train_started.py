@@ -36,7 +36,7 @@ def test_start_makes_a_run_that_shows_base_and_best(tiny):
     cards = {card.label: card.value for card in tiny.metric}
     for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
         assert cards[f"{use}: base, model default"] == f"{found.declared_base:.2f}"
-        assert cards[f"{use}: base, cls of the last layer"] == f"{found.same_reading_base:.2f}"
+        assert cards[f"{use}: base, trained layer & pooling"] == f"{found.same_reading_base:.2f}"
         assert cards[f"{use}: tuned, as exported"] == f"{found.exported:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
