@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer.data import sets
 from explorer.encoding import finding
 from explorer.errors import StrataError
 from explorer.measuring.comparison_verdict import Tuning
@@ -22,10 +24,18 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         if run is None or found[1 - place].digest != _base_digest(run):
             continue
         facts = run.status().facts
-        test = str(facts.get("test") or "")
-        seen = bool(facts.get("seen")) and pairs in (test, Path(test).name)  # a file is called by its name
+        seen = bool(facts.get("seen")) and _is_called(str(facts.get("test") or ""), pairs)
         return Tuning(place, str(facts.get("reading") or ""), seen)
     return None
+
+
+def _is_called(test: str, pairs: str) -> bool:
+    """Whether a run's test set is the set of this name: a file goes by its name, the sample's pieces by two names."""
+    if pairs in (test, Path(test).name):
+        return True
+    with suppress(StrataError):
+        return sets.by_name(test).name == pairs
+    return False
 
 
 def run_of(found: Found) -> Run | None:

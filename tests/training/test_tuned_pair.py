@@ -53,3 +53,12 @@ def test_a_score_is_optimistic_on_the_test_set_whose_sentences_were_in_the_text(
     assert tuning(sides, place.test.name).optimistic
     assert not tuning(sides, "Sample pairs").optimistic
     assert not tuning((sides[0], find("run:mine")), place.test.name).optimistic
+
+
+def test_the_short_name_of_the_sample_half_means_the_same_pairs(place):
+    trainings.train(
+        trainings.new(place, "simcse", name="short", data=("sample",), test="sample test", settings={"steps": 2})
+    )
+    sides = find(str(place.model)), find("run:short")
+    assert tuning(sides, "Sample pairs, test half").optimistic
+    assert not tuning(sides, "Sample pairs, dev half").optimistic
