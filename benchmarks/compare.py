@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.timing import told
 from explorer.data import sets, sts
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.measuring.bootstrap import RESAMPLES, difference
 from explorer.measuring.measure import Settings, measure
 from explorer.progress import finish
@@ -35,7 +35,7 @@ def main() -> None:
         other = _another(Path(folder) / "another")
         _train()
         for source in ("all-MiniLM-L6-v2", other):
-            finish(measure(finding.find(source), sets.by_name(pairs), Settings()))
+            finish(measure(model_names.find(source), sets.by_name(pairs), Settings()))
         print(f"  Compare page, {pairs}, from kept scores         {_told(_first_looks(other, pairs))}")
         for file, seconds in _reruns(other, pairs).items():
             print(f"  re-run of {file:40} {_told(seconds)}")
@@ -70,7 +70,7 @@ def _another(folder: Path) -> str:
     import torch
     from safetensors.torch import load_file, save_file
 
-    shutil.copytree(finding.find("all-MiniLM-L6-v2").folder, folder)
+    shutil.copytree(model_names.find("all-MiniLM-L6-v2").folder, folder)
     torch.manual_seed(0)
     weights = load_file(folder / "model.safetensors")
     moved = {

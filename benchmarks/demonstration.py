@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data import probes, sample, sts
-from explorer.encoding.finding import find
-from explorer.encoding.loading import load
-from explorer.encoding.readings import OWN
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import OWN
 from explorer.errors import StrataError
 from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.probing import probed, sentences_of
@@ -29,7 +29,7 @@ from explorer.training.status import FINISHED
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder
 
 SEEDS = (1, 2, 3, 4, 5)
 SETS = ("STS-B test", "STS-B dev", "SICK-R test", "STS12 test", "STS13 test", "STS14 test")

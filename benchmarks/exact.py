@@ -13,10 +13,10 @@ import numpy as np
 
 from explorer.data import sts
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import finding
-from explorer.encoding.encoder import Encoder, Views
-from explorer.encoding.loading import load
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.encoder import Encoder, Views
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.scores import LayerScores, score_layers
 from explorer.progress import finish
 
@@ -25,7 +25,7 @@ ALLOWED = {"float32": 0.01, "bfloat16": 0.5}  # points of ρ × 100
 
 
 def main() -> None:
-    found = finding.find("all-MiniLM-L6-v2")
+    found = model_names.find("all-MiniLM-L6-v2")
     single, half, exact = (load(found, precision, "cpu") for precision in ("float32", "bfloat16", "float32"))
     exact.model = exact.model.double()
     names = [name for name in SETS if (name, "test") in sts.available()]

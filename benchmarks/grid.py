@@ -7,8 +7,9 @@ import statistics
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample, sts
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import finding, hardware
-from explorer.encoding.loading import load
+from explorer.encoding.load import hardware
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import model_names
 from explorer.measuring.scores import score_layers
 from explorer.progress import finish
 
@@ -21,7 +22,7 @@ def main() -> None:
     from sentence_transformers import SentenceTransformer
 
     pairs = _pairs()
-    found = finding.find("all-MiniLM-L6-v2")
+    found = model_names.find("all-MiniLM-L6-v2")
     sentences = list(pairs.sentences)
     encoders = {precision: load(found, precision=precision) for precision in PRECISIONS}
     device = encoders["float32"].device

@@ -9,9 +9,9 @@ from itertools import product
 from pathlib import Path
 
 from explorer.data import sample, sts
-from explorer.encoding import finding
-from explorer.encoding.loading import load
-from explorer.encoding.readings import parse
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import parse
 from explorer.measuring.layer_vectors import of_reading
 from explorer.progress import finish
 
@@ -46,7 +46,7 @@ print(time.perf_counter() - started, time.process_time() - busy, found.one.faith
 
 
 def main() -> None:
-    encoder, found = load(finding.find("all-MiniLM-L6-v2")), sentences(max(COUNTS))
+    encoder, found = load(model_names.find("all-MiniLM-L6-v2")), sentences(max(COUNTS))
     vectors = finish(of_reading(encoder, found, parse("mean of layer 6", 6), 64))
     print(f"\nThe first UMAP of a process, {vectors.shape[1]} dimensions; the best of {ROUNDS} processes")
     with tempfile.TemporaryDirectory() as folder:

@@ -11,8 +11,8 @@ import psutil
 
 from explorer.data import sample, sts
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import find, of_folder
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find, of_folder
 from explorer.measuring.scores import score_layers
 from explorer.progress import finish
 

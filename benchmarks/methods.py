@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from explorer import methods
 from explorer.data.corpora import Corpus, corpus
-from explorer.encoding.finding import find
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
 from explorer.errors import StrataError
 from explorer.progress import finish
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data.searched import Searched, of_source
-from explorer.encoding import finding
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import model_names
 from explorer.measuring import layer_vectors
 from explorer.measuring.neighbours import overlap
 from explorer.measuring.retrieval import Index
@@ -24,7 +24,7 @@ SENTENCES, K, ROUNDS, ROWS = 10_000, 10, 7, 1024
 def main() -> None:
     corpus = _corpus()
     texts = corpus.sentences[:SENTENCES]
-    layers = finish(layer_vectors.of_layers(load(finding.find("all-MiniLM-L6-v2")), texts, "mean", 64))
+    layers = finish(layer_vectors.of_layers(load(model_names.find("all-MiniLM-L6-v2")), texts, "mean", 64))
     last, middle = layers[-1], layers[3]
     one, other = Index(last), Index(middle)
     known = unit(last)

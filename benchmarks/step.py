@@ -17,8 +17,8 @@ from explorer.data import sample
 from explorer.data.columns import guess
 from explorer.data.files import read_file
 from explorer.data.text import triplets
-from explorer.encoding import finding
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import model_names
 
 ROWS, STEPS, ROUNDS, SEED = 64, 5, 7, 1
 
@@ -54,7 +54,7 @@ def _rounds(kind: str, pipe: Connection) -> None:
     from explorer.training.memory import kept_while_training
 
     anchors, positives = _rows()
-    found = finding.find("all-MiniLM-L6-v2")
+    found = model_names.find("all-MiniLM-L6-v2")
     if kind == "peer":
         steps, kept = _peer(found.folder, anchors, positives), nullcontext()
     else:

@@ -7,8 +7,8 @@ from streamlit.components.v2 import manifest_scanner
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import find, of_folder
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find, of_folder
 from explorer.measuring.scores import score_layers
 from explorer.progress import finish
 from tests.tiny_models import save_tiny

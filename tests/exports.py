@@ -10,9 +10,9 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from transformers import AutoTokenizer
 
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.tune.tunable import Tunable
 from tests.spoiling import encoder_of
 from tests.tiny_models import POSITIONS, SENTENCES, WIDTH
 

@@ -11,9 +11,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import Encoder
 
 
 def encoder_of(folder: Path, **options: str) -> Encoder:

@@ -12,7 +12,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import own
-from explorer.encoding.readings import parse
+from explorer.encoding.read.readings import parse
 from tests.live import ROOT
 
 STSB = Path(os.environ.get("STRATA_DATA", "nowhere")) / "STSB" / "test.tsv"

@@ -37,7 +37,7 @@ def add(verbs: Any) -> None:
 
 def _backtranslate(options: argparse.Namespace) -> None:
     from explorer.data.corpora import corpus
-    from explorer.encoding.finding import find
+    from explorer.encoding.locate.model_names import find
     from explorer.progress import finish
     from explorer.training.backtranslation import backtranslate
 

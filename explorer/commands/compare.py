@@ -12,8 +12,8 @@ from explorer.commands.line import Line
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
-    from explorer.encoding.finding import Found
-    from explorer.encoding.readings import Reading
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.readings import Reading
     from explorer.measuring.findings import Findings
     from explorer.measuring.scores import LayerScores
 
@@ -59,7 +59,7 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _found(options: argparse.Namespace) -> Findings:
-    from explorer.encoding.finding import find
+    from explorer.encoding.locate.model_names import find
     from explorer.measuring.comparing import Comparison
     from explorer.measuring.comparison_verdict import judge, judged
     from explorer.measuring.findings import Findings
@@ -117,7 +117,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _asked_for(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:
     """The layers & poolings that were named; without a name the model default of each."""
-    from explorer.encoding.declared import default_cell, named
+    from explorer.encoding.load.declared import default_cell, named
 
     if options.same:
         title = default_cell(found[0].folder).title

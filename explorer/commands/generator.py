@@ -32,8 +32,8 @@ def add(verbs: Any) -> None:
 
 def _generator(options: argparse.Namespace) -> None:
     from explorer.data.corpora import SAMPLE, corpus
-    from explorer.encoding.finding import find
-    from explorer.encoding.loading import load
+    from explorer.encoding.load.loading import load
+    from explorer.encoding.locate.model_names import find
     from explorer.errors import BadChoice
     from explorer.progress import finish
     from explorer.training.generator import make_generator

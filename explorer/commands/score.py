@@ -56,7 +56,7 @@ def add(verbs: Any) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
-    from explorer.encoding.finding import find
+    from explorer.encoding.locate.model_names import find
     from explorer.measuring import tables
     from explorer.measuring.measure import Settings, measure
     from explorer.measuring.scores import check_agreement

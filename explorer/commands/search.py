@@ -10,8 +10,8 @@ from explorer.commands.line import Line
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
-    from explorer.encoding.readings import Reading
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.readings import Reading
     from explorer.measuring.searching import Side
 
 
@@ -48,8 +48,8 @@ def add(verbs: Any) -> None:
 
 def _search(options: argparse.Namespace) -> None:
     from explorer.data.searched import of_source
-    from explorer.encoding import bundled
-    from explorer.encoding.finding import find
+    from explorer.encoding.locate import bundled
+    from explorer.encoding.locate.model_names import find
     from explorer.measuring.neighbours import overlap
     from explorer.measuring.search_tables import Asked, as_json, as_text
     from explorer.measuring.searching import asked, search
@@ -81,7 +81,7 @@ def _side(
     found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
 ) -> tuple[Side, Reading]:
     """The corpus and the query as one encoder reads them."""
-    from explorer.encoding.declared import named
+    from explorer.encoding.load.declared import named
     from explorer.measuring import layer_vectors
     from explorer.measuring.measure import Settings, load_encoder
     from explorer.measuring.retrieval import Index

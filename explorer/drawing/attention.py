@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text
 
 if TYPE_CHECKING:
-    from explorer.encoding.self_attention import SelfAttention
+    from explorer.encoding.read.self_attention import SelfAttention
 
 ROW = 26
 FEW = 22  # tokens up to which every column has its label, on a narrow screen too

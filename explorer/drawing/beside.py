@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET, SIDES
-from explorer.encoding.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.grid import CELL_HEIGHT, laid_out, notes, places
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.scores import LayerScores
 
 

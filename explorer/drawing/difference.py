@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.grid import CELL_HEIGHT, GAP, heights_of, laid_out
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.scores import NOT_MEASURABLE

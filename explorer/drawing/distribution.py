@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, hover_text
-from explorer.encoding.readings import Reading
+from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores import LayerScores
 
 BINS = 5

@@ -14,7 +14,7 @@ from explorer.drawing.style import (
     hover_text,
     text_colours,
 )
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
 from explorer.measuring.scores import AGGREGATES, METRICS, NOT_MEASURABLE, LayerScores
 
 Span = tuple[float, float]

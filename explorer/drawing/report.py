@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.drawing import beside, difference, gold_histograms, grid, layer_geometry, standalone
 from explorer.drawing.standalone import heading, note, picture, table
-from explorer.encoding.readings import Reading
+from explorer.encoding.read.readings import Reading
 from explorer.measuring import gold_bins
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.comparison_tables import told_difference

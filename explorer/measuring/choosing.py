@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores import LayerScores
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.encoding.readings import OWN, Reading, Row
+from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.cosines import Cosines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.comparing import Comparison, Differences

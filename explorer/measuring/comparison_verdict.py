@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.declared import NOT_DECLARED
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.encoding.load.declared import NOT_DECLARED
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.cells import rounded
@@ -19,7 +19,7 @@ from explorer.measuring.scores import LayerScores
 from explorer.measuring.verdict_text import Sentence, sentence
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 _OF_LAST = re.compile(rf"({'|'.join(GRID_POOLINGS)}) of the last layer(?: → normalised)?")
 

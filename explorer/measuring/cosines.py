@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.chunks import Chunk, Places, chunks
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.encoding.encoder import Encoder, Views
+    from explorer.encoding.read.encoder import Encoder, Views
 
 # the vectors of a chunk of sentences, under every reading, are alive at once: this bounds them
 VECTORS_BYTES = 128 * 2**20

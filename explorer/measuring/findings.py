@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.cells import Rows
 from explorer.measuring.comparing import Comparison, Differences
@@ -24,7 +24,7 @@ from explorer.measuring.scores import LayerScores
 from explorer.measuring.verdict_text import CI
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.close_grades import close_from
 from explorer.measuring.drift import alike, shift
@@ -20,8 +20,8 @@ from explorer.measuring.measure import Load, Settings, load_encoder
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]
 Places = NDArray[np.intp]

@@ -13,7 +13,7 @@ from explorer.measuring.listening import Listening
 from explorer.measuring.pair_layers import PairLayers
 
 if TYPE_CHECKING:
-    from explorer.encoding.self_attention import SelfAttention
+    from explorer.encoding.read.self_attention import SelfAttention
 
 
 def weight_rows(sentences: Sequence[str], heard: Listening) -> Rows:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from explorer.encoding.encoder import Encoder, States
-    from explorer.encoding.layer_attention import LayerAttention
+    from explorer.encoding.read.encoder import Encoder, States
+    from explorer.encoding.read.layer_attention import LayerAttention
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from explorer.measuring.scores import LayerScores, score_layers
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def shelf_key(found: Found, pairs: GradedPairs, settings: Settings) -> str:
 
 def load_encoder(found: Found, settings: Settings) -> Encoder:
     """The encoder, in the precision and on the device that were asked for."""
-    from explorer.encoding.loading import load
+    from explorer.encoding.load.loading import load
 
     return load(found, precision=settings.precision, device=settings.device)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import GRID_POOLINGS
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder
 
 Floats = NDArray[np.float64]
 

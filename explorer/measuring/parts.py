@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.encoding.encoder import States
-    from explorer.encoding.head import Head
+    from explorer.encoding.read.encoder import States
+    from explorer.encoding.read.head import Head
 
 
 def parts_of(head: Head) -> tuple[str, ...]:
     """Their names, in order."""
-    from explorer.encoding.pooling import FIRST_LAST, POOLINGS
+    from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
 
     named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
     # a pooling of other layers names them itself
@@ -32,8 +32,8 @@ def from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
     import torch
     from torch.nn import functional
 
-    from explorer.encoding.head import Dense
-    from explorer.encoding.pooling import pooled
+    from explorer.encoding.read.head import Dense
+    from explorer.encoding.read.pooling import pooled
 
     parts = [pooled(name, states.hidden, states.mask) for name in head.poolings]
     if head.layers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import Reading
+from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores import LayerScores
 

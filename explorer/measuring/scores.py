@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring.cosines import Cosines, pair_cosines
 from explorer.measuring.similarity import measured, pearson, spearman
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder
 
 # why a layer and pooling without a score has none; the precision is put in
 NOT_MEASURABLE = "not measurable in {}: switch precision to float32"

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.data.searched import Searched
-from explorer.encoding.readings import Reading
+from explorer.encoding.read.readings import Reading
 from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.neighbours import Overlap
 from explorer.measuring.searching import Findings, Result
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 CHANGED = 10  # sentences that changed most, and least, in a terminal
 

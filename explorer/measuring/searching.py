@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.readings import Reading
+from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
 from explorer.measuring import layer_vectors
 from explorer.measuring.neighbours import exchange
@@ -17,7 +17,7 @@ from explorer.measuring.retrieval import Hits, Index
 from explorer.progress import finish
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder
 
 KEPT, LOST, GAINED = "kept", "lost", "gained"
 SIZES = (5, 10, 20, 50)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.data.kinds import digest_of
-from explorer.encoding.readings import Row
+from explorer.encoding.read.readings import Row
 from explorer.measuring.scores import LayerScores
 from explorer.places import cache_folder, examples_folder, write_whole
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import finding
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring import shelf
 from explorer.measuring.bootstrap import Interval
@@ -52,7 +52,7 @@ def score_steps(
     found: list[Found] = []
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))
-        found.append(finding.find(name))
+        found.append(model_names.find(name))
     known = {one.digest: shelf.kept(shelf_key(one, pairs, settings)) for one in found}
     missing = {one.digest: one for one in found if known[one.digest] is None}
     for done, (digest, one) in enumerate(missing.items()):

@@ -9,12 +9,12 @@ import math
 from typing import TYPE_CHECKING
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, Reading
 from explorer.measuring.cells import rounded
 from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.readings import Reading
+from explorer.encoding.read.readings import Reading
 from explorer.measuring import layer_vectors
 from explorer.measuring.pair_layers import PairLayers, pair_layers
 from explorer.measuring.similarities import similarities
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder
 
 MOST = 64  # tokens of a sentence that are shown; more cannot be told apart in a picture
 
@@ -53,7 +53,7 @@ def token_pair(
     encoder: Encoder, first: str, second: str, reading: Reading, max_length: int | None = None
 ) -> Work[TokenPair]:
     """Both sentences, each read by itself."""
-    from explorer.encoding.token_states import pooled_layers, token_states
+    from explorer.encoding.read.token_states import pooled_layers, token_states
 
     yield Progress("reading tokens", 0, 0)
     one, other = (token_states(encoder, sentence, max_length) for sentence in (first, second))

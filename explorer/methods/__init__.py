@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from explorer.data.corpora import Eats
 from explorer.data.needs import Need
-from explorer.encoding.encoder import States
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.encoder import States
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.knobs import Knobs, Values, knob
 from explorer.losses import cosines

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from explorer.encoding.head import Head
-from explorer.encoding.pooling import FIRST_LAST, POOLINGS
-from explorer.encoding.readings import parse
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.head import Head
+from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
+from explorer.encoding.read.readings import parse
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import MODEL_DEFAULT, Method, knob
 from explorer.progress import Work, finish

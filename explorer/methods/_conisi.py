@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.composing import Composed, Composer
+from explorer.encoding.read.sentence_pairs import Composed, Composer
 from explorer.gathering import gathered
 from explorer.losses import info_nce, interaction, interaction_by_class
 from explorer.methods import Schedule, _papers, in_order, knob

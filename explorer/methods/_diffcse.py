@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.encoding import finding, masked
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.load import masked_model
+from explorer.encoding.locate import model_names
+from explorer.encoding.tune.tunable import Tunable
 from explorer.gathering import gathered
 from explorer.losses import info_nce
 from explorer.methods import Method, _papers, knob
@@ -47,8 +48,8 @@ class Differing(Method):
         """The generator, the discriminator and what it says of a word."""
         super().build()
         encoder = self.base.encoder
-        self.masker = masked.Masker(encoder, self.mask_share)
-        self.guesser = masked.load(finding.find(self.generator), encoder)
+        self.masker = masked_model.Masker(encoder, self.mask_share)
+        self.guesser = masked_model.load(model_names.find(self.generator), encoder)
         self.detector = Tunable(encoder, self.base.max_length)
         self.tell = nn.Linear(self.width, 2)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
-from explorer.encoding.pooling import FIRST_LAST
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
+from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.methods import Method, _papers, knob
 
 # by name: what is pooled of the layers themselves, and which poolings of a layer ask and answer; in Table 2's order

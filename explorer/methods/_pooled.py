@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from explorer.encoding.head import Head
+from explorer.encoding.read.head import Head
 from explorer.methods import MODEL_DEFAULT, TRAINED_POOLINGS, Method, knob
 
 

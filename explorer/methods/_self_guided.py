@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.encoder import States
-from explorer.encoding.pooling import POOLINGS
+from explorer.encoding.read.encoder import States
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.methods import _papers, in_order, knob

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
-from explorer.encoding.head import Dense, Head
+from explorer.encoding.read.head import Dense, Head
 from explorer.methods import _papers, knob
 from explorer.methods._pooled import Pooled
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from explorer.encoding.flow import Flow as FlowOfVectors
-from explorer.encoding.flow_map import FlowMap
-from explorer.encoding.head import Head
+from explorer.encoding.read.flow import Flow as FlowOfVectors
+from explorer.encoding.read.flow_map import FlowMap
+from explorer.encoding.read.head import Head
 from explorer.errors import BadChoice
 from explorer.methods import Schedule, _papers, knob
 from explorer.methods._after import After

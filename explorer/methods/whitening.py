@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from explorer.encoding.head import Dense, Head
+from explorer.encoding.read.head import Dense, Head
 from explorer.errors import BadChoice
 from explorer.methods import Schedule, _papers, knob
 from explorer.methods._after import After

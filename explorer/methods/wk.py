@@ -6,8 +6,8 @@ what they add to them. The paper takes the layers from 4 of BERT-base's 12. Noth
 
 from __future__ import annotations
 
-from explorer.encoding.head import Head
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.read.head import Head
+from explorer.encoding.read.word_weights import WordWeights
 from explorer.methods import Method, Schedule, _papers, knob
 
 

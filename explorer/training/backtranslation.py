@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.translation import BATCH, BEAMS, load
+from explorer.encoding.load.translation import BATCH, BEAMS, load
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 HEADER = b"sentence\tback_translation\n"
 STAGE = "translating there and back"

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from explorer.data import probes, sample
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import finding, loading
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import OWN
+from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.readings import OWN
 from explorer.measuring import shelf, shipped_vectors
 from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.measure import Settings, shelf_key
@@ -73,8 +74,8 @@ def _ship_run(run: Run, place: Path) -> None:
 
 def _ship_measurements(run: Run, folder: Path) -> None:
     """What pages ask for: both models' scores on the test half, and of the tuned model all that needs its weights."""
-    base, tuned = finding.find(run.recipe().model), finding.of_folder(NAME, run.model)
-    shipped = finding.of_folder(NAME, folder / NAME / "model")
+    base, tuned = model_names.find(run.recipe().model), model_names.of_folder(NAME, run.model)
+    shipped = model_names.of_folder(NAME, folder / NAME / "model")
     _ship_scores(base, base, (sample.test(),), folder)
     _ship_scores(tuned, shipped, (sample.pairs(), sample.dev(), sample.test()), folder)
     sentences = sentences_of(probes.packs())

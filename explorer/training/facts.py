@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding import bundled
+from explorer.encoding.locate import bundled
 from explorer.knobs import Values
 from explorer.measuring.verdict import Verdict
 
 if TYPE_CHECKING:
-    from explorer.encoding.head import Head
+    from explorer.encoding.read.head import Head
     from explorer.methods import Paper
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from explorer.encoding import hardware, masked
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.masked import MaskedModel, Masker
-from explorer.encoding.whole import whole
+from explorer.encoding.export.atomic_folder import whole
+from explorer.encoding.load import hardware, masked_model
+from explorer.encoding.load.masked_model import MaskedModel, Masker
+from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
 from explorer.progress import Progress, Work
 from explorer.training.learner import sow
@@ -58,7 +58,7 @@ def make_generator(
     masker = Masker(encoder, SHARE)
     with whole(folder) as part:
         yield Progress("building the head", 0, 0)
-        model = masked.made_of(encoder)
+        model = masked_model.made_of(encoder)
         before, words = _accuracy(model, encoder, masker, measured, seed)
         weights = [weight for weight in model.parameters() if weight.requires_grad]
         optimizer = torch.optim.AdamW(weights, lr=rate, weight_decay=0.01, fused=True)

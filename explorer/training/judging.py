@@ -6,8 +6,8 @@ import numpy as np
 from torch import Tensor
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.head import Head
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.head import Head
 from explorer.measuring.cosines import exact_cosines
 from explorer.measuring.verdict import BaseCosines, Outcome, outcome
 from explorer.methods import Method

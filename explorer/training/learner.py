@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import Diverged
 from explorer.measuring.checkup import Checkup, checkup, probe_places
 from explorer.measuring.listening import ProbeWeights

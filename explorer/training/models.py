@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from explorer.encoding.exporting import export, opener
-from explorer.encoding.finding import STEPS, step_name
-from explorer.encoding.whole import whole
+from explorer.encoding.export.atomic_folder import whole
+from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.locate.model_names import STEPS, step_name
 from explorer.errors import RunNotFound
 from explorer.places import write_whole
 from explorer.training.card import card

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 from explorer.data import corpora, held_out, sets, text
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import exporting, finding, loading
-from explorer.encoding.encoder import Encoder
+from explorer.encoding.export import exporting
+from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.progress import Progress, Work
 from explorer.training import held_out_triplets
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 _LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 # what has to be the same for a run to go on, and in what words it is told
@@ -102,7 +104,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
 
 def _found(model: str, online: bool) -> Work[Found]:
     yield Progress(f"loading {model}", 0, 0)
-    return (yield from finding.fetch(model)) if online else finding.find(model)
+    return (yield from model_names.fetch(model)) if online else model_names.find(model)
 
 
 def graded(source: str, online: bool = False) -> GradedPairs:

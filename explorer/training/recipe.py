@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data import sets
-from explorer.encoding import bundled
-from explorer.encoding.hardware import DEVICES, PRECISIONS
+from explorer.encoding.load.hardware import DEVICES, PRECISIONS
+from explorer.encoding.locate import bundled
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values, find
 from explorer.methods import Method, Schedule, load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from explorer.encoding.head import Head
+    from explorer.encoding.read.head import Head
 
 FOLDER = "path/to/this/folder"
 _SENTENCES = 'sentences = ["The kettle boils.", "The water is hot."]'
@@ -60,8 +60,8 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
 
 def _steps(head: Head) -> list[str] | None:
     """From states to vectors."""
-    from explorer.encoding.flow_map import FlowMap
-    from explorer.encoding.pooling import layers_of
+    from explorer.encoding.read.flow_map import FlowMap
+    from explorer.encoding.read.pooling import layers_of
 
     if "LayerReading" in head.own_modules:
         lines: list[str] | None = [
@@ -89,7 +89,7 @@ def _steps(head: Head) -> list[str] | None:
 
 def _blended(name: str) -> str:
     """The states of the layers in a name."""
-    from explorer.encoding.pooling import layers_of
+    from explorer.encoding.read.pooling import layers_of
 
     layers = [f"layers[{layer}]" for layer in layers_of(name)[1]]
     return f"    states = {layers[0]}" if len(layers) == 1 else f"    states = ({' + '.join(layers)}) / {len(layers)}"
@@ -97,7 +97,7 @@ def _blended(name: str) -> str:
 
 def _own(head: Head) -> list[str]:
     """Files of the folder are imported from there."""
-    from explorer.encoding.head import OWN_FILES
+    from explorer.encoding.read.head import OWN_FILES
 
     lines = [f"from {OWN_FILES[kind]} import {kind}  # a file of the folder" for kind in head.own_modules]
     return ["sys.path.insert(0, folder)", *lines, ""] if lines else []

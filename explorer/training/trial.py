@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from explorer.encoding import hardware
+from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.progress import finish
 from explorer.training.learner import Learner, kept_buffers

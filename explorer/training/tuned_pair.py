@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.data import sets
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.comparison_verdict import Tuning
 from explorer.training import runs
 
 if TYPE_CHECKING:
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
     from explorer.training.runs import Run
 
 
@@ -40,11 +40,11 @@ def _is_called(test: str, pairs: str) -> bool:
 
 def run_of(found: Found) -> Run | None:
     """The run that a model or the model of a step comes from; None for any other model."""
-    name = finding.run_name(found.folder)
+    name = model_names.run_name(found.folder)
     if name is None:
         return None
     try:
-        return runs.find(name.removeprefix(finding.RUN).partition("@")[0])
+        return runs.find(name.removeprefix(model_names.RUN).partition("@")[0])
     except StrataError:
         return None  # a folder in the place of a run, without a recipe
 
@@ -52,6 +52,6 @@ def run_of(found: Found) -> Run | None:
 def _base_digest(run: Run) -> str | None:
     """Of the model that the run started from, as it is now; None where it is not on this disk."""
     try:
-        return finding.find(run.recipe().model).digest
+        return model_names.find(run.recipe().model).digest
     except StrataError:
         return None

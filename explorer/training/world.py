@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from explorer.encoding import hardware
+from explorer.encoding.load import hardware
 from explorer.errors import BadChoice
 from explorer.methods import Method
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training import runs
 from explorer.training.card import named
@@ -59,8 +59,8 @@ def _told(option: str, run: Run, source: str) -> str:
 
 def _run_of(source: str) -> Run | None:
     """The run whose model, or model of a step, a name means."""
-    if source.startswith(finding.RUN):
-        name = source.removeprefix(finding.RUN).partition("@")[0]
+    if source.startswith(model_names.RUN):
+        name = source.removeprefix(model_names.RUN).partition("@")[0]
         try:
             return runs.find(name)
         except StrataError:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.data import own, sets
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.choosing import Chosen, default_title, told
 from explorer.measuring.scores import LayerScores

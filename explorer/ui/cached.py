@@ -16,8 +16,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import finding
-from explorer.encoding.finding import Found
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
 from explorer.measuring import choosing, replay, shelf
 from explorer.measuring import listening as pooler
 from explorer.measuring import pair_layers as pair
@@ -38,8 +38,8 @@ from explorer.ui.method_cards import MethodCard
 from explorer.ui.run_numbers import RunNumbers
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
-    from explorer.encoding.self_attention import SelfAttention
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.encoding.read.self_attention import SelfAttention
 
 
 # sentences by which the share of those that are cut is judged
@@ -48,7 +48,7 @@ JUDGED_BY = 4000
 
 def found(source: str) -> Found:
     """Which folder on this disk a name means; the network is never asked. Its digest is remembered file by file."""
-    return finding.find(source)
+    return model_names.find(source)
 
 
 def encoder(found: Found, settings: Settings) -> Encoder:
@@ -69,7 +69,7 @@ def attending(found: Found) -> Encoder:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _attending(digest: str, _found: Found) -> Encoder:
-    from explorer.encoding.loading import load
+    from explorer.encoding.load.loading import load
 
     return load(_found, precision="float32", attention="eager")
 
@@ -101,7 +101,7 @@ def ways_to_attend(found: Found) -> tuple[str, ...]:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _ways_to_attend(digest: str, _found: Found) -> tuple[str, ...]:
-    from explorer.encoding import self_attention
+    from explorer.encoding.read import self_attention
 
     return self_attention.ways(attending(_found))
 
@@ -113,7 +113,7 @@ def self_attention(found: Found, first: str, second: str, way: str) -> SelfAtten
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _self_attention(digest: str, first: str, second: str, way: str, _found: Found) -> SelfAttention:
-    from explorer.encoding import self_attention
+    from explorer.encoding.read import self_attention
 
     return self_attention.self_attention(attending(_found), first, second, way)
 

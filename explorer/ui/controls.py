@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import sets
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import bundled, declared, finding, hub, layout
-from explorer.encoding.finding import Found
-from explorer.encoding.hardware import PRECISIONS
-from explorer.encoding.readings import OWN, Reading, readings
+from explorer.encoding.load import declared
+from explorer.encoding.load.hardware import PRECISIONS
+from explorer.encoding.locate import bundled, hub, layout, model_names
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
 from explorer.ui import cached, cached_text, notices
@@ -114,7 +115,7 @@ def choose_set(name: str) -> None:
 
 def encoders() -> list[str]:
     """Encoders on this disk: the bundled one, the models of runs, then what the hub's cache holds."""
-    return [bundled.NAME, *finding.of_runs(), *hub.on_disk()]
+    return [bundled.NAME, *model_names.of_runs(), *hub.on_disk()]
 
 
 def _choose_another() -> None:

@@ -9,14 +9,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.drawing import attention as drawn
-from explorer.encoding.finding import Found
+from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring import heads as measured
 from explorer.measuring.layer_tables import head_rows
 from explorer.ui import cached, camera, downloads, notices, opening
 
 if TYPE_CHECKING:
-    from explorer.encoding.self_attention import SelfAttention
+    from explorer.encoding.read.self_attention import SelfAttention
 
 TITLE = "Self-attention by layer and head"
 OVERVIEW = "every head"

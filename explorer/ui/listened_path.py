@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.drawing import layer_weights
-from explorer.encoding.finding import Found
+from explorer.encoding.locate.model_names import Found
 from explorer.measuring.checkup import PROBE
 from explorer.measuring.layer_tables import path_rows
 from explorer.measuring.listening import Floats, Listening

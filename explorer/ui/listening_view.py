@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.drawing import layer_weights
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import GRID_POOLINGS, Reading, Row
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import GRID_POOLINGS, Reading, Row
 from explorer.errors import StrataError
 from explorer.measuring.layer_tables import part_rows, weight_rows
 from explorer.measuring.listening import Floats, Listening

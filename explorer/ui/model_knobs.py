@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, StrataError
 from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
@@ -26,7 +26,7 @@ def ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Value
 
 def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple[str, ...]) -> bool:
     try:
-        finding.find(named)
+        model_names.find(named)
         return True
     except HubUnreachable:
         label = notices.plain(knob.name.replace("_", " "))
@@ -36,7 +36,7 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
             f"in the field {label}, under Every other setting.",
             icon=":material/extension:",
         )
-        reach.offer(f"Fetch {named} from the hub", lambda: finding.fetch(named))
+        reach.offer(f"Fetch {named} from the hub", lambda: model_names.fetch(named))
         _offer_to_make(card, knob, base, sources)
     except StrataError as error:
         notices.trouble(error)
@@ -46,7 +46,7 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
 def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
     """A copy of the base learns to guess masked words of the text; what was made before is there to be used."""
     try:
-        folder = cache_folder() / "generators" / finding.find(base).digest[:16]
+        folder = cache_folder() / "generators" / model_names.find(base).digest[:16]
     except StrataError:  # the form says what is wrong with the base, at length
         return
     key = f"make {folder}"
@@ -77,11 +77,11 @@ def _begin(key: str, make: work.Make) -> None:
 
 def _make(base: str, sources: tuple[str, ...], columns: dict[str, str], folder: Path) -> Work[None]:
     from explorer.data.corpora import corpus
-    from explorer.encoding.loading import load
+    from explorer.encoding.load.loading import load
     from explorer.training.generator import make_generator
 
     text, _ = corpus(sources, "sentences", columns)
-    encoder = load(finding.find(base), precision="float32")
+    encoder = load(model_names.find(base), precision="float32")
     yield from make_generator(encoder, text.texts[0], folder)
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.encoding.finding import Found
+from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.ui import cached, notices, work
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder
 
 AT_ONCE = 0.3  # seconds: what is in memory already is there without a word
 

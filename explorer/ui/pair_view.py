@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing import pair_curves
-from explorer.encoding import finding
-from explorer.encoding.finding import Found
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
 from explorer.measuring.layer_tables import pair_rows
 from explorer.ui import cached, camera, controls, downloads, notices, poolers, two_sentences
 from explorer.ui.controls import Choice
@@ -52,7 +52,7 @@ def _no_pooler(found: Found) -> None:
                 key=f"listen to {run.name}",
                 icon=":material/hearing:",
                 on_click=controls.choose_encoder,
-                args=(f"{finding.RUN}{run.name}",),
+                args=(f"{model_names.RUN}{run.name}",),
                 help="A run whose model weighs its layers.",
             )
         st.page_link(

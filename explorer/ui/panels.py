@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import Reading
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.measure import measure, shelf_key
 from explorer.measuring.scores import LayerScores

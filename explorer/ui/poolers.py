@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.encoding import layout
+from explorer.encoding.locate import layout
 from explorer.errors import StrataError
 from explorer.training import runs
 from explorer.training.runs import Run

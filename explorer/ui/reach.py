@@ -9,8 +9,8 @@ import streamlit as st
 
 from explorer.data import sets, sts
 from explorer.data.kinds import GradedPairs
-from explorer.encoding import finding
-from explorer.encoding.finding import Found
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.progress import Progress, Work
 from explorer.ui import cached, cached_text, notices, work
@@ -22,7 +22,7 @@ def encoder(source: str) -> Found | None:
         return cached.found(source)
     except HubUnreachable as error:
         notices.trouble(error)
-        offer(f"Fetch {source} from the hub", lambda: finding.fetch(source))
+        offer(f"Fetch {source} from the hub", lambda: model_names.fetch(source))
     except StrataError as error:
         notices.trouble(error)
     return None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.encoding import declared
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import Reading
+from explorer.encoding.load import declared
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.measure import Settings
 from explorer.ui import notices, reach, vectors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.encoding.hardware import DEVICES, PRECISIONS
+from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.errors import StrataError
 from explorer.knobs import Values
 from explorer.ui import base_form, cached, judging_form, knob_form, method_menu, model_knobs, notices, reach, text_form

@@ -8,8 +8,9 @@ import streamlit as st
 
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.drawing import difference, grid, replay
-from explorer.encoding import declared, finding, layout
-from explorer.encoding.readings import OWN, Reading, readings
+from explorer.encoding.load import declared
+from explorer.encoding.locate import layout, model_names
+from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.comparison_tables import told_difference
@@ -56,9 +57,11 @@ def show(run: Run, looks: list[Line], number: int, at: int) -> None:
 
 def _kept(run: Run, looks: list[Line], number: int, at: int) -> Kept | None:
     seeds = run.recipe().seeds
-    there = set(finding.steps_of(run.name))
+    there = set(model_names.steps_of(run.name))
     named = {
-        look["step"]: f"{finding.RUN}{run.name}@{finding.step_name(seeds[number - 1], look['step'], len(seeds))}"
+        look[
+            "step"
+        ]: f"{model_names.RUN}{run.name}@{model_names.step_name(seeds[number - 1], look['step'], len(seeds))}"
         for look in looks
     }
     named = {step: name for step, name in named.items() if name in there}

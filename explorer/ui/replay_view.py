@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.drawing import curves, replay
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.training import runs
 from explorer.training.runs import Run
 from explorer.ui import cached, camera, controls, notices, replay_grid, replay_map, run_curves, sides
@@ -24,7 +24,7 @@ def choose_run() -> Run | None:
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         return None
     sides_of = [controls.chosen(), sides.beside()]
-    named = [side.source.removeprefix(finding.RUN).partition("@")[0] for side in sides_of if side]
+    named = [side.source.removeprefix(model_names.RUN).partition("@")[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
     name: str = st.selectbox("Run", controls.with_current(names, "replayed"), key="replayed", bind="query-params")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.data import sets
 from explorer.data.corpora import SERVES
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.training.runs import Run
 from explorer.ui import cached, controls, judging_form, method_menu, shown_run, sides, text_form
 
@@ -19,7 +19,7 @@ def compare_with_base(run: Run) -> None:
     facts = run.status().facts
     if facts.get("model"):
         controls.choose_encoder(str(facts["model"]))
-    sides.choose(f"{finding.RUN}{run.name}")
+    sides.choose(f"{model_names.RUN}{run.name}")
     sides.choose_each_default()
     judged = facts.get("test") or facts.get("dev")
     if judged:

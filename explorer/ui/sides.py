@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.encoding import declared
-from explorer.encoding.readings import MODEL_DEFAULT
+from explorer.encoding.load import declared
+from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.ui import cached, controls, notices
 from explorer.ui.controls import Choice

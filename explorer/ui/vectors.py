@@ -10,8 +10,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import Reading
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
 from explorer.measuring import layer_vectors, shipped_vectors
 from explorer.measuring.measure import Settings
 from explorer.progress import Progress, Work

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from explorer.encoding.finding import find
-from explorer.encoding.loading import load
-from explorer.encoding.readings import parse
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import parse
 from explorer.measuring import layer_vectors
 from explorer.progress import finish
 from tests.measuring.test_retrieval import slow

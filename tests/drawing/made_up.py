@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import OWN, parse, rows
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import OWN, parse, rows
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.findings import Findings
 from explorer.measuring.geometry import Geometry

@@ -3,7 +3,7 @@
 import numpy as np
 
 from explorer.drawing.attention import every_head, token_by_token, token_label
-from explorer.encoding.self_attention import SelfAttention
+from explorer.encoding.read.self_attention import SelfAttention
 
 
 def attention(tokens):

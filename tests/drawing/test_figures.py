@@ -9,7 +9,7 @@ from explorer.drawing.by_layer import score_by_layer
 from explorer.drawing.distribution import cosine_by_gold
 from explorer.drawing.grid import layer_by_pooling
 from explorer.drawing.style import GRID_SCALE, _luminance, hover_text, text_colours
-from explorer.encoding.readings import OWN, parse, readings
+from explorer.encoding.read.readings import OWN, parse, readings
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.drawing.layer_geometry import alignment_by_uniformity, drift_by_layer, measure_by_layer
-from explorer.encoding.readings import OWN
+from explorer.encoding.read.readings import OWN
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.geometry_tables import MEASURES
 from tests.drawing import made_up

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.encoding import bundled
+from explorer.encoding.locate import bundled
 from explorer.errors import ModelNotFound, NotWeights
 
 
@@ -17,10 +17,10 @@ def test_the_bundled_encoder_is_found_and_is_the_published_one():
 
 def test_finding_it_imports_neither_the_package_nor_torch():
     root = Path(__file__).parents[2]
-    script = "import sys; from explorer.encoding import bundled; bundled.folder(); print(*sys.modules)"
+    script = "import sys; from explorer.encoding.locate import bundled; bundled.folder(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
     loaded = done.stdout.split()
-    assert "explorer.encoding.bundled" in loaded, "the script ran"
+    assert "explorer.encoding.locate.bundled" in loaded, "the script ran"
     assert not {bundled.PACKAGE, "torch", "transformers", "sentence_transformers"} & set(loaded)
 
 

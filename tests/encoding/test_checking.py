@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.encoding import checking, layout, weights
+from explorer.encoding.load import checking, weights
+from explorer.encoding.locate import layout
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,

@@ -2,11 +2,11 @@ import itertools
 
 import pytest
 
-from explorer.encoding.composing import Composer
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.sentence_pairs import Composer
+from explorer.encoding.tune.tunable import Tunable
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
 
 

@@ -7,16 +7,16 @@ import pytest
 import torch
 from torch.nn.functional import cosine_similarity
 
-from explorer.encoding import bundled
-from explorer.encoding.declared import declared, default, default_cell, described, mean_of_last, named
-from explorer.encoding.exporting import export
-from explorer.encoding.finding import of_folder
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.loading import load
-from explorer.encoding.pooling import FIRST_LAST
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, parse
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.export.exporting import export
+from explorer.encoding.load.declared import declared, default, default_cell, described, mean_of_last, named
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import bundled
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.encoding.read.word_weights import WordWeights
 from tests.exports import tunable
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny

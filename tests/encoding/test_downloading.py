@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from explorer.encoding import hub
+from explorer.encoding.locate import hub
 from explorer.errors import HubUnreachable, ModelGated, ModelNotFound
 from tests import fake_hub
 
@@ -30,11 +30,11 @@ def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
 
 ASK = """
 import json, sys
-from explorer.encoding import finding, hub
+from explorer.encoding.locate import hub, model_names
 answers = {}
 for asked in sys.argv[1:]:
     try:
-        found = finding.find(asked, online=True)
+        found = model_names.find(asked, online=True)
         answers[asked] = [found.revision, sorted(path.name for path in found.folder.iterdir())]
     except Exception as error:
         answers[asked] = [type(error).__name__, str(error)]

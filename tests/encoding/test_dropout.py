@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from explorer.encoding.dropout import Dropout, quicken
+from explorer.encoding.tune.dropout import Dropout, quicken
 
 
 @pytest.mark.parametrize("chance", [0.1, 0.5, 0.9])

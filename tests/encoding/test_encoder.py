@@ -3,10 +3,10 @@ import threading
 import pytest
 import torch
 
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
-from explorer.encoding.readings import GRID_POOLINGS
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.errors import BadChoice
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
 

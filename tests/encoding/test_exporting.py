@@ -11,12 +11,13 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from transformers import AutoTokenizer
 
-from explorer.encoding import bundled, modules
-from explorer.encoding.exporting import HALVES, export, opener
-from explorer.encoding.finding import of_folder
-from explorer.encoding.head import ACTIVATIONS, Head, LayerNorm
-from explorer.encoding.loading import load
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.export.exporting import HALVES, export, opener
+from explorer.encoding.load import modules
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import bundled
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.head import ACTIVATIONS, Head, LayerNorm
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.exports import (
     as_trained,

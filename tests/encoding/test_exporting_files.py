@@ -8,9 +8,9 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import AutoTokenizer
 
-from explorer.encoding.exporting import export
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.export.exporting import export
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from tests.exports import TEXTS, as_trained, assert_close, by_sentence_transformers, by_transformers, dense, tunable
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import WIDTH, save_tiny

@@ -10,15 +10,15 @@ import torch
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 
-from explorer.encoding import modules
-from explorer.encoding.alone import PARTS, alone
-from explorer.encoding.exporting import export
-from explorer.encoding.flow import Flow
-from explorer.encoding.flow_map import FlowMap
-from explorer.encoding.head import OWN_FILES, Dense, Head
-from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.pooling import FIRST_LAST
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.export.exporting import export
+from explorer.encoding.export.standalone_source import PARTS, alone
+from explorer.encoding.load import modules
+from explorer.encoding.read.flow import Flow
+from explorer.encoding.read.flow_map import FlowMap
+from explorer.encoding.read.head import OWN_FILES, Dense, Head
+from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
 from explorer.training import snippets

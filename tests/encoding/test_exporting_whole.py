@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedModel
 
-from explorer.encoding import exporting
-from explorer.encoding.exporting import export
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.export import exporting
+from explorer.encoding.export.exporting import export
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWritable
 from tests.spoiling import encoder_of
 

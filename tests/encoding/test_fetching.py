@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from explorer.encoding import fetching, finding, hub
+from explorer.encoding.locate import fetching, hub, model_names
 from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder
 from explorer.progress import Progress, finish
 from tests import fake_hub
@@ -36,7 +36,7 @@ def test_a_download_tells_each_file_and_how_far_it_is_inside_a_large_one(heavy, 
     with fake_hub.serving({"org/tiny": heavy}, pause=0.04) as address:
         connect(address)
         told: list[Progress] = []
-        found = finish(finding.fetch("org/tiny"), told.append)
+        found = finish(model_names.fetch("org/tiny"), told.append)
     names = sorted(path.name for path in heavy.iterdir())
     assert list(dict.fromkeys(each.stage for each in told)) == [
         "asking huggingface.co",
@@ -48,15 +48,19 @@ def test_a_download_tells_each_file_and_how_far_it_is_inside_a_large_one(heavy, 
     assert done == sorted(done)
     assert done[0] == 0
     assert len({number for number in done if 0 < number < HEAVY}) > 1
-    assert found == finding.find("org/tiny")
+    assert found == model_names.find("org/tiny")
 
 
 def test_what_is_on_this_disk_is_found_at_once_and_the_hub_is_not_asked(bert, connect, monkeypatch):
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
-        found = finish(finding.fetch("org/tiny"))
+        found = finish(model_names.fetch("org/tiny"))
     monkeypatch.setattr(hub, "files", lambda *_: pytest.fail("the hub was asked"))
-    for again in (finding.fetch("org/tiny"), finding.fetch(f"org/tiny@{fake_hub.COMMIT}"), finding.fetch(str(bert))):
+    for again in (
+        model_names.fetch("org/tiny"),
+        model_names.fetch(f"org/tiny@{fake_hub.COMMIT}"),
+        model_names.fetch(str(bert)),
+    ):
         with pytest.raises(StopIteration) as end:
             next(again)
         assert end.value.value.digest == found.digest
@@ -65,7 +69,7 @@ def test_what_is_on_this_disk_is_found_at_once_and_the_hub_is_not_asked(bert, co
 def test_a_stop_inside_a_file_ends_the_download(heavy, connect):
     with fake_hub.serving({"org/tiny": heavy}, pause=0.1) as address:
         cache = connect(address)
-        work = finding.fetch("org/tiny")
+        work = model_names.fetch("org/tiny")
         while not (told := next(work)).done:
             assert told.done == 0
         assert told.stage == "fetching model.safetensors"
@@ -78,20 +82,20 @@ def test_a_stop_inside_a_file_ends_the_download(heavy, connect):
     kept = {path.stat().st_size for path in cache.rglob("*") if path.is_file()}
     assert max(kept) < MIB, "nothing is left of the file that was given up"
     with pytest.raises(HubUnreachable, match="'org/tiny' is in the local cache without its weights"):
-        finding.find("org/tiny")
+        model_names.find("org/tiny")
 
 
 def test_a_download_that_was_stopped_goes_on_with_the_file_it_was_stopped_in(heavy, connect):
     with fake_hub.serving({"org/tiny": heavy}) as address:
         cache = connect(address)
-        work = finding.fetch("org/tiny")
+        work = model_names.fetch("org/tiny")
         while next(work).stage != "fetching model.safetensors":
             pass
         work.close()
         config = next(cache.glob("*/snapshots/*/config.json"))
         (heavy / "config.json").write_text("{}")  # would be fetched if it were asked for
         before = config.read_text()
-        finish(finding.fetch("org/tiny"))
+        finish(model_names.fetch("org/tiny"))
     assert config.read_text() == before
 
 
@@ -115,10 +119,10 @@ def test_trouble_on_the_way_is_told_in_words(bert, connect, monkeypatch):
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
         with pytest.raises(ModelNotFound, match="The hub has no model 'org/absent'"):
-            finish(finding.fetch("org/absent"))
+            finish(model_names.fetch("org/absent"))
         monkeypatch.setattr(hub, "files", lambda *_: {"model.safetensors": 9, "gone.json": 9})
         with pytest.raises(HubUnreachable, match=r"'org/tiny' could not be fetched: the hub answers HTTP 404"):
-            finish(finding.fetch("org/tiny"))
+            finish(model_names.fetch("org/tiny"))
 
 
 @pytest.mark.parametrize(("gone", "lacks"), [("tokenizer.json", "its tokenizer"), ("config.json", "its config.json")])
@@ -127,7 +131,7 @@ def test_what_the_hub_itself_lacks_is_not_offered_to_be_fetched_again(bert, conn
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
         with pytest.raises(NotAModelFolder, match=f"The hub has 'org/tiny' without {lacks}. Strata reads config.json"):
-            finish(finding.fetch("org/tiny"))
+            finish(model_names.fetch("org/tiny"))
 
 
 def test_bytes_that_come_by_xet_are_counted_once_they_are_on_the_disk():
@@ -162,9 +166,9 @@ def test_a_fetched_model_is_what_was_served(bert, connect, tmp_path):
     )
     with fake_hub.serving({"org/tiny": served}) as address:
         connect(address)
-        found = finding.find("org/tiny@main", online=True)
+        found = model_names.find("org/tiny@main", online=True)
     assert (found.name, found.revision) == ("org/tiny@main", fake_hub.COMMIT)
-    assert found.digest == finding.of_folder("served", served).digest
+    assert found.digest == model_names.of_folder("served", served).digest
     (served / "modules.json").write_text("{")
     with pytest.raises(NotAModelFolder, match="is not valid JSON"):
-        finding.of_folder("served", served)
+        model_names.of_folder("served", served)

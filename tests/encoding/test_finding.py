@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.encoding import bundled, digests, hub
-from explorer.encoding.finding import find, of_folder, shown_name
-from explorer.encoding.hub import on_disk
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import bundled, digests, hub
+from explorer.encoding.locate.hub import on_disk
+from explorer.encoding.locate.model_names import find, of_folder, shown_name
 from explorer.errors import BadChoice, HubUnreachable, ModelError, ModelNotFound, NotAModelFolder
 
 COMMIT = "a" * 40

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.encoding import hardware
+from explorer.encoding.load import hardware
 from explorer.errors import BadChoice
 
 
@@ -17,11 +17,11 @@ def test_a_device_or_precision_that_does_not_exist_is_refused_with_those_that_do
 
 
 def test_the_lists_of_devices_and_precisions_need_no_torch():
-    script = "import sys; from explorer.encoding.hardware import DEVICES, PRECISIONS; print(*sys.modules)"
+    script = "import sys; from explorer.encoding.load.hardware import DEVICES, PRECISIONS; print(*sys.modules)"
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
     loaded = done.stdout.split()
-    assert "explorer.encoding.hardware" in loaded, "the script ran"
+    assert "explorer.encoding.load.hardware" in loaded, "the script ran"
     assert "torch" not in loaded
 
 

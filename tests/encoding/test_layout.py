@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from explorer.encoding import layout
+from explorer.encoding.locate import layout
 from explorer.errors import NotAModelFolder, StrataError, UnsupportedModel
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, save_tiny

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import (
     BadChoice,
     NotWeights,

@@ -10,10 +10,11 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as theirs
 from torch import nn
 
-from explorer.encoding import bundled, modules
-from explorer.encoding.finding import find
-from explorer.encoding.head import ACTIVATIONS, Dense, Head
-from explorer.encoding.loading import load
+from explorer.encoding.load import modules
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import bundled
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.head import ACTIVATIONS, Dense, Head
 from explorer.errors import NotWeights, UnsupportedModel
 from tests.tiny_models import SENTENCES, WIDTH
 

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from explorer.encoding.pooling import POOLINGS, pool_cls, pool_max, pool_mean
-from explorer.encoding.readings import GRID_POOLINGS
+from explorer.encoding.read.pooling import POOLINGS, pool_cls, pool_max, pool_mean
+from explorer.encoding.read.readings import GRID_POOLINGS
 
 STATES = torch.tensor([[[-1.0, -5.0], [-3.0, -2.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])

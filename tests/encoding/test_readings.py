@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.encoding.readings import Reading, Row, pair_name, parse, readings, rows
+from explorer.encoding.read.readings import Reading, Row, pair_name, parse, readings, rows
 from explorer.errors import BadChoice
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.composing import Composer
-from explorer.encoding.self_attention import BOTH, FIRST, MOST, SECOND, self_attention, ways
+from explorer.encoding.read.self_attention import BOTH, FIRST, MOST, SECOND, self_attention, ways
+from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import UnsupportedModel
 from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, save_tiny

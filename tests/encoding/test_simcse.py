@@ -3,8 +3,8 @@ import json
 import pytest
 import torch
 
-from explorer.encoding import simcse
-from explorer.encoding.head import Head
+from explorer.encoding.load import simcse_folder
+from explorer.encoding.read.head import Head
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny
 
@@ -31,9 +31,9 @@ def test_a_simcse_save_is_its_encoder_and_its_head(tmp_path, kind, prefix, name,
 
 
 def test_a_simcse_save_without_its_head_and_any_other_model_have_none(bert):
-    assert simcse.head(bert) is None
+    assert simcse_folder.head(bert) is None
     configure(bert / "config.json", architectures=["BertForCL"])
-    assert simcse.head(bert) is None
+    assert simcse_folder.head(bert) is None
 
 
 def test_a_declared_head_goes_before_a_training_head(bert):

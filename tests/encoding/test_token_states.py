@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.readings import OWN, Reading, Row
-from explorer.encoding.token_states import pooled_layers, token_states
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.encoding.read.token_states import pooled_layers, token_states
 from tests.tiny_models import LAYERS, SENTENCES, WIDTH
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.encoding import tokenizing
+from explorer.encoding.load import tokenizing
 from explorer.errors import (
     RemoteCodeRefused,
     TokenizerMissing,

@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-from explorer.encoding import hub
-from explorer.encoding.finding import of_folder
-from explorer.encoding.translation import Translator, load
+from explorer.encoding.load.translation import Translator, load
+from explorer.encoding.locate import hub
+from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import (
     BadChoice,
     ModelTooLarge,

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from explorer.encoding import tunable
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.tune import tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, save_tiny
 

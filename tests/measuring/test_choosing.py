@@ -5,7 +5,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring import bootstrap, choosing
 from explorer.measuring.bootstrap import Interval
 from explorer.measuring.scores import score_layers

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.encoding.finding import Found
-from explorer.encoding.readings import OWN, Row, parse
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import OWN, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.bootstrap import difference
 from explorer.measuring.comparing import Comparison

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.encoding.readings import OWN, parse
+from explorer.encoding.read.readings import OWN, parse
 from explorer.measuring.comparison_tables import cell_rows, most_changed
 from explorer.measuring.comparison_verdict import Tuning, as_used, judge, judged, trained_cell
 from tests.drawing import made_up

@@ -9,9 +9,9 @@ from scipy.stats import rankdata, spearmanr
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import find
-from explorer.encoding.loading import load
-from explorer.encoding.readings import GRID_POOLINGS, OWN, parse, readings
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.cosines import exact_cosines
 from explorer.measuring.scores import score_layers
 from explorer.measuring.similarity import spearman

@@ -8,8 +8,8 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.finding import of_folder
-from explorer.encoding.readings import OWN, Reading, Row, parse
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring import layer_geometry as layers
 from explorer.measuring.bootstrap import Interval

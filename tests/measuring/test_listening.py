@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.encoder import States
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.pooling import FIRST_LAST, pool_cls
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.read.encoder import States
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.pooling import FIRST_LAST, pool_cls
+from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.layer_tables import part_rows, path_rows, weight_rows
 from explorer.measuring.listening import ProbeWeights, listening

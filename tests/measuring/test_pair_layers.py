@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.encoding.pooling import POOLINGS
+from explorer.encoding.read.pooling import POOLINGS
 from explorer.measuring.layer_tables import pair_rows
 from explorer.measuring.pair_layers import contributions, pair_layers
 from tests.tiny_models import LAYERS, POSITIONS, SENTENCES

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.readings import Reading, Row
+from explorer.encoding.read.readings import Reading, Row
 from explorer.errors import BadChoice
 from explorer.measuring import cosines, scores
 from explorer.measuring.scores import agreement, score_layers

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from explorer.encoding.finding import find
+from explorer.encoding.locate.model_names import find
 from explorer.errors import NotWritable
 from explorer.measuring import shelf
 from explorer.measuring.measure import Settings, load_encoder, measure

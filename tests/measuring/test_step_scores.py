@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.encoding.readings import OWN, parse, readings
+from explorer.encoding.read.readings import OWN, parse, readings
 from explorer.errors import BadChoice
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.measure import Settings, load_encoder

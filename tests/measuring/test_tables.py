@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from explorer.data import sample
-from explorer.encoding.finding import find
+from explorer.encoding.locate.model_names import find
 from explorer.measuring.tables import as_csv, as_json, as_text, score_rows
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.readings import OWN, Reading, Row
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.readings import OWN, Reading, Row
 from explorer.measuring.layer_vectors import of_reading
 from explorer.measuring.token_pairs import MOST, token_pair, token_shares
 from explorer.measuring.token_tables import layer_rows, share_rows, token_rows

@@ -5,7 +5,7 @@ import torch
 
 from explorer import methods
 from explorer.data import wordnet
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.losses import cosines
 from explorer.methods import Method, _self_guided
 from explorer.progress import finish

@@ -5,7 +5,7 @@ import re
 
 import torch
 
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
 from explorer.training.optimizer import adamw
 from tests.live import ROOT

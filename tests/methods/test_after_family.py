@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.pooling import FIRST_LAST
-from explorer.encoding.tunable import Tunable
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.word_weights import WordWeights
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import whitening
 from explorer.progress import finish

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from explorer import methods
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from explorer.losses import info_nce
 from explorer.methods import _conisi, conisi_o2, conisi_s
 from tests.methods.rows import FIRST

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Eats, Method, Schedule
 from tests.live import ROOT

@@ -8,10 +8,10 @@ import torch
 from torch.nn import functional
 
 from explorer import methods
-from explorer.encoding import masked
-from explorer.encoding.finding import of_folder
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.load import masked_model
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, HubUnreachable, UnsupportedModel
 from explorer.losses import info_nce
 from tests.methods.rows import FIRST, FIXED_DRAWS
@@ -165,7 +165,7 @@ def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tm
 
 def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
     with pytest.raises(UnsupportedModel, match="which guesses no masked words"):
-        masked.load(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
+        masked_model.load(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
     decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
     with pytest.raises(BadChoice, match="has no mask token"):
-        masked.Masker(decoder, 0.3)
+        masked_model.Masker(decoder, 0.3)

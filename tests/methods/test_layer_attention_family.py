@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.head import Head
+from explorer.encoding.read.head import Head
 from explorer.losses import info_nce, info_nce_hard
 from explorer.methods import _layer_attention
 from tests.methods.rows import COLUMNS, FIRST

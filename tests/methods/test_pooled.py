@@ -5,8 +5,8 @@ import torch
 from torch.nn import functional
 
 from explorer import methods
-from explorer.encoding.head import Dense, Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods._self_guided import SelfGuided
 from tests.methods.rows import COLUMNS, FIRST

@@ -8,7 +8,7 @@ import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
-from explorer.encoding.head import Head
+from explorer.encoding.read.head import Head
 from explorer.gathering import text_keys
 from explorer.methods._ranking import duplicates
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD

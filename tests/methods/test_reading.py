@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.head import Dense
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.read.head import Dense
+from explorer.encoding.tune.tunable import Tunable
 from tests.methods.rows import FIRST, SECOND, TRAINED
 
 

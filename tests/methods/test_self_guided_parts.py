@@ -8,7 +8,7 @@ from torch import nn
 from transformers import BertConfig, BertModel
 
 from explorer import methods
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import _self_guided
 from tests.methods.rows import COLUMNS, FIRST

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from explorer import losses, methods
-from explorer.encoding.head import Dense
+from explorer.encoding.read.head import Dense
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD
 from tests.tiny_models import WIDTH
 

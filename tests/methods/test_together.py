@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method, _self_guided
 from tests.live import ROOT
 from tests.methods.rows import COLUMNS, COMPARING, FIXED_DRAWS, TUNING

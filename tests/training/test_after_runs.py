@@ -6,8 +6,8 @@ import pytest
 import torch
 import yaml
 
-from explorer.encoding import loading
-from explorer.encoding.finding import find
+from explorer.encoding.load import loading
+from explorer.encoding.locate.model_names import find
 from explorer.errors import BadChoice
 from explorer.training.runs import KEEP
 from explorer.training.status import FINISHED, STOPPED

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data.corpora import corpus
-from explorer.encoding.finding import Found, of_folder
+from explorer.encoding.locate.model_names import Found, of_folder
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows, UnsupportedModel
 from explorer.progress import finish
 from explorer.training import backtranslation

@@ -7,7 +7,7 @@ import pytest
 import torch
 import yaml
 
-from explorer.encoding.head import Dense, Head
+from explorer.encoding.read.head import Dense, Head
 from explorer.measuring.verdict import Outcome, Verdict
 from explorer.methods._papers import SIMCSE
 from explorer.training.card import CardFacts, SeedScores, card, named

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from explorer.data import probes, sample
-from explorer.encoding import checking, finding
-from explorer.encoding.readings import OWN
+from explorer.encoding.load import checking
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import OWN
 from explorer.errors import BadChoice, NotWeights, RunNotFound
 from explorer.measuring import shelf, shipped_vectors
 from explorer.measuring.comparing import Comparison
@@ -61,12 +62,12 @@ def test_what_needs_its_weights_says_how_to_have_them(run, tmp_path):
     with pytest.raises(RunNotFound, match="Train it again"):
         models.take(run, tmp_path / "copy")
     with pytest.raises(NotWeights, match="Train it again"):
-        checking.check(finding.find(f"run:{NAME}").folder)
+        checking.check(model_names.find(f"run:{NAME}").folder)
 
 
 def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
-    sides = [finding.find(name) for name in (run.recipe().model, f"run:{NAME}")]
+    sides = [model_names.find(name) for name in (run.recipe().model, f"run:{NAME}")]
     for settings in (Settings(), Settings("float32")):
         scores = [shelf.kept(shelf_key(found, test, settings)) for found in sides]
         gap = Comparison(*scores, OWN, OWN).chosen()
@@ -80,7 +81,7 @@ def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
 def test_its_probe_packs_are_found_without_encoding(run, bundled_encoder):
     packs = probes.packs()
     sentences = sentences_of(packs)
-    tuned = shipped_vectors.read(finding.find(f"run:{NAME}").digest, sentences, OWN.title)
+    tuned = shipped_vectors.read(model_names.find(f"run:{NAME}").digest, sentences, OWN.title)
     assert tuned.shape == (len(sentences), bundled_encoder.width)
     assert np.linalg.norm(tuned, axis=1) == pytest.approx(1, abs=1e-2)
     side = probed(packs, tuned)

@@ -3,9 +3,9 @@
 import pytest
 from safetensors.torch import load_file
 
-from explorer.encoding import finding
-from explorer.encoding.loading import load
-from explorer.encoding.readings import OWN
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import OWN
 from explorer.errors import ModelNotFound
 from explorer.measuring.scores import score_layers
 from explorer.progress import finish
@@ -34,7 +34,7 @@ def test_a_kept_step_scores_what_its_look_found(place, run):
     assert len(looks) > 2
     dev = preparing.text.read_graded_pairs(place.dev)[0]
     for step, score in looks.items():
-        encoder = load(finding.find(f"run:kept@step-{step}"), "float32")
+        encoder = load(model_names.find(f"run:kept@step-{step}"), "float32")
         assert finish(score_layers(encoder, dev)).score(OWN) == pytest.approx(score, abs=1e-3)
 
 
@@ -48,25 +48,25 @@ def test_the_model_of_a_run_is_that_of_its_best_step(run):
 
 
 def test_steps_are_told_in_their_order(run):
-    assert finding.steps_of("kept") == [f"run:kept@step-{step}" for step in sorted(trainings.looks(run))]
+    assert model_names.steps_of("kept") == [f"run:kept@step-{step}" for step in sorted(trainings.looks(run))]
 
 
 @pytest.mark.parametrize("step", ["step-999", "step-", "", "../model", "seed-1-step-2", "step-2/.."])
 def test_a_step_that_was_not_kept_is_refused_with_those_there_are(run, step):
-    assert finding.find("run:kept").folder == run.model
+    assert model_names.find("run:kept").folder == run.model
     with pytest.raises(ModelNotFound, match="There are: run:kept@step-0"):
-        finding.find(f"run:kept@{step}") if step else finding.find("run:kept@step-x")
+        model_names.find(f"run:kept@{step}") if step else model_names.find("run:kept@step-x")
 
 
 def test_a_run_that_kept_none_says_how_to_keep_them(place):
     trainings.train(trainings.new(place, "simcse", name="unkept", settings={"steps": 2}, test=None))
-    assert finding.steps_of("unkept") == []
+    assert model_names.steps_of("unkept") == []
     with pytest.raises(ModelNotFound, match="keep_steps=on"):
-        finding.find("run:unkept@step-1")
+        model_names.find("run:unkept@step-1")
 
 
 def test_seeds_keep_their_steps_apart(place):
     asked = {"steps": 2, "keep_steps": True}
     trainings.train(trainings.new(place, "simcse", name="two", settings=asked, seeds=(3, 4), test=None))
-    assert finding.steps_of("two")[0] == "run:two@seed-3-step-0"
-    assert finding.steps_of("two")[-1] == "run:two@seed-4-step-2"
+    assert model_names.steps_of("two")[0] == "run:two@seed-3-step-0"
+    assert model_names.steps_of("two")[-1] == "run:two@seed-4-step-2"

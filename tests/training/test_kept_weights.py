@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
 from explorer.measuring.checkup import probe_places
 from explorer.progress import finish
 from explorer.training import runs

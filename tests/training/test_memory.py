@@ -9,7 +9,7 @@ import psutil
 import pytest
 import torch
 
-from explorer.encoding import bundled
+from explorer.encoding.locate import bundled
 from explorer.errors import RunError
 from explorer.training import loop, memory
 from explorer.training.learner import Learner

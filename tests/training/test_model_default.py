@@ -7,9 +7,9 @@ import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
-from explorer.encoding.exporting import export
-from explorer.encoding.head import Head
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.export.exporting import export
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
 from tests.exports import assert_close, by_sentence_transformers, by_strata, dense
 from tests.spoiling import configure, encoder_of
 from tests.trainings import new, spearman, texts_of, train

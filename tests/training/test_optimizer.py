@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule
 from explorer.training.optimizer import adamw, learning_rate
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.encoding.exporting import export, opener
-from explorer.encoding.head import Dense, Head, LayerNorm
-from explorer.encoding.tunable import Tunable
+from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.read.head import Dense, Head, LayerNorm
+from explorer.encoding.tune.tunable import Tunable
 from explorer.training import snippets
 from tests.exports import as_trained, dense, tunable
 from tests.spoiling import encoder_of

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import sample
-from explorer.encoding.finding import find
+from explorer.encoding.locate.model_names import find
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.comparison_verdict import as_used, default_reading
 from explorer.measuring.geometry_tables import MEASURES

@@ -1,6 +1,6 @@
 from explorer.data import sample
-from explorer.encoding.finding import find
-from explorer.encoding.readings import parse
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import parse
 from explorer.ui import downloads
 from explorer.ui.panels import Shown
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from explorer.encoding.readings import readings
+from explorer.encoding.read.readings import readings
 from tests import live
 from tests.live import settle
 

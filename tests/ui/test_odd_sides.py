@@ -6,9 +6,9 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.encoding import layout
-from explorer.encoding.finding import of_folder
-from explorer.encoding.loading import load
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import layout
+from explorer.encoding.locate.model_names import of_folder
 from explorer.ui import typed_sentences, work
 from tests import trainings
 from tests.live import ROOT

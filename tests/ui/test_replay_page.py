@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.encoding import finding
-from explorer.encoding.readings import OWN
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import OWN
 from explorer.measuring import projection
 from explorer.measuring.measure import Settings, measure
 from explorer.progress import finish
@@ -66,7 +66,8 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
     measured(app)
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
     scored = [
-        finish(measure(finding.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(OWN) for step in steps
+        finish(measure(model_names.find(f"run:kept@step-{step}"), sample.pairs(), Settings())).score(OWN)
+        for step in steps
     ]
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(work._jobs)

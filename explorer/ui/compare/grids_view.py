@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing import beside, difference, gold_histograms, grid
-from explorer.encoding.readings import GRID_POOLINGS, OWN, readings
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, readings
 from explorer.measuring import gold_bins
 from explorer.ui import camera, controls, downloads
 from explorer.ui.compare.compared import Compared

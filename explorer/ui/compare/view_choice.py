@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.encoding import declared, layout
-from explorer.encoding.readings import MODEL_DEFAULT, readings
+from explorer.encoding.load import declared
+from explorer.encoding.locate import layout
+from explorer.encoding.read.readings import MODEL_DEFAULT, readings
 from explorer.ui import sides
 from explorer.ui.compare.compared import Compared
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.data import own, sets
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training import runs
 from explorer.training import status as statuses
@@ -46,7 +46,7 @@ def show(choice: Choice) -> None:
 
 
 def _see_what_changed() -> None:
-    tuned = example.available() or next(iter(finding.of_runs()), None)
+    tuned = example.available() or next(iter(model_names.of_runs()), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
     st.markdown("A tuned model beside its base: better or worse, by how much, and on which sentences.")
     _rail(
@@ -64,7 +64,7 @@ def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
     st.subheader(":material/layers: Find the best layer for your data")
     st.markdown("Every layer & pooling of a model, scored on sentence pairs that you graded.")
     _rail(
-        Step(f"Model: {finding.shown_name(choice.source)}", True),
+        Step(f"Model: {model_names.shown_name(choice.source)}", True),
         Step("Your graded pairs" if uploaded is None else f"Your graded pairs: {uploaded}", uploaded is not None),
         Step("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
@@ -80,7 +80,7 @@ def _fine_tune(choice: Choice, uploaded: str | None) -> None:
     st.subheader(":material/model_training: Fine-tune on your data")
     st.markdown("A copy of the model learns from your text, in the background. The original is not changed.")
     _rail(
-        Step(f"Model: {finding.shown_name(choice.source)}", True),
+        Step(f"Model: {model_names.shown_name(choice.source)}", True),
         Step("Your text" if uploaded is None else f"Your text: {uploaded}", uploaded is not None),
         Step("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
@@ -116,7 +116,7 @@ def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary
 
 
 def _compare(tuned: str) -> None:
-    clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(finding.RUN))))
+    clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(model_names.RUN))))
 
 
 def _train_on(uploaded: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from explorer.encoding import finding
+from explorer.encoding.locate import model_names
 from explorer.training import runs
 
 
 def available() -> str | None:
     """`run:NAME` of the example run that ships with Strata; None where it is not on this disk."""
-    return next((f"{finding.RUN}{run.name}" for run in runs.examples()), None)
+    return next((f"{model_names.RUN}{run.name}" for run in runs.examples()), None)

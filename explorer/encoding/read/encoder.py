@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from explorer.encoding.batches import batches
-from explorer.encoding.pooling import POOLINGS
-from explorer.encoding.readings import GRID_POOLINGS, Row, rows
+from explorer.encoding.read.batches import batches
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.readings import GRID_POOLINGS, Row, rows
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from explorer.encoding.head import Head
+    from explorer.encoding.read.head import Head
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Encoder:
     @property
     def default_head(self) -> Head:
         """The model default: the head it declares, else the mean, which sentence-transformers takes in that case."""
-        from explorer.encoding.head import Head
+        from explorer.encoding.read.head import Head
 
         return self.head or Head(("mean",))
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.encoding.flow_map import FlowMap
-from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.pooling import FIRST_LAST, POOLINGS, pooled
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.read.flow_map import FlowMap
+from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, pooled
+from explorer.encoding.read.word_weights import WordWeights
 
 # by the name of the torch.nn class; a name from a file is looked up here and never imported
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -6,7 +6,7 @@ import ast
 import inspect
 from types import ModuleType
 
-from explorer.encoding import flow, flow_map, layer_attention, layer_reading, pooling, word_weights
+from explorer.encoding.read import flow, flow_map, layer_attention, layer_reading, pooling, word_weights
 
 # by the file they become; each part needs those before it, and the last one is the module that is called
 PARTS = {

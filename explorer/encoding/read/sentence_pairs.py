@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.encoding.encoder import Encoder
+from explorer.encoding.read.encoder import Encoder
 from explorer.errors import UnsupportedModel
 
 

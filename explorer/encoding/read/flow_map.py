@@ -14,7 +14,7 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from explorer.encoding.flow import Flow
+from explorer.encoding.read.flow import Flow
 
 
 class FlowMap(nn.Module):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding import hardware, layout, weights
+from explorer.encoding.load import hardware, weights
+from explorer.encoding.locate import layout
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,

@@ -13,7 +13,7 @@ from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, Wei
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from explorer.encoding.head import Head
+    from explorer.encoding.read.head import Head
 
 
 def read_config(folder: Path) -> PreTrainedConfig:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.encoding.pooling import POOLINGS
+from explorer.encoding.read.pooling import POOLINGS
 
 ACTIVATIONS = ("rrelu", "none")
 # softmax of q·k / N; q·k by the sum of its row, as equation 1 with two indices; or its diagonal by those, with one

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from explorer.encoding import bundled, layout
+from explorer.encoding.locate import bundled, layout
 from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
 
 _CACHED = "models--"  # how the cache spells a model: models--org--name/snapshots/<commit>

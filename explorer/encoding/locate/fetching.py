@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-from explorer.encoding import hub
+from explorer.encoding.locate import hub
 from explorer.errors import NotAModelFolder
 from explorer.progress import Progress, Work
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding import layout, own_modules, weights
-from explorer.encoding.declared import POOLINGS, modes
-from explorer.encoding.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
-from explorer.encoding.pooling import FIRST_LAST
+from explorer.encoding.load import own_modules, weights
+from explorer.encoding.load.declared import POOLINGS, modes
+from explorer.encoding.locate import layout
+from explorer.encoding.read.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
+from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.errors import UnsupportedModel
 
 

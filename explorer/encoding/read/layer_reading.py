@@ -15,9 +15,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from explorer.encoding.layer_attention import LayerAttention
-from explorer.encoding.pooling import pooled
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.pooling import pooled
+from explorer.encoding.read.word_weights import WordWeights
 
 MAPS = ("query", "key", "value")
 

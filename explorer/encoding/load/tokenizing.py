@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.encoding import layout
+from explorer.encoding.locate import layout
 from explorer.errors import RemoteCodeRefused, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.batches import batches, passes
-from explorer.encoding.composing import Composed
-from explorer.encoding.dropout import quicken
-from explorer.encoding.encoder import Encoder, States
+from explorer.encoding.read.batches import batches, passes
+from explorer.encoding.read.encoder import Encoder, States
+from explorer.encoding.read.sentence_pairs import Composed
+from explorer.encoding.tune.dropout import quicken
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding import layout
+from explorer.encoding.locate import layout
 from explorer.errors import NotWeights
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding import checking, tokenizing, transformer
-from explorer.encoding.loading import ONE_AT_A_TIME, in_words
+from explorer.encoding.load import checking, tokenizing, transformer
+from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.errors import BadChoice, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from explorer.encoding.encoder import Encoder
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
 
 
 # of the tokens that are chosen: this share is masked, and this one exchanged for another; the rest is left alone

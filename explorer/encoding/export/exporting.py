@@ -17,18 +17,19 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from explorer.encoding import declared, layout, transformer, weights
-from explorer.encoding.alone import alone
-from explorer.encoding.flow_map import FlowMap
-from explorer.encoding.head import OWN_FILES, Dense, Head, Step
-from explorer.encoding.layer_reading import LayerReading
-from explorer.encoding.pooling import layers_of
-from explorer.encoding.whole import whole
+from explorer.encoding.export.atomic_folder import whole
+from explorer.encoding.export.standalone_source import alone
+from explorer.encoding.load import declared, transformer, weights
+from explorer.encoding.locate import layout
+from explorer.encoding.read.flow_map import FlowMap
+from explorer.encoding.read.head import OWN_FILES, Dense, Head, Step
+from explorer.encoding.read.layer_reading import LayerReading
+from explorer.encoding.read.pooling import layers_of
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
-    from explorer.encoding.tunable import Tunable
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.encoding.tune.tunable import Tunable
 
 # half of a family whose AutoModel has a decoder too: from its folder AutoModel makes one up at random, and then
 # refuses to read without decoder_input_ids. These classes open it, and sentence-transformers uses them by itself.

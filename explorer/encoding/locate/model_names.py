@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from explorer.encoding import bundled, digests, fetching, hub, layout
+from explorer.encoding.locate import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
 from explorer.places import examples_folder, runs_folder
 from explorer.progress import Work, finish

@@ -9,12 +9,13 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
-from explorer.encoding import checking, hardware, layout, tokenizing, transformer, weights
+from explorer.encoding.load import checking, hardware, tokenizing, transformer, weights
+from explorer.encoding.locate import layout
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
 
 if TYPE_CHECKING:
-    from explorer.encoding.encoder import Encoder
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
 
 ATTENTIONS = ("sdpa", "eager")
 # while it builds a model, from_pretrained swaps functions of torch and transformers for the whole process: two at
@@ -24,15 +25,15 @@ ONE_AT_A_TIME = threading.RLock()
 
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Encoder:
     """The encoder in a folder, ready to read. `attention` 'eager' shows attention weights, and is slower."""
-    from explorer.encoding import modules, simcse
-    from explorer.encoding.encoder import Encoder
+    from explorer.encoding.load import modules, simcse_folder
+    from explorer.encoding.read.encoder import Encoder
 
     if attention not in ATTENTIONS:
         raise BadChoice(f"'{attention}' is not a way to compute attention. Choose one of {', '.join(ATTENTIONS)}.")
     device = hardware.device(device)
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
-    head = modules.head(found.folder) or simcse.head(folder)
+    head = modules.head(found.folder) or simcse_folder.head(folder)
     limits = modules.limits(folder)
     with ONE_AT_A_TIME, in_words(found.name, folder):
         config = transformer.read_config(folder)

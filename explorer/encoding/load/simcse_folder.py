@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.encoding import layout, weights
-from explorer.encoding.declared import SIMCSE_HEAD
-from explorer.encoding.head import Dense, Head
+from explorer.encoding.load import weights
+from explorer.encoding.load.declared import SIMCSE_HEAD
+from explorer.encoding.locate import layout
+from explorer.encoding.read.head import Dense, Head
 
 
 def head(transformer: Path) -> Head | None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding import layout
-from explorer.encoding.layout import Module
-from explorer.encoding.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.encoding.locate import layout
+from explorer.encoding.locate.layout import Module
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 
 # today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from explorer.encoding import digests
+from explorer.encoding.locate import digests
 from explorer.errors import ModelNotFound, NotWeights
 
 NAME = "all-MiniLM-L6-v2"

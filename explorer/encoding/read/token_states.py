@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.encoder import Encoder
-from explorer.encoding.pooling import layers_of
-from explorer.encoding.readings import OWN, Reading, Row
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.pooling import layers_of
+from explorer.encoding.read.readings import OWN, Reading, Row
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding import checking, hardware, tokenizing, transformer
-from explorer.encoding.batches import batches
-from explorer.encoding.loading import ONE_AT_A_TIME, in_words
+from explorer.encoding.load import checking, hardware, tokenizing, transformer
+from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
+from explorer.encoding.read.batches import batches
 from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-    from explorer.encoding.finding import Found
+    from explorer.encoding.locate.model_names import Found
 
 BEAMS = 5  # as WMT19's models are published; Kim, Yoo and Lee 2021 search with 100
 BATCH = 32  # sentences

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from explorer.encoding.composing import Composed, Composer
-from explorer.encoding.encoder import Encoder
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.sentence_pairs import Composed, Composer
 from explorer.errors import UnsupportedModel
 
 MOST = 64  # tokens of one input; more cannot be told apart in a picture

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding import layout, weights
-from explorer.encoding import pooling as heads
-from explorer.encoding.flow import Flow
-from explorer.encoding.flow_map import FlowMap
-from explorer.encoding.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
-from explorer.encoding.layer_reading import MAPS, settings
-from explorer.encoding.word_weights import WordWeights
+from explorer.encoding.load import weights
+from explorer.encoding.locate import layout
+from explorer.encoding.read import pooling as heads
+from explorer.encoding.read.flow import Flow
+from explorer.encoding.read.flow_map import FlowMap
+from explorer.encoding.read.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
+from explorer.encoding.read.layer_reading import MAPS, settings
+from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import NotWeights, UnsupportedModel
 
 

@@ -1,0 +1,1 @@
+"""Write a tuned encoder as a folder that other libraries open."""

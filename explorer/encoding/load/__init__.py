@@ -1,0 +1,1 @@
+"""Load a model from its folder: checked first, then transformer, tokenizer and declared pooling."""
