@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.timing import told
-from explorer.data import sets, sts
+from explorer.data.graded import sets, sts
 from explorer.encoding.locate import model_names
 from explorer.measuring.bootstrap import RESAMPLES, difference
 from explorer.measuring.measure import Settings, measure

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from explorer.data import sts
+from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names

@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 
 from benchmarks.timing import interleaved, ratio, told
-from explorer.data import sample, sts
+from explorer.data import sample
+from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.encoding.load.loading import load

@@ -8,7 +8,8 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
-from explorer.data import sample, sts
+from explorer.data import sample
+from explorer.data.graded import sts
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import parse

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from explorer.data import sample, sts
+from explorer.data import sample
+from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find, of_folder

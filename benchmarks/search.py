@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import interleaved, ratio, told
-from explorer.data.searched import Searched, of_source
+from explorer.data.search_corpus import Searched, of_source
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.measuring import layer_vectors

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.data import sets
+from explorer.data.graded import sets
 from explorer.drawing import by_layer, distribution, grid
 from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.scores import NOT_MEASURABLE, LayerScores

@@ -44,7 +44,7 @@ def read_sources(root: Path, *places: str) -> tuple[Source, ...]:
 
 
 def module_of(path: Path) -> str:
-    """explorer/data/text.py is explorer.data.text; a folder's __init__.py is the folder."""
+    """explorer/data/tables/text_rows.py is explorer.data.tables.text_rows; a folder's __init__.py is the folder."""
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

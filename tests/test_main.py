@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from explorer.__main__ import main
-from explorer.data import own
+from explorer.data.graded import user_sets
 from explorer.encoding.read.readings import parse
 from tests.live import ROOT
 
@@ -63,9 +63,9 @@ def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
 
 
 def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(capsys, few_pairs):
-    name = own.keep(replace(few_pairs, name="mine.csv"))
+    name = user_sets.keep(replace(few_pairs, name="mine.csv"))
     code, out, _ = score("all-MiniLM-L6-v2", "--sts", name, capsys=capsys)
-    own.forget(name)
+    user_sets.forget(name)
     assert code == 0
     assert "on mine.csv: Spearman × 100 of 5 pairs" in out
 

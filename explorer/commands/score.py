@@ -77,12 +77,13 @@ def _score(options: argparse.Namespace) -> None:
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
-    from explorer.data import sets, text
+    from explorer.data.graded import sets
+    from explorer.data.tables import text_rows
     from explorer.errors import BadChoice
 
     columns = dict(role_and_name(column) for column in options.column)
     if Path(options.sts).is_file() or (Path(options.sts).suffix and options.sts not in sets.names()):
-        pairs, report = text.read_graded_pairs(Path(options.sts), columns)
+        pairs, report = text_rows.read_graded_pairs(Path(options.sts), columns)
         print(report, file=sys.stderr)
         return pairs
     if columns:

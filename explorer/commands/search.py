@@ -47,7 +47,7 @@ def add(verbs: Any) -> None:
 
 
 def _search(options: argparse.Namespace) -> None:
-    from explorer.data.searched import of_source
+    from explorer.data.search_corpus import of_source
     from explorer.encoding.locate import bundled
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.neighbours import overlap

@@ -11,14 +11,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from explorer.data import own, sample, sets, sts, text
-from explorer.data.columns import guess
-from explorer.data.files import ENDINGS, read_file
-from explorer.data.grades import scaled
+from explorer.data import sample
+from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets, digest_of
-from explorer.data.mapping import ROLES, Kind, Mapping
-from explorer.data.reports import Report, report_on
-from explorer.data.table import Table
+from explorer.data.tables import text_rows
+from explorer.data.tables.column_roles import ROLES, Kind, Mapping
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import ENDINGS, read_file
+from explorer.data.tables.grades import scaled
+from explorer.data.tables.row_reports import Report, report_on
+from explorer.data.tables.table import Table
 from explorer.errors import BadChoice, SetNotFound, WrongColumns
 
 Eats = Literal["sentences", "pairs", "triplets", "back-translations", "graded pairs"]
@@ -37,11 +39,11 @@ SERVES: dict[Kind, tuple[Eats, ...]] = {
     "back-translations": ("sentences", "pairs", "back-translations"),
 }
 READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
-    "sentences": text.sentences,
-    "pairs": text.pairs,
-    "triplets": text.triplets,
-    "back-translations": text.back_translations,
-    "graded pairs": text.graded_pairs,
+    "sentences": text_rows.sentences,
+    "pairs": text_rows.pairs,
+    "triplets": text_rows.triplets,
+    "back-translations": text_rows.back_translations,
+    "graded pairs": text_rows.graded_pairs,
 }
 
 
@@ -149,7 +151,7 @@ def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
 
 def _pairs_of(name: str, online: bool) -> GradedPairs:
     """The graded pairs of a set; of one named without a split, those of its train split, if it has one."""
-    named_split = own.is_own(name) or " " in name.strip()
+    named_split = user_sets.is_own(name) or " " in name.strip()
     trains = not named_split and any(split.name == "train" for split in sts.find(name).splits)
     return sets.by_name(f"{name} train" if trains else name, online=online)
 
@@ -165,7 +167,7 @@ def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
 def _is_file(source: str) -> bool:
     """Whether a source is to be read as a file; if it is no set either, that is said."""
     path = Path(source)
-    if not own.is_own(source) and (path.suffix.lower() in ENDINGS or len(path.parts) > 1):
+    if not user_sets.is_own(source) and (path.suffix.lower() in ENDINGS or len(path.parts) > 1):
         return True
     try:
         sets.check(source)

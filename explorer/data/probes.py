@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from explorer.data.files import read_file
 from explorer.data.sample import FOLDER
+from explorer.data.tables.files import read_file
 
 PARAPHRASE = "paraphrase"
 # in the order they are shown: what means the same first; each with what its pairs have in common. The text that ships

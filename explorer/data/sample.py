@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from explorer.data import splitting, text
-from explorer.data.columns import guess
-from explorer.data.files import read_file
+from explorer.data.graded import splitting
 from explorer.data.kinds import GradedPairs, Sentences, Triplets
+from explorer.data.tables import text_rows
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_file
 
 FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # as it stands in the menu
@@ -21,7 +22,7 @@ MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as 
 def pairs() -> GradedPairs:
     """Graded pairs from six domains, 0 (unrelated) to 5 (the same); each pair's part is its domain."""
     table = read_file(FOLDER / "pairs.tsv")
-    return text.graded_pairs(table, guess(table, "graded pairs"), PAIRS)[0]
+    return text_rows.graded_pairs(table, guess(table, "graded pairs"), PAIRS)[0]
 
 
 @cache
@@ -59,14 +60,14 @@ def tags() -> tuple[tuple[str, ...], ...]:
 def sentences() -> Sentences:
     """Plain sentences, to train on without labels."""
     table = read_file(FOLDER / "sentences.txt")
-    return text.sentences(table, guess(table, "sentences"), "Sample sentences")[0]
+    return text_rows.sentences(table, guess(table, "sentences"), "Sample sentences")[0]
 
 
 @cache
 def triplets() -> Triplets:
     """A sentence, a paraphrase and a contradiction a row, to train on as on NLI data."""
     table = read_file(FOLDER / "triplets.tsv")
-    return text.triplets(table, guess(table, "triplets"), "Sample triplets")[0]
+    return text_rows.triplets(table, guess(table, "triplets"), "Sample triplets")[0]
 
 
 @cache
@@ -91,7 +92,7 @@ def kinds_of(name: str) -> tuple[str, ...]:
 
 def _minimal(name: str) -> Triplets:
     table = read_file(_file_of(name))
-    return text.triplets(table, guess(table, "triplets"), name.capitalize())[0]
+    return text_rows.triplets(table, guess(table, "triplets"), name.capitalize())[0]
 
 
 def _file_of(name: str) -> Path:

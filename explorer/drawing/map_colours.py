@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.described import Column, Described
+from explorer.data.map_sentences import Column, Described
 from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, short_text
 
 # told apart by colour-blind readers, and on white as on black (after Okabe and Ito)

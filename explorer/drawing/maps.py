@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.data.described import Column, Described
+from explorer.data.map_sentences import Column, Described
 from explorer.drawing.map_colours import colour_of, groups, hover_texts, marker
 from explorer.drawing.segments import segments
 from explorer.drawing.style import QUIET, short_text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.described import Described
+from explorer.data.map_sentences import Described
 from explorer.measuring.cells import rounded
 from explorer.measuring.neighbourhoods import Neighbourhoods
 from explorer.measuring.neighbours import COMPARED, exchange

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from explorer.data.searched import Searched
+from explorer.data.search_corpus import Searched
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.cells import Rows, rounded
 from explorer.measuring.neighbours import Overlap

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.data import corpora, held_out, sets, text
+from explorer.data import corpora
 from explorer.data.corpora import Corpus
+from explorer.data.graded import held_out, sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.tables import text_rows
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
@@ -110,7 +112,7 @@ def _found(model: str, online: bool) -> Work[Found]:
 def graded(source: str, online: bool = False) -> GradedPairs:
     """The graded pairs of a name in the menu, or of a file."""
     if source not in sets.names() and Path(source).suffix and Path(source).is_file():
-        return text.read_graded_pairs(source)[0]
+        return text_rows.read_graded_pairs(source)[0]
     return sets.by_name(source, online=online)
 
 

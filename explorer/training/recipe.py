@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from explorer.data import sets
+from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import bundled
 from explorer.errors import BadChoice

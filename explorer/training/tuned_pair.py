@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.data import sets
+from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.comparison_verdict import Tuning

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from explorer.data import own, sets
+from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.bootstrap import LEVEL, RESAMPLES
@@ -71,9 +71,9 @@ def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
 
 def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split, Split] | None:
     """The halves of the sample or of an own set: their pairs among those of the whole set."""
-    if own.is_own(choice.sts) and cached_text.why_not_split(choice.sts):
+    if user_sets.is_own(choice.sts) and cached_text.why_not_split(choice.sts):
         return None
-    name = own.whole(choice.sts) if own.is_own(choice.sts) else sets.SAMPLE
+    name = user_sets.whole(choice.sts) if user_sets.is_own(choice.sts) else sets.SAMPLE
     whole = shown if name == choice.sts else panels.shown(replace(choice, sts=name))
     if whole is None:
         return None
@@ -140,7 +140,7 @@ def _inflated(name: str) -> None:
         icon=":material/balance:",
     )
     names = sets.dev_and_test(name)
-    why = cached_text.why_not_split(name) if own.is_own(name) else ""
+    why = cached_text.why_not_split(name) if user_sets.is_own(name) else ""
     missing = next((one for one in names or () if not why and not reach.on_this_disk(one)), None)
     if why:
         st.caption(notices.plain(why))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import columns, own, sets, text
+from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
-from explorer.data.mapping import ROLES, Mapping
-from explorer.data.reports import Report
-from explorer.data.table import Table
+from explorer.data.tables import columns, text_rows
+from explorer.data.tables.column_roles import ROLES, Mapping
+from explorer.data.tables.row_reports import Report
+from explorer.data.tables.table import Table
 from explorer.errors import StrataError
 from explorer.ui import brought, cached, clicks, controls, notices, own_pairs_steps
 
@@ -45,7 +46,7 @@ def _from_table(table: Table) -> None:
     mapping = _columns(table)
     _preview(table, mapping)
     try:
-        pairs, report = text.graded_pairs(table, mapping)
+        pairs, report = text_rows.graded_pairs(table, mapping)
     except StrataError as error:
         notices.trouble(error)
     else:
@@ -112,7 +113,7 @@ def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
 
 
 def _kept_files() -> None:
-    names = own.names()
+    names = user_sets.names()
     if not names:
         return
     with st.expander(f"Files you uploaded ({len(names)})", icon=":material/folder:"):
@@ -125,8 +126,8 @@ def _kept_files() -> None:
 
 def _forget(name: str) -> None:
     def forget() -> None:
-        own.forget(name)
-        if own.whole(controls.chosen().sts) == name:
+        user_sets.forget(name)
+        if user_sets.whole(controls.chosen().sts) == name:
             controls.choose_set(sets.SAMPLE)
 
     clicks.attempt(forget)

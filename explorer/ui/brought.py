@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.data import uploads
-from explorer.data.files import ENDINGS
-from explorer.data.table import Table
+from explorer.data.tables.files import ENDINGS
+from explorer.data.tables.table import Table
 from explorer.ui import cached_text, clicks
 
 if TYPE_CHECKING:

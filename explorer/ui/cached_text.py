@@ -7,16 +7,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import corpora, described, held_out, sets, splitting, text
-from explorer.data.columns import guess
+from explorer.data import corpora, map_sentences
 from explorer.data.corpora import Eats
-from explorer.data.described import Described
-from explorer.data.files import read_bytes, read_file
+from explorer.data.graded import held_out, sets, splitting
+from explorer.data.graded.splitting import Summary
 from explorer.data.kinds import GradedPairs
-from explorer.data.reports import Report
-from explorer.data.searched import Searched, of_source
-from explorer.data.splitting import Summary
-from explorer.data.table import Table
+from explorer.data.map_sentences import Described
+from explorer.data.search_corpus import Searched, of_source
+from explorer.data.tables import text_rows
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_bytes, read_file
+from explorer.data.tables.row_reports import Report
+from explorer.data.tables.table import Table
 
 
 def graded_pairs(name: str) -> GradedPairs:
@@ -56,7 +58,7 @@ def graded_file(file: str) -> GradedPairs:
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
 def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
-    return text.read_graded_pairs(file)[0]
+    return text_rows.read_graded_pairs(file)[0]
 
 
 def described_pairs(pairs: GradedPairs) -> Described:
@@ -66,7 +68,7 @@ def described_pairs(pairs: GradedPairs) -> Described:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Described:
-    return described.of_pairs(_pairs)
+    return map_sentences.of_pairs(_pairs)
 
 
 def described_file(file: str, column: str | None) -> Described:
@@ -76,7 +78,7 @@ def described_file(file: str, column: str | None) -> Described:
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the text …")
 def _described_file(file: str, column: str | None, stamp: Hashable) -> Described:
-    return described.of_table(read_file(file), column)
+    return map_sentences.of_table(read_file(file), column)
 
 
 def sentence_column(file: str) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import sets
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import PRECISIONS

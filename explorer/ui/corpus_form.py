@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import own, searched, sts, uploads
+from explorer.data import search_corpus, uploads
 from explorer.data.corpora import SAMPLE
-from explorer.data.searched import Searched
+from explorer.data.graded import sts, user_sets
+from explorer.data.search_corpus import Searched
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import brought, cached_text, clicks, controls, notices, reach
 
@@ -21,7 +22,7 @@ def asked_for(choice: controls.Choice, line: DeltaGenerator) -> Searched | None:
     with line:
         source: str = st.selectbox(
             "Search in",
-            brought.offered(controls.with_current([PAIRS, SAMPLE, *own.names(), *sts.menu()], SOURCE)),
+            brought.offered(controls.with_current([PAIRS, SAMPLE, *user_sets.names(), *sts.menu()], SOURCE)),
             format_func=uploads.label,
             key=SOURCE,
             bind="query-params",
@@ -51,7 +52,7 @@ def _read(source: str, choice: controls.Choice) -> Searched | None:
     try:
         if source == PAIRS:
             pairs = reach.pairs(choice.sts)
-            return None if pairs is None else searched.of_pairs(pairs)
+            return None if pairs is None else search_corpus.of_pairs(pairs)
         return cached_text.searched(source)
     except StrataError as error:
         notices.trouble(error)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data.searched import Searched
+from explorer.data.search_corpus import Searched
 from explorer.errors import StrataError
 from explorer.measuring.retrieval import Index, indexed
 from explorer.measuring.searching import Side, place_of, vector_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import own, sets
 from explorer.data.corpora import evaluated_beside
+from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadChoice, StrataError
 from explorer.ui import cached_text, controls, knob_form, notices, reach, text_form
@@ -101,7 +101,7 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
 
 def _own_halves() -> list[str]:
     """The halves of every own set that can be split."""
-    return [half for name in own.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
+    return [half for name in user_sets.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
 
 
 def _by_hand(key: str) -> None:
@@ -125,7 +125,7 @@ def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
     if beside is not None:
         return beside
     chosen = controls.chosen().sts
-    if own.is_own(chosen) and not cached_text.why_not_split(chosen):
+    if user_sets.is_own(chosen) and not cached_text.why_not_split(chosen):
         return sets.halves(chosen)
     published = "STS-B dev", "STS-B test"
     return published if all(map(reach.on_this_disk, published)) else sets.halves()

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.described import Column
+from explorer.data.map_sentences import Column
 from explorer.measuring import projection
 from explorer.measuring.projection import Way
 from explorer.ui import map_text

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.data import described
-from explorer.data.described import Described
-from explorer.data.files import ENDINGS, read_bytes
+from explorer.data import map_sentences
+from explorer.data.map_sentences import Described
+from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.errors import StrataError
 from explorer.ui import brought, cached_text, clicks, notices, reach
 from explorer.ui.controls import Choice
@@ -38,7 +38,7 @@ def asked_for(choice: Choice, seed: int) -> Described | None:
     )
     try:
         found = _of_kind(kind, choice, seed)
-        return None if found is None else described.sampled(found, seed=seed)
+        return None if found is None else map_sentences.sampled(found, seed=seed)
     except StrataError as error:
         notices.trouble(error)
         return None
@@ -52,7 +52,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
     pairs = reach.pairs(choice.sts)
     if pairs is None:
         return None
-    return described.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
+    return map_sentences.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
 
 
 def _of_file() -> Described | None:
@@ -87,7 +87,7 @@ def _typed() -> Described | None:
         st.info("Type at least two sentences, one a line.", icon=":material/edit:")
         return None
     table = read_bytes("typed.txt", typed.encode("utf-8", "replace"))
-    return replace(described.of_table(replace(table, name="The text box")), name="the text box")
+    return replace(map_sentences.of_table(replace(table, name="The text box")), name="the text box")
 
 
 def _take(path: str) -> None:

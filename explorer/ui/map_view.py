@@ -7,7 +7,7 @@ import hashlib
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.described import Column
+from explorer.data.map_sentences import Column
 from explorer.drawing import maps as drawing
 from explorer.measuring import map_tables
 from explorer.measuring.projection import Way

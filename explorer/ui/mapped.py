@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from explorer.data.described import Column, Described
 from explorer.data.kinds import digest_of
+from explorer.data.map_sentences import Column, Described
 from explorer.measuring import drift, projection, umap_layout
 from explorer.measuring.neighbourhoods import Neighbourhoods, neighbourhoods
 from explorer.measuring.neighbours import COMPARED, overlap_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.data import own
+from explorer.data.graded import user_sets
+from explorer.data.graded.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.kinds import GradedPairs
-from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.ui import cached_text, clicks, controls, notices, shortcuts
 
 LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
@@ -58,7 +58,7 @@ def offer(pairs: GradedPairs) -> None:
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = controls.chosen().sts
-    if chosen == own.name_of(pairs):
+    if chosen == user_sets.name_of(pairs):
         st.success(f"Kept on this machine and chosen in the sidebar: {notices.plain(chosen)}.", icon=":material/check:")
 
 
@@ -80,7 +80,7 @@ def _open(pairs: GradedPairs, page: str) -> None:
     """Keep the pairs, choose them, and remember where to go."""
 
     def keep() -> None:
-        name = own.keep(pairs)
+        name = user_sets.keep(pairs)
         controls.choose_set(name)
         if page:
             st.session_state[_NEXT] = page, shortcuts.train_on_own_pairs(name) if page == TRAIN else {}

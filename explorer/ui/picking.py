@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.data import sets
+from explorer.data.graded import sets
 from explorer.measuring.comparing import Comparison
 from explorer.measuring.picking import Pick, pick
 from explorer.ui import cached, controls, notices, panels, verdict

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import sets, sts
+from explorer.data.graded import sets, sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found

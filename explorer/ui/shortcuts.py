@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.data import sets
 from explorer.data.corpora import SERVES
+from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.training.runs import Run
 from explorer.ui import cached, controls, judging_form, method_menu, shown_run, sides, text_form

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import own, sets, sts, uploads
+from explorer.data import uploads
 from explorer.data.corpora import SAMPLE, SHIPPED, Eats
-from explorer.data.mapping import ROLES
-from explorer.data.reports import Report
+from explorer.data.graded import sets, sts, user_sets
 from explorer.data.sample import MINIMAL_PAIRS
+from explorer.data.tables.column_roles import ROLES
+from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.training.card import named
 from explorer.ui import brought, cached_text, notices, reach
@@ -138,14 +139,14 @@ def _roles(eats: Eats) -> list[str]:
 def _offered() -> list[str]:
     """Names to choose from, and what is chosen already."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    known = [*SHIPPED, *own.names(), *_train_parts(), *whole, *sts.menu()]
+    known = [*SHIPPED, *user_sets.names(), *_train_parts(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return brought.offered([*known, *chosen])
 
 
 def _train_parts() -> list[str]:
     """The train part of the sample's pairs, and of every own set that has one."""
-    splittable = (name for name in own.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
+    splittable = (name for name in user_sets.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
     return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
@@ -162,7 +163,7 @@ def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
 
 def _files(chosen: Sequence[str]) -> list[str]:
     known = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
-    return [source for source in chosen if source not in known and not own.is_own(source) and Path(source).suffix]
+    return [source for source in chosen if source not in known and not user_sets.is_own(source) and Path(source).suffix]
 
 
 def _take(path: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.data.columns import guess
-from explorer.data.lines import Lines, read_lines, taken
-from explorer.data.table import Table
+from explorer.data.tables.columns import guess
+from explorer.data.tables.table import Table
+from explorer.data.typed_lines import Lines, read_lines, taken
 from explorer.errors import StrataError
 from explorer.ui import brought, notices
 

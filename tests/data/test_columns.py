@@ -2,9 +2,9 @@
 
 import pytest
 
-from explorer.data.columns import guess
-from explorer.data.mapping import ROLES, Kind, Mapping
-from explorer.data.table import Table
+from explorer.data.tables.column_roles import ROLES, Kind, Mapping
+from explorer.data.tables.columns import guess
+from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
 ONE, TWO, THREE = "A man plays a guitar.", "Someone makes some music.", "Nobody makes any sound."

@@ -5,11 +5,12 @@ from typing import get_args
 
 import pytest
 
-from explorer.data import own, sample, sets, sts
+from explorer.data import sample
 from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, evaluated_beside, serves
-from explorer.data.held_out import without
+from explorer.data.graded import sets, sts, user_sets
+from explorer.data.graded.held_out import without
 from explorer.data.kinds import GradedPairs
-from explorer.data.mapping import ROLES, Kind
+from explorer.data.tables.column_roles import ROLES, Kind
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3.0), ("", "", ""))
@@ -84,7 +85,7 @@ def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(fold
 
 
 def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder: Path) -> None:
-    brought = own.keep(BROUGHT)
+    brought = user_sets.keep(BROUGHT)
     assert _columns(brought, "graded pairs") == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", "graded pairs")
     assert [len(column) for column in train] == [4500] * 3
@@ -95,7 +96,7 @@ def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_trai
 def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half() -> None:
     rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
     first, second, gold = zip(*rows, strict=True)
-    brought = own.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
+    brought = user_sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
     part, _ = sets.parts(brought)
     found, (report,) = corpus([part], "graded pairs")
     assert 50 < len(found) < 100
@@ -155,11 +156,11 @@ def test_a_source_says_what_it_lacks(folder: Path) -> None:
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    brought = own.keep(BROUGHT)
+    brought = user_sets.keep(BROUGHT)
     assert _columns(brought, "sentences") == (("a", "b", "c", "d", "e"),)
     assert _columns("Sample pairs", "sentences") == (sample.pairs().sentences,)
     monkeypatch.setattr(sts, "load", None)
-    monkeypatch.setattr(own, "graded_pairs", None)
+    monkeypatch.setattr(user_sets, "graded_pairs", None)
     for source in (brought, *sets.halves(), "STS-B", "STS-B dev", "sick"):
         assert {eats for eats, lack in serves(source).items() if not lack} == {"sentences", "graded pairs"}
         with pytest.raises(WrongColumns, match="may be unrelated"):

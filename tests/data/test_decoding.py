@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from explorer.data.decoding import SIGNATURES, decoded
+from explorer.data.tables.decoding import SIGNATURES, decoded
 from explorer.errors import UnreadableFile
 
 TEXT = "Où est la gare?\nNo idea.\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data.delimited import csv_table, tsv_table, txt_table
+from explorer.data.tables.delimited import csv_table, tsv_table, txt_table
 from explorer.errors import UnreadableFile
 
 ROWS = (("3.5", "A man, a plan.", 'He said "no".'), ("1", "Two; or three?", "It is | a pipe."))

@@ -3,9 +3,9 @@ import random
 
 import pytest
 
-from explorer.data.described import Described, extremes, of_pairs, of_table, sampled
-from explorer.data.files import read_bytes
 from explorer.data.kinds import GradedPairs
+from explorer.data.map_sentences import Described, extremes, of_pairs, of_table, sampled
+from explorer.data.tables.files import read_bytes
 from explorer.errors import TooFewRows
 
 

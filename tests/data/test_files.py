@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import files
-from explorer.data.files import ENDINGS, LARGEST, read_bytes, read_file
+from explorer.data.tables import files
+from explorer.data.tables.files import ENDINGS, LARGEST, read_bytes, read_file
 from explorer.errors import UnreadableFile, WrongColumns
 
 

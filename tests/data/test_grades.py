@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from explorer.data.grades import MISSING, TEXT, check_spread, grades
-from explorer.data.table import Table
+from explorer.data.tables.grades import MISSING, TEXT, check_spread, grades
+from explorer.data.tables.table import Table
 from explorer.errors import BadScores
 
 

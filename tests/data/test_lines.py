@@ -1,6 +1,6 @@
 """Sentences typed one a line: what is kept, what is passed over, what does not fit."""
 
-from explorer.data.lines import read_lines, taken
+from explorer.data.typed_lines import read_lines, taken
 
 
 def test_empty_lines_are_counted_and_repeated_sentences_stay():

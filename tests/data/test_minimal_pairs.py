@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data import probes, sample
 from explorer.data.corpora import corpus, serves
-from explorer.data.files import read_file
+from explorer.data.tables.files import read_file
 from tests.data import held_out
 
 BOTH = {sample.MINIMAL_PAIRS: sample.minimal_pairs(), sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs()}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import own, splitting
+from explorer.data.graded import splitting, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import CannotSplit, NotWritable, SetNotFound
 
@@ -20,29 +20,29 @@ def pairs(name="mine.csv", score=1.5):
 
 
 def test_what_was_brought_comes_back_with_the_same_digest():
-    name = own.keep(pairs())
-    assert own.is_own(name)
-    assert own.graded_pairs(name) == pairs()
-    assert own.graded_pairs(name).digest == pairs().digest
+    name = user_sets.keep(pairs())
+    assert user_sets.is_own(name)
+    assert user_sets.graded_pairs(name) == pairs()
+    assert user_sets.graded_pairs(name).digest == pairs().digest
 
 
 def test_two_files_of_one_name_are_told_apart():
-    names = {own.keep(pairs()), own.keep(pairs(score=2.0))}
+    names = {user_sets.keep(pairs()), user_sets.keep(pairs(score=2.0))}
     assert len(names) == 2
-    assert set(own.names()) == names
+    assert set(user_sets.names()) == names
 
 
 def test_a_forgotten_file_is_named_with_the_next_step():
-    name = own.keep(pairs())
-    own.forget(name)
-    assert own.names() == ()
+    name = user_sets.keep(pairs())
+    user_sets.forget(name)
+    assert user_sets.names() == ()
     with pytest.raises(SetNotFound, match=r"'mine.csv · [0-9a-f]{8}' is no longer kept.*Bring it again"):
-        own.graded_pairs(name)
+        user_sets.graded_pairs(name)
 
 
 @pytest.mark.parametrize("name", ["Sample pairs", "STS-B test", "../../etc/passwd", "x · ../../secret"])
 def test_other_names_are_not_files_of_the_user(name):
-    assert not own.is_own(name)
+    assert not user_sets.is_own(name)
 
 
 BROKEN = {
@@ -60,79 +60,79 @@ BROKEN = {
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
 def test_a_broken_file_hides_no_other_and_says_what_to_do(content):
-    name = own.keep(pairs())
-    broken = own.path("b.csv · 0123abcd")
+    name = user_sets.keep(pairs())
+    broken = user_sets.path("b.csv · 0123abcd")
     broken.write_bytes(content)
-    assert set(own.names()) in ({name}, {name, "b.csv · 0123abcd"})
-    assert own.graded_pairs(name) == pairs()
+    assert set(user_sets.names()) in ({name}, {name, "b.csv · 0123abcd"})
+    assert user_sets.graded_pairs(name) == pairs()
     with pytest.raises(SetNotFound, match=r"'b.csv · 0123abcd' (can no longer be read|was changed).*Bring it again"):
-        own.graded_pairs("b.csv · 0123abcd")
-    own.forget("b.csv · 0123abcd")
-    assert own.names() == (name,)
+        user_sets.graded_pairs("b.csv · 0123abcd")
+    user_sets.forget("b.csv · 0123abcd")
+    assert user_sets.names() == (name,)
 
 
 def test_what_else_lies_in_the_folder_is_left_alone():
-    name = own.keep(pairs())
-    folder = own.path(name).parent
+    name = user_sets.keep(pairs())
+    folder = user_sets.path(name).parent
     (folder / "0123abcd.json").write_text('{"name": "an older release"}')
     (folder / "notes.jsonl").write_text('{"name": "notes"}')
     (folder / "0123abcd.jsonl").symlink_to(folder / "gone")  # as if deleted between listing and reading
     (folder / "4567abcd.jsonl").mkdir()
-    assert own.names() == (name,)
+    assert user_sets.names() == (name,)
 
 
 def test_a_file_that_was_edited_is_not_taken_for_what_was_brought():
-    name = own.keep(pairs())
-    file = own.path(name)
+    name = user_sets.keep(pairs())
+    file = user_sets.path(name)
     assert b"1.5" in file.read_bytes()
     file.write_bytes(file.read_bytes().replace(b"1.5", b"2.5"))
     with pytest.raises(SetNotFound, match=r"was changed since it was brought\. Bring it again"):
-        own.graded_pairs(name)
+        user_sets.graded_pairs(name)
 
 
 def test_the_newest_comes_first_and_gives_its_name():
-    names = [own.keep(pairs(score=score)) for score in (1.0, 2.0, 3.0)]
+    names = [user_sets.keep(pairs(score=score)) for score in (1.0, 2.0, 3.0)]
     for age, at in enumerate((1, 0, 2)):
-        os.utime(own.path(names[at]), (1e9 - age, 1e9 - age))
-    assert own.names() == (names[1], names[0], names[2])
-    again = own.keep(pairs("renamed.csv", score=3.0))
-    assert own.names() == (again, names[1], names[0])
-    assert own.graded_pairs(names[2]).name == "renamed.csv"
+        os.utime(user_sets.path(names[at]), (1e9 - age, 1e9 - age))
+    assert user_sets.names() == (names[1], names[0], names[2])
+    again = user_sets.keep(pairs("renamed.csv", score=3.0))
+    assert user_sets.names() == (again, names[1], names[0])
+    assert user_sets.graded_pairs(names[2]).name == "renamed.csv"
 
 
 def test_a_name_may_hold_anything():
     odd = pairs("a\n\u2028 \ud800 · 0123abcd")
-    name = own.keep(odd)
-    assert own.names() == (name,)
-    assert own.graded_pairs(name) == odd
+    name = user_sets.keep(odd)
+    assert user_sets.names() == (name,)
+    assert user_sets.graded_pairs(name) == odd
 
 
 def test_names_are_read_without_the_pairs():
-    name = own.keep(pairs())
-    file = own.path(name)
+    name = user_sets.keep(pairs())
+    file = user_sets.path(name)
     head, _ = file.read_bytes().split(b"\n")
     file.write_bytes(head + b"\n\xff no pairs")
-    assert own.names() == (name,)
+    assert user_sets.names() == (name,)
 
 
 def test_a_file_that_cannot_be_deleted_stays_and_is_told(monkeypatch):
-    name = own.keep(pairs())
+    name = user_sets.keep(pairs())
 
     def refuse(path, **_):
         raise OSError(30, "Read-only file system", str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
     with pytest.raises(NotWritable, match=r"'mine.csv · .*' cannot be deleted: .*jsonl: Read-only file system. Make"):
-        own.forget(name)
-    assert own.graded_pairs(name) == pairs()
+        user_sets.forget(name)
+    assert user_sets.graded_pairs(name) == pairs()
 
 
 def test_a_full_or_locked_disk_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
-    assert own.names() == ()
+    assert user_sets.names() == ()
     with pytest.raises(NotWritable, match=r"cannot be written to.*STRATA_CACHE"):
-        own.keep(pairs())
+        user_sets.keep(pairs())
 
 
 def many(count=80):
@@ -142,24 +142,24 @@ def many(count=80):
 
 
 def test_the_pieces_of_a_set_are_found_by_name_and_are_not_in_the_menu():
-    name = own.keep(many())
-    names = [own.piece_name(name, piece) for piece in splitting.PIECES]
+    name = user_sets.keep(many())
+    names = [user_sets.piece_name(name, piece) for piece in splitting.PIECES]
     assert names[1:3] == [f"{name} · test half", f"{name} · train part"]
     for one, piece in zip(names, splitting.PIECES, strict=True):
-        assert own.is_own(one)
-        assert own.whole(one) == own.whole(name) == name
-        assert own.graded_pairs(one).digest == splitting.piece(many(), piece).digest
-    assert own.names() == (name,)
+        assert user_sets.is_own(one)
+        assert user_sets.whole(one) == user_sets.whole(name) == name
+        assert user_sets.graded_pairs(one).digest == splitting.piece(many(), piece).digest
+    assert user_sets.names() == (name,)
 
 
 def test_a_file_called_like_a_piece_is_a_whole_file():
     odd = pairs("a · 0123abcd · test half")
-    name = own.keep(odd)
-    assert own.whole(name) == name
-    assert own.graded_pairs(name) == odd
+    name = user_sets.keep(odd)
+    assert user_sets.whole(name) == name
+    assert user_sets.graded_pairs(name) == odd
 
 
 def test_a_piece_of_a_file_that_cannot_be_split_says_why():
-    name = own.keep(pairs())
+    name = user_sets.keep(pairs())
     with pytest.raises(CannotSplit, match=r"mine\.csv has 2 pairs"):
-        own.graded_pairs(f"{name} · test half")
+        user_sets.graded_pairs(f"{name} · test half")

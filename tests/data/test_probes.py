@@ -3,8 +3,8 @@
 import pytest
 
 from explorer.data import probes
-from explorer.data.files import read_file
 from explorer.data.sample import FOLDER
+from explorer.data.tables.files import read_file
 
 PACKS = probes.packs()
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.data.records import json_table, jsonl_table, parquet_table
+from explorer.data.tables.records import json_table, jsonl_table, parquet_table
 from explorer.errors import UnreadableFile
 
 

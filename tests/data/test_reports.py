@@ -1,7 +1,7 @@
 """Does a report count what a person would count?"""
 
-from explorer.data.reports import SHOWN, Dropped, Words, report_on
-from explorer.data.table import Table
+from explorer.data.tables.row_reports import SHOWN, Dropped, Words, report_on
+from explorer.data.tables.table import Table
 
 TABLE = Table(
     "a.csv", ("text",), rows=(("a b",), ("",), ("c",), ("",)), lines=(2, 3, 5, 6), ragged=(4,), set_aside=("v",)

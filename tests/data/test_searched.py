@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import corpora, sample, searched, sts
+from explorer.data import corpora, sample, search_corpus
+from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
-from explorer.data.searched import of_pairs, of_source
+from explorer.data.search_corpus import of_pairs, of_source
 from explorer.errors import StrataError
 
 PAIRS = GradedPairs("few", ("a b", "c d", "a b"), ("e f", "a b", "g h"), (1.0, 2.0, 3.0), ("", "", ""))
@@ -64,7 +65,7 @@ def test_200_times_the_same_sentence_is_one(tmp_path):
 
 
 def test_of_too_many_sentences_some_are_taken_from_all_over(monkeypatch):
-    monkeypatch.setattr(searched, "MOST", 10)
+    monkeypatch.setattr(search_corpus, "MOST", 10)
     found = of_pairs(GradedPairs("many", tuple(map(str, range(40))), ("39",) * 40, (1.0,) * 40, ("",) * 40))
     assert found.sentences == tuple(map(str, range(0, 40, 4)))
     assert (found.left_out, found.repeats) == (30, 40)

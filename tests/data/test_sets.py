@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import own, sample, sets, sts
+from explorer.data import sample
+from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import SetNotFound
 
@@ -26,12 +27,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_menu_has_the_sample_then_the_users_own_then_the_published() -> None:
     assert sets.names() == (sets.SAMPLE, *sts.menu())
-    name = own.keep(BROUGHT)
+    name = user_sets.keep(BROUGHT)
     assert sets.names() == (sets.SAMPLE, name, *sts.menu())
 
 
 def test_every_name_of_the_menu_leads_to_its_set() -> None:
-    name = own.keep(BROUGHT)
+    name = user_sets.keep(BROUGHT)
     assert sets.by_name(sets.SAMPLE) is sets.by_name("sample") is sample.pairs()
     assert sets.by_name(name) == BROUGHT
     assert sets.by_name("STS17 test") == sets.by_name("sts17") == sts.load("STS17")
@@ -46,7 +47,7 @@ def test_the_halves_of_the_sample_have_names_but_no_place_in_the_menu() -> None:
 
 
 def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
-    name = own.keep(BROUGHT)
+    name = user_sets.keep(BROUGHT)
     assert sets.halves(name) == (f"{name} · dev half", f"{name} · test half")
     assert sets.parts(name) == (f"{name} · train part", f"{name} · dev part")
     assert sets.dev_and_test(sets.parts(name)[0]) == sets.dev_and_test(name) == sets.halves(name)
@@ -59,9 +60,9 @@ def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits() -> None:
 
 
 def test_why_a_set_has_no_halves_is_told() -> None:
-    assert "mine.csv has 3 pairs" in sets.why_not_split(own.keep(BROUGHT))
+    assert "mine.csv has 3 pairs" in sets.why_not_split(user_sets.keep(BROUGHT))
     rows = tuple(map(str, range(30)))
-    name = own.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
+    name = user_sets.keep(GradedPairs("more.csv", rows, tuple(f"b{row}" for row in rows), tuple(range(30)), ("",) * 30))
     assert sets.why_not_split(name) == ""
     assert "more.csv, dev half has 15 pairs" in sets.why_not_split(name, sets.TRAIN_PART)
 
@@ -97,8 +98,8 @@ def test_a_name_can_be_checked_without_reading(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_stamp_stays_until_the_file_changes(folder: Path) -> None:
-    name = own.keep(BROUGHT)
-    for title, file in (("STS17 test", folder / "STS17_en" / "test.tsv"), (name, own.path(name))):
+    name = user_sets.keep(BROUGHT)
+    for title, file in (("STS17 test", folder / "STS17_en" / "test.tsv"), (name, user_sets.path(name))):
         before = sets.stamp(title)
         assert before is not None
         assert hash(before) == hash(sets.stamp(title))

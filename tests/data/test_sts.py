@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import sts
-from explorer.data.sts import SETS, VARIABLE, available, find, load, menu, name_and_split
-from explorer.data.table import Table
+from explorer.data.graded import sts
+from explorer.data.graded.sts import SETS, VARIABLE, available, find, load, menu, name_and_split
+from explorer.data.tables.table import Table
 from explorer.errors import DataError, SetNotFound
 
 FOLDER = Path(os.environ.get(VARIABLE) or "no folder")

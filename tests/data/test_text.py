@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import text
-from explorer.data.columns import guess
-from explorer.data.files import read_bytes
 from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets
-from explorer.data.mapping import Kind, Mapping
-from explorer.data.reports import Dropped, Report
-from explorer.data.table import Table
-from explorer.data.text import MINIMUM, graded_pairs, read_graded_pairs
+from explorer.data.tables import text_rows
+from explorer.data.tables.column_roles import Kind, Mapping
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_bytes
+from explorer.data.tables.row_reports import Dropped, Report
+from explorer.data.tables.table import Table
+from explorer.data.tables.text_rows import MINIMUM, graded_pairs, read_graded_pairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 
 HEADER = "score\tsentence1\tsentence2\tsource\n"
@@ -98,12 +98,12 @@ def test_a_missing_score_column_is_named() -> None:
 def test_a_mapping_of_another_kind_is_refused() -> None:
     table = read_bytes("a.tsv", (HEADER + GOOD).encode())
     with pytest.raises(WrongColumns, match="chosen as graded pairs, not as triplets"):
-        text.triplets(table, guess(table))
+        text_rows.triplets(table, guess(table))
 
 
 def test_a_sentence_said_twice_is_kept_once() -> None:
     table = read_bytes("a.txt", b"One.\nTwo.\nOne.\n\n One. \n")
-    sentences, report = text.sentences(table, guess(table))
+    sentences, report = text_rows.sentences(table, guess(table))
     assert sentences == Sentences("a.txt", ("One.", "Two."))
     assert report.dropped == (Dropped("sentence seen before", 2, (3, 5)),)
 
@@ -111,10 +111,10 @@ def test_a_sentence_said_twice_is_kept_once() -> None:
 def test_pairs_and_triplets_keep_whole_rows_only() -> None:
     rows = b"anchor,positive,negative\na,b,c\nd,,f\ng,h,i\n"
     table = read_bytes("a.csv", rows)
-    triplets, report = text.triplets(table, guess(table))
+    triplets, report = text_rows.triplets(table, guess(table))
     assert triplets == Triplets("a.csv", ("a", "g"), ("b", "h"), ("c", "i"))
     assert report.dropped == (Dropped("empty sentence", 1, (3,)),)
-    pairs, _ = text.pairs(table, guess(table, "pairs"))
+    pairs, _ = text_rows.pairs(table, guess(table, "pairs"))
     assert pairs == Pairs("a.csv", ("a", "g"), ("b", "h"))
 
 
@@ -128,10 +128,10 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
         | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"},
     )
     make = {
-        "sentences": text.sentences,
-        "pairs": text.pairs,
-        "triplets": text.triplets,
-        "back-translations": text.back_translations,
+        "sentences": text_rows.sentences,
+        "pairs": text_rows.pairs,
+        "triplets": text_rows.triplets,
+        "back-translations": text_rows.back_translations,
     }.get(kind, graded_pairs)
     with pytest.raises(TooFewRows, match=f"{kind.capitalize()} need at least {MINIMUM[kind]};"):
         make(table, mapping)
@@ -148,7 +148,7 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
 def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kept, reasons) -> None:
     columns = ("first", "second") if kind == "pairs" else ("anchor", "positive", "negative")
     table = read_bytes("mine.tsv", "\n".join(["\t".join(columns), *rows]).encode())
-    read = text.pairs if kind == "pairs" else text.triplets
+    read = text_rows.pairs if kind == "pairs" else text_rows.triplets
     found, report = read(table, Mapping.of(kind, {column: column for column in columns}))
     assert len(found) == report.rows_kept == kept
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
@@ -157,7 +157,7 @@ def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kep
 def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
     table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
     with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
-        text.pairs(table, Mapping.of("pairs", {"first": "one", "second": "two"}))
+        text_rows.pairs(table, Mapping.of("pairs", {"first": "one", "second": "two"}))
 
 
 def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
@@ -166,12 +166,12 @@ def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason(
     with pytest.raises(
         TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other columns"
     ):
-        text.triplets(table, mapping)
+        text_rows.triplets(table, mapping)
 
 
 def test_a_sentence_that_came_back_as_it_went_stays() -> None:
     table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
-    found, report = text.back_translations(table, guess(table))
+    found, report = text_rows.back_translations(table, guess(table))
     assert found == BackTranslations("a.tsv", ("A man.", "A sea."), ("A guy.", "A sea."))
     assert report.dropped == (Dropped("empty sentence", 1, (4,)),)
 

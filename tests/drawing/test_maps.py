@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from explorer.data.described import Column, Described
+from explorer.data.map_sentences import Column, Described
 from explorer.drawing import map_colours
 from explorer.drawing import maps as drawing
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.data.described import Column, Described
+from explorer.data.map_sentences import Column, Described
 from explorer.measuring.map_tables import labels, neighbour_rows, rows, told_of_lines, told_of_widths
 from explorer.measuring.neighbourhoods import neighbourhoods
 from explorer.progress import finish

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from explorer.data import own
+from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 from explorer.training.runs import KEEP, LOG
@@ -51,7 +51,7 @@ def test_a_set_that_was_brought_is_trained_on_without_the_rows_it_is_evaluated_o
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     dev, _, _ = texts_of(place.dev)
     first, second, gold = zip(*rows(20), strict=True)
-    brought = own.keep(
+    brought = user_sets.keep(
         GradedPairs("mine.csv", (*first, dev[0], "x"), (*second, "y", dev[3]), (*gold, 1.0, 2.0), ("",) * 22)
     )
     run = train(new(place, "cosent", data=(brought,)))

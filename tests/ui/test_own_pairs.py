@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data import own, sets, splitting
+from explorer.data.graded import sets, splitting, user_sets
 from tests.visits import button, cards, measured, words
 
 SCORES = ("0", "1,5", "3", "4,25", "5")
@@ -30,7 +30,7 @@ def uploaded(app, data, name="mine.csv"):
 
 
 def kept():
-    (name,) = own.names()
+    (name,) = user_sets.names()
     return name
 
 
@@ -134,6 +134,6 @@ def test_a_disk_that_cannot_be_written_to_is_told_and_nothing_is_opened(start, t
 def test_a_summary_counts_what_the_splits_hold():
     name = {"dev half": 30, "test half": 30, "train part": 22, "dev part": 8}
     rows = range(60)
-    pairs = own.GradedPairs("a", *(tuple(f"{x}{row}" for row in rows) for x in "xy"), tuple(rows), ("",) * 60)
+    pairs = user_sets.GradedPairs("a", *(tuple(f"{x}{row}" for row in rows) for x in "xy"), tuple(rows), ("",) * 60)
     assert splitting.summary(pairs).sizes.keys() == name.keys()
     assert splitting.summary(pairs).families == 60

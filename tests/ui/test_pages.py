@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 import streamlit as st
 
-from explorer.data import own, sample, sets, sts
+from explorer.data import sample
+from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.measuring import choosing
 from explorer.measuring.scores import score_layers
@@ -68,19 +69,19 @@ def own_set(count=60, parts=("",)):
 
 def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bundled_encoder):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
-    app.query_params["sts"] = name = own.keep(own_set())
+    app.query_params["sts"] = name = user_sets.keep(own_set())
     app.query_params["precision"] = "float32"
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    dev, test = (finish(score_layers(bundled_encoder, own.graded_pairs(half))) for half in sets.halves(name))
+    dev, test = (finish(score_layers(bundled_encoder, user_sets.graded_pairs(half))) for half in sets.halves(name))
     assert float(cards(app)["Best on the dev set"]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
 
 
 def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
-    app.query_params["sts"] = own.keep(own_set(12))
+    app.query_params["sts"] = user_sets.keep(own_set(12))
     app.switch_page("pages/layers.py")
     measured(app)
     assert any(label.startswith("Best of") for label in cards(app))
@@ -222,7 +223,7 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
     first, second, gold = texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0)
-    name = own.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
+    name = user_sets.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
     app.query_params["sts"] = name
     app.query_params["aggregate"] = "mean"
     app.switch_page("pages/layers.py")

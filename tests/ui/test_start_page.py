@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 
-from explorer.data import own, sets
+from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.ui.start import doors, example
 from tests import trainings
@@ -30,7 +30,9 @@ def no_example(monkeypatch):
 @pytest.fixture
 def uploaded(cache):
     first, second = (tuple(f"{what} {row}" for row in range(60)) for what in ("it rains", "it pours"))
-    return own.keep(GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60))
+    return user_sets.keep(
+        GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60)
+    )
 
 
 def rails(app):
@@ -97,7 +99,7 @@ def test_own_pairs_are_the_text_of_the_form_by_a_click(start, uploaded):
 
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
     few = GradedPairs("few.csv", ("a", "b"), ("c", "d"), (1.0, 2.0), ("", ""))
-    own.keep(few)
+    user_sets.keep(few)
     measured(start)
     assert "door train own" not in {one.key for one in start.button}
     assert any("few.csv has 2 pairs" in told for told in words(start.caption))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data import own, sets
+from explorer.data.graded import sets, user_sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training import runs
@@ -35,7 +35,7 @@ def show(choice: Choice) -> None:
     if _LEADS_TO in st.session_state:
         # {}: without it, Streamlit refuses to leave while the sidebar's widgets are in the address
         st.switch_page(st.session_state.pop(_LEADS_TO), query_params={})
-    uploaded = choice.sts if own.is_own(choice.sts) else next(iter(own.names()), None)
+    uploaded = choice.sts if user_sets.is_own(choice.sts) else next(iter(user_sets.names()), None)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
         _see_what_changed()
@@ -126,7 +126,7 @@ def _train_on(uploaded: str) -> None:
 def _is_scored(choice: Choice, uploaded: str) -> bool:
     """Whether the model was scored on these pairs before."""
     try:
-        pairs = own.graded_pairs(uploaded)
+        pairs = user_sets.graded_pairs(uploaded)
         return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
     except StrataError:
         return False  # the page says what is wrong with the model or the file

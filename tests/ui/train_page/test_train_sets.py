@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data import own, sets
+from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from tests.train_visits import PAGE, well
 from tests.visits import words
@@ -16,7 +16,7 @@ def cache(tmp_path, monkeypatch):
 def kept(count=60, name="mine.csv"):
     rows = range(count)
     first, second = (tuple(f"{side} sentence {row} of {name}" for row in rows) for side in ("one", "other"))
-    return own.keep(GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count))
+    return user_sets.keep(GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count))
 
 
 def judged(app):

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from explorer.data.table import Table
+from explorer.data.tables.table import Table
 from explorer.errors import BadScores
 
 MISSING = "score missing, NaN or infinite"

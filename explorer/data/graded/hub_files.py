@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from explorer.data.files import ENDINGS, read_bytes
-from explorer.data.table import Table
+from explorer.data.tables.files import ENDINGS, read_bytes
+from explorer.data.tables.table import Table
 from explorer.errors import UnreadableFile
 
 ZIPPED = ".gz"

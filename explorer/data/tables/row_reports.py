@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from explorer.data.table import Table
+from explorer.data.tables.table import Table
 
 SHOWN = 5  # lines named for each reason
 RAGGED = "ragged row"  # found when the file was read; every other reason is found by `data.text`

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from explorer.data.columns import is_mostly_numbers, is_number, is_recognised
-from explorer.data.table import Table, named
+from explorer.data.tables.columns import is_mostly_numbers, is_number, is_recognised
+from explorer.data.tables.table import Table, named
 from explorer.errors import UnreadableFile
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from operator import eq
 from pathlib import Path
 from typing import TypeVar
 
-from explorer.data.columns import guess
-from explorer.data.files import read_file
-from explorer.data.grades import check_spread, grades
 from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets
-from explorer.data.mapping import Kind, Mapping
-from explorer.data.reports import Report, dropped_rows, report_on
-from explorer.data.table import Table
+from explorer.data.tables.column_roles import Kind, Mapping
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_file
+from explorer.data.tables.grades import check_spread, grades
+from explorer.data.tables.row_reports import Report, dropped_rows, report_on
+from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"

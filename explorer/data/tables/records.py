@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from explorer.data.table import Table, named
+from explorer.data.tables.table import Table, named
 from explorer.errors import UnreadableFile
 
 Record = tuple[int, dict[str, Any]]  # (line it stands on, its values by field)

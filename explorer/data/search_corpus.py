@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.data import corpora, sets, sts
+from explorer.data import corpora
+from explorer.data.graded import sets, sts
 from explorer.data.kinds import GradedPairs, digest_of
-from explorer.data.text import AGAIN
+from explorer.data.tables.text_rows import AGAIN
 
 # 150 MB of vectors for each side of width 384, and as much again for its index
 MOST = 100_000

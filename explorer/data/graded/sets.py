@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
-from explorer.data import own, sample, splitting, sts
+from explorer.data import sample
+from explorer.data.graded import splitting, sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import DataError, SetNotFound
 
@@ -27,33 +28,33 @@ _SAMPLES = {
 
 def names() -> tuple[str, ...]:
     """Every set as it stands in the menu: the sample, the user's own, the published ones."""
-    return (SAMPLE, *own.names(), *sts.menu())
+    return (SAMPLE, *user_sets.names(), *sts.menu())
 
 
 def halves(name: str = SAMPLE) -> tuple[str, str]:
     """The dev half and the test half of the sample, or of an own set; they are not in the menu."""
-    if own.is_own(name):
-        return own.piece_name(name, splitting.DEV_HALF), own.piece_name(name, splitting.TEST_HALF)
+    if user_sets.is_own(name):
+        return user_sets.piece_name(name, splitting.DEV_HALF), user_sets.piece_name(name, splitting.TEST_HALF)
     return sample.DEV, sample.TEST
 
 
 def parts(name: str = SAMPLE) -> tuple[str, str]:
     """The train part and the dev part of the dev half of the sample, or of an own set."""
-    if own.is_own(name):
-        return own.piece_name(name, splitting.TRAIN_PART), own.piece_name(name, splitting.DEV_PART)
+    if user_sets.is_own(name):
+        return user_sets.piece_name(name, splitting.TRAIN_PART), user_sets.piece_name(name, splitting.DEV_PART)
     return sample.TRAIN_PART, sample.DEV_PART
 
 
 def beside_train_part(name: str) -> tuple[str, str] | None:
     """The dev part and the test half that belong to a train part; None for any other name."""
-    if name in (sample.TRAIN_PART, "sample train part") or (own.is_own(name) and name == parts(name)[0]):
+    if name in (sample.TRAIN_PART, "sample train part") or (user_sets.is_own(name) and name == parts(name)[0]):
         return parts(name)[1], halves(name)[1]
     return None
 
 
 def dev_and_test(name: str) -> tuple[str, str] | None:
     """The dev set to choose on and the test set to report on that belong to a set; None if it has no such two."""
-    if name in _SAMPLES or own.is_own(name):
+    if name in _SAMPLES or user_sets.is_own(name):
         return halves(name)
     known, split = sts.name_and_split(name)
     with suppress(SetNotFound):  # a file, or a name that means nothing
@@ -66,7 +67,7 @@ def dev_and_test(name: str) -> tuple[str, str] | None:
 def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
     """Why an own set has no halves, or with "train part" no parts of its dev half; "" if it has."""
     try:
-        own.graded_pairs(own.piece_name(name, piece))
+        user_sets.graded_pairs(user_sets.piece_name(name, piece))
     except DataError as error:
         return str(error)
     return ""
@@ -76,21 +77,21 @@ def by_name(name: str, *, online: bool = False) -> GradedPairs:
     """The set of a name in the menu, or a half or part of one; "sample dev" is short for the sample's dev half."""
     if name in _SAMPLES:
         return _SAMPLES[name]()
-    if own.is_own(name):
-        return own.graded_pairs(name)
+    if user_sets.is_own(name):
+        return user_sets.graded_pairs(name)
     return sts.load(*sts.name_and_split(name), online=online)
 
 
 def check(name: str) -> None:
     """Raise unless a name means a set, within reach or not; nothing is read."""
-    if name not in _SAMPLES and not own.is_own(name):
+    if name not in _SAMPLES and not user_sets.is_own(name):
         sts.path(*sts.name_and_split(name))
 
 
 def stamp(name: str) -> Hashable:
     """What changes when the file behind a name does, for caches to key on; None if there is no file."""
     with suppress(SetNotFound, OSError):  # to say so is for `by_name`
-        file = own.path(name) if own.is_own(name) else sts.path(*sts.name_and_split(name))
+        file = user_sets.path(name) if user_sets.is_own(name) else sts.path(*sts.name_and_split(name))
         if file:
             about = file.stat()
             return str(file), about.st_size, about.st_mtime_ns

@@ -14,12 +14,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from explorer.data.columns import guess
-from explorer.data.files import read_file
-from explorer.data.hub import hub_table
+from explorer.data.graded.hub_files import hub_table
 from explorer.data.kinds import GradedPairs
-from explorer.data.table import Table
-from explorer.data.text import graded_pairs
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_file
+from explorer.data.tables.table import Table
+from explorer.data.tables.text_rows import graded_pairs
 from explorer.errors import DataError, SetNotFound
 
 VARIABLE = "STRATA_DATA"  # names the folder when no argument does

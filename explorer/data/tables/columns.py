@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-from explorer.data.grades import as_number
-from explorer.data.mapping import Kind, Mapping
-from explorer.data.table import Table
+from explorer.data.tables.column_roles import Kind, Mapping
+from explorer.data.tables.grades import as_number
+from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
 # Names known without asking, written as `_plain` writes them; within a list the earlier wins.

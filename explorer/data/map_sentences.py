@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from explorer.data.columns import guess
-from explorer.data.grades import as_number
 from explorer.data.kinds import GradedPairs, digest_of
-from explorer.data.table import Table
+from explorer.data.tables.columns import guess
+from explorer.data.tables.grades import as_number
+from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows
 
 MOST = 20_000  # sentences of a map: more is slow to send to a browser, and to draw there

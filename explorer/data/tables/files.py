@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from explorer.data import uploads
-from explorer.data.decoding import decoded
-from explorer.data.delimited import csv_table, tsv_table, txt_table
-from explorer.data.records import json_table, jsonl_table, parquet_table
-from explorer.data.table import Table
+from explorer.data.tables.decoding import decoded
+from explorer.data.tables.delimited import csv_table, tsv_table, txt_table
+from explorer.data.tables.records import json_table, jsonl_table, parquet_table
+from explorer.data.tables.table import Table
 from explorer.errors import UnreadableFile
 
 LARGEST = 200_000_000  # bytes; about a million long pairs, and all of it has to fit in memory several times

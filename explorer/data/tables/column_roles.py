@@ -6,7 +6,7 @@ from collections.abc import Mapping as Lookup
 from dataclasses import dataclass
 from typing import Literal
 
-from explorer.data.table import Table
+from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
 Kind = Literal["sentences", "pairs", "graded pairs", "triplets", "back-translations"]

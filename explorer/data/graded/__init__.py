@@ -1,0 +1,1 @@
+"""Scored pairs: the sample, published sets and the user's own, and how they are split."""

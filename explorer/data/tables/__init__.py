@@ -1,0 +1,1 @@
+"""Read files: tables of text cells, the role of each column, rows and reports."""
