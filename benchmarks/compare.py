@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.timing import told
 from explorer.data.graded import sets, sts
 from explorer.encoding.locate import model_names
-from explorer.measuring.bootstrap import RESAMPLES, difference
-from explorer.measuring.measure import Settings, measure
+from explorer.measuring.scores.bootstrap import RESAMPLES, difference
+from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 
 ROOT = Path(__file__).parent.parent

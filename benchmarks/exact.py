@@ -17,7 +17,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder, Views
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
-from explorer.measuring.scores import LayerScores, score_layers
+from explorer.measuring.scores.layer_scores import LayerScores, score_layers
 from explorer.progress import finish
 
 SETS = ("STS-B", "STS12", "STS13", "STS14", "SICK-R", "STS17")

@@ -11,7 +11,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 
 ROUNDS = 7

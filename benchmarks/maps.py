@@ -13,7 +13,7 @@ from explorer.data.graded import sts
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import parse
-from explorer.measuring.layer_vectors import of_reading
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 
 ROOT = Path(__file__).parent.parent
@@ -30,12 +30,12 @@ import numpy as np
 if sys.argv[4] == "imported":
     import faiss, umap
 if sys.argv[4] == "after":
-    from explorer.measuring.umap_layout import loaded
+    from explorer.measuring.maps.umap_layout import loaded
     from explorer.progress import finish
     finish(loaded())
 started, busy = time.perf_counter(), time.process_time()
-from explorer.measuring.neighbourhoods import neighbourhoods
-from explorer.measuring.projection import Way, maps
+from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.maps.projection import Way, maps
 from explorer.progress import finish
 sides = [np.load(sys.argv[1])[: int(sys.argv[2])]]
 if sys.argv[3] == "both":

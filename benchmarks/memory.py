@@ -14,7 +14,7 @@ from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find, of_folder
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 
 PAIRS = 3750  # STS14's number

@@ -12,10 +12,10 @@ from benchmarks.timing import interleaved, ratio, told
 from explorer.data.search_corpus import Searched, of_source
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
-from explorer.measuring import layer_vectors
-from explorer.measuring.neighbours import overlap
-from explorer.measuring.retrieval import Index
-from explorer.measuring.similarity import unit
+from explorer.measuring.neighbours.neighbour_overlap import overlap
+from explorer.measuring.neighbours.vector_index import Index
+from explorer.measuring.scores.correlation import unit
+from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import finish
 
 SENTENCES, K, ROUNDS, ROWS = 10_000, 10, 7, 1024
@@ -24,7 +24,7 @@ SENTENCES, K, ROUNDS, ROWS = 10_000, 10, 7, 1024
 def main() -> None:
     corpus = _corpus()
     texts = corpus.sentences[:SENTENCES]
-    layers = finish(layer_vectors.of_layers(load(model_names.find("all-MiniLM-L6-v2")), texts, "mean", 64))
+    layers = finish(sentence_vectors.of_layers(load(model_names.find("all-MiniLM-L6-v2")), texts, "mean", 64))
     last, middle = layers[-1], layers[3]
     one, other = Index(last), Index(middle)
     known = unit(last)

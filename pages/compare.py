@@ -3,8 +3,8 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.findings import by_layer
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_report import by_layer
 from explorer.ui import controls, flips, frame, geometry_view, notices, panels, picking, reach, score_ways, sides
 from explorer.ui.compare import example_pairs, export, grids_view, model_b, probe_changes, verdict_view, view_choice
 from explorer.ui.compare.compared import compared as scored_and_judged

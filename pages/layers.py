@@ -5,7 +5,7 @@ import streamlit as st
 from explorer.data.graded import sets
 from explorer.drawing import by_layer, distribution, grid
 from explorer.encoding.read.readings import OWN, Reading, readings
-from explorer.measuring.scores import NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
 from explorer.ui import best_layer, camera, controls, downloads, frame, notices, panels, score_ways
 
 GRID = "grid of readings"

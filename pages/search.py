@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from explorer.measuring.search_tables import told_share
-from explorer.measuring.searching import Findings, place_of, search
+from explorer.measuring.neighbours.query_results import Findings, place_of, search
+from explorer.measuring.neighbours.search_tables import told_share
 from explorer.ui import (
     controls,
     corpus_form,

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.measuring.similarities import similarity_rows
+from explorer.measuring.sentences.cosine_matrix import similarity_rows
 from explorer.ui import (
     controls,
     downloads,

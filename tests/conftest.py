@@ -9,7 +9,7 @@ from explorer.data import sample
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find, of_folder
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 

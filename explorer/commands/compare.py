@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
-    from explorer.measuring.findings import Findings
-    from explorer.measuring.scores import LayerScores
+    from explorer.measuring.comparing.comparison_report import Findings
+    from explorer.measuring.scores.layer_scores import LayerScores
 
 
 def add(verbs: Any) -> None:
@@ -50,7 +50,7 @@ def add(verbs: Any) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from explorer.measuring.findings import as_json, as_text
+    from explorer.measuring.comparing.comparison_report import as_json, as_text
 
     findings = _found(options)
     print(as_json(findings) if options.json else as_text(findings))
@@ -60,12 +60,12 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _found(options: argparse.Namespace) -> Findings:
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring.comparing import Comparison
-    from explorer.measuring.comparison_verdict import judge, judged
-    from explorer.measuring.findings import Findings
-    from explorer.measuring.layer_geometry import layer_geometry
-    from explorer.measuring.measure import Settings, measure
-    from explorer.measuring.picking import pick
+    from explorer.measuring.comparing.comparison import Comparison
+    from explorer.measuring.comparing.comparison_report import Findings
+    from explorer.measuring.comparing.comparison_verdict import judge, judged
+    from explorer.measuring.comparing.dev_picking import pick
+    from explorer.measuring.geometry.layer_geometry import layer_geometry
+    from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
     from explorer.training.preparing import graded
     from explorer.training.tuned_pair import tuning
@@ -103,8 +103,8 @@ def _found(options: argparse.Namespace) -> Findings:
 def _check(options: argparse.Namespace) -> None:
     """Refuse what cannot be, before minutes of work."""
     from explorer.errors import BadChoice
-    from explorer.measuring.layer_geometry import check_pooling
-    from explorer.measuring.scores import check_agreement
+    from explorer.measuring.geometry.layer_geometry import check_pooling
+    from explorer.measuring.scores.layer_scores import check_agreement
 
     check_agreement(options.metric, options.aggregate)
     check_pooling(options.pooling)

@@ -57,9 +57,9 @@ def add(verbs: Any) -> None:
 
 def _score(options: argparse.Namespace) -> None:
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring import tables
-    from explorer.measuring.measure import Settings, measure
-    from explorer.measuring.scores import check_agreement
+    from explorer.measuring.scores import score_tables
+    from explorer.measuring.scores.layer_scores import check_agreement
+    from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
 
     check_agreement(options.metric, options.aggregate)  # before minutes of work, not after
@@ -69,11 +69,11 @@ def _score(options: argparse.Namespace) -> None:
     with Line() as line:
         scores = finish(measure(found, pairs, settings), line.tell)
     if options.json:
-        print(tables.as_json(found, pairs, scores))
+        print(score_tables.as_json(found, pairs, scores))
     elif options.csv:
-        print(tables.as_csv(tables.score_rows(scores)), end="")
+        print(score_tables.as_csv(score_tables.score_rows(scores)), end="")
     else:
-        print(tables.as_text(found, pairs, scores, options.metric, options.aggregate))
+        print(score_tables.as_text(found, pairs, scores, options.metric, options.aggregate))
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:

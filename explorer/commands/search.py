@@ -12,7 +12,7 @@ from explorer.errors import BadChoice
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
-    from explorer.measuring.searching import Side
+    from explorer.measuring.neighbours.query_results import Side
 
 
 def add(verbs: Any) -> None:
@@ -50,9 +50,9 @@ def _search(options: argparse.Namespace) -> None:
     from explorer.data.search_corpus import of_source
     from explorer.encoding.locate import bundled
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring.neighbours import overlap
-    from explorer.measuring.search_tables import Asked, as_json, as_text
-    from explorer.measuring.searching import asked, search
+    from explorer.measuring.neighbours.neighbour_overlap import overlap
+    from explorer.measuring.neighbours.query_results import asked, search
+    from explorer.measuring.neighbours.search_tables import Asked, as_json, as_text
     from explorer.progress import finish
 
     query, models = asked(options.query), options.model or [bundled.NAME]
@@ -82,15 +82,15 @@ def _side(
 ) -> tuple[Side, Reading]:
     """The corpus and the query as one encoder reads them."""
     from explorer.encoding.load.declared import named
-    from explorer.measuring import layer_vectors
-    from explorer.measuring.measure import Settings, load_encoder
-    from explorer.measuring.retrieval import Index
-    from explorer.measuring.searching import Side, place_of, vector_of
+    from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
+    from explorer.measuring.neighbours.vector_index import Index
+    from explorer.measuring.scores.measure import Settings, load_encoder
+    from explorer.measuring.sentences import sentence_vectors
     from explorer.progress import finish
 
     encoder = load_encoder(found, Settings(options.precision, options.device, options.max_length))
     reading = named(title, found.folder)
-    vectors = finish(layer_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
+    vectors = finish(sentence_vectors.of_reading(encoder, sentences, reading, options.max_length), line.tell)
     place = place_of(query, sentences)
     asked = vector_of(encoder, query, reading, options.max_length) if place is None else place
     return Side(Index(vectors), asked), reading

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from explorer.drawing.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET, SIDES
 from explorer.encoding.read.readings import GRID_POOLINGS
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.bootstrap import Interval
 
 
 def compared_by_layer(

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from explorer.drawing.grid import CELL_HEIGHT, laid_out, notes, places
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 
 
 def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:

@@ -10,10 +10,10 @@ import plotly.graph_objects as go
 from explorer.drawing.grid import CELL_HEIGHT, GAP, heights_of, laid_out
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.scores import NOT_MEASURABLE
-from explorer.measuring.verdict_text import CI
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.layer_scores import NOT_MEASURABLE
+from explorer.measuring.scores.verdict_text import CI
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 

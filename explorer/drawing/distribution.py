@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, hover_text
 from explorer.encoding.read.readings import Reading
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 
 BINS = 5
 # beyond this many points a picture carries no sentence a point: they would weigh megabytes

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.grid import laid_out
 from explorer.drawing.style import QUIET, SIDES
-from explorer.measuring.gold_bins import GoldBin, GoldBins
+from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
 
 ROW = 92  # its label too
 SPACE = 0.3  # between rows, in rows

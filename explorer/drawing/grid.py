@@ -15,7 +15,7 @@ from explorer.drawing.style import (
     text_colours,
 )
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
-from explorer.measuring.scores import AGGREGATES, METRICS, NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, NOT_MEASURABLE, LayerScores
 
 Span = tuple[float, float]
 

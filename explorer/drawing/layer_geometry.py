@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 
 from explorer.drawing.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET, SIDES
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.geometry_tables import Measure
-from explorer.measuring.layer_geometry import LayerGeometry, Side
+from explorer.measuring.geometry.geometry_tables import Measure
+from explorer.measuring.geometry.layer_geometry import LayerGeometry, Side
+from explorer.measuring.scores.bootstrap import Interval
 
 _LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET
-from explorer.measuring.neighbours import Overlap
+from explorer.measuring.neighbours.neighbour_overlap import Overlap
 
 
 def neighbours_kept(overlap: Overlap) -> go.Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from explorer.drawing.style import POOLING_COLOURS, POOLING_SYMBOLS, SIDES
-from explorer.measuring.pair_layers import PairLayers
+from explorer.measuring.sentences.pair_layers import PairLayers
 
 
 def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go.Figure:

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from explorer.drawing.style import QUIET, SIDES, hover_text
-from explorer.measuring.probing import Probed
+from explorer.measuring.sentences.probes import Probed
 
 _BESIDE = 0.2  # how far a side stands from the middle of its pack
 

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from explorer.drawing.segments import segments
 from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
-from explorer.measuring.bootstrap import LEVEL, Interval
-from explorer.measuring.replay import Travel
+from explorer.measuring.maps.step_maps import Travel
+from explorer.measuring.scores.bootstrap import LEVEL, Interval
 
 HEIGHT = 430
 # the colour of the line, faint

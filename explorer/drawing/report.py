@@ -9,12 +9,13 @@ import numpy as np
 from explorer.drawing import beside, difference, gold_histograms, grid, layer_geometry, standalone
 from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.read.readings import Reading
-from explorer.measuring import gold_bins
-from explorer.measuring.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.comparison_tables import told_difference
-from explorer.measuring.comparison_verdict import as_used
-from explorer.measuring.findings import Findings, about_measuring, about_models, versions
-from explorer.measuring.geometry_tables import (
+from explorer.measuring.comparing import cosines_by_grade
+from explorer.measuring.comparing.comparison_report import Findings, about_measuring, about_models, versions
+from explorer.measuring.comparing.comparison_tables import told_difference
+from explorer.measuring.comparing.comparison_verdict import as_used
+from explorer.measuring.comparing.flip_tables import pair_rows
+from explorer.measuring.comparing.rank_errors import FAR, KINDS
+from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,
     definition,
@@ -22,11 +23,10 @@ from explorer.measuring.geometry_tables import (
     geometry_rows,
     not_comparable,
 )
-from explorer.measuring.layer_geometry import LayerGeometry
-from explorer.measuring.pair_tables import pair_rows
-from explorer.measuring.rank_errors import FAR, KINDS
-from explorer.measuring.scores import LayerScores
-from explorer.measuring.verdict_text import CI
+from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.verdict_text import CI
 
 MOST = 20  # pairs of a kind
 
@@ -122,9 +122,9 @@ def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     yield heading("By layer, and by gold score")
     yield standalone.beside(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
-        picture(gold_histograms.cosines_by_gold(bins), "Cosines by gold score", gold_bins.HOW_TO_READ, among=2),
+        picture(gold_histograms.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
     )
-    yield table(gold_bins.median_rows(bins), other=3)
+    yield table(cosines_by_grade.median_rows(bins), other=3)
 
 
 def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text, text_colours
-from explorer.measuring.similarities import Matrix, apart
+from explorer.measuring.sentences.cosine_matrix import Matrix, apart
 
 Span = tuple[float, float]
 

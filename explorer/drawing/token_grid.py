@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.attention import FEW, token_label
 from explorer.drawing.style import GRID_SCALE, QUIET, SIDES
-from explorer.measuring.token_pairs import MOST, Shares, TokenPair
+from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair
 
 Span = tuple[float, float]
 

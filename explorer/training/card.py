@@ -13,8 +13,8 @@ from typing import Any
 
 from explorer.data import uploads
 from explorer.knobs import Knob
-from explorer.measuring import verdict as verdicts
-from explorer.measuring.verdict import Outcome
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.verdict import Outcome
 from explorer.training import snippets
 from explorer.training.facts import CardFacts, SeedScores
 from explorer.training.markdown import fenced, one_line, plain, table

@@ -20,11 +20,12 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
-from explorer.measuring import shelf, shipped_vectors
-from explorer.measuring.layer_vectors import of_reading
-from explorer.measuring.measure import Settings, shelf_key
-from explorer.measuring.probing import sentences_of
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.layer_scores import score_layers
+from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.sentences import shipped_vectors
+from explorer.measuring.sentences.probes import sentences_of
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import examples_folder
 from explorer.progress import Progress, finish
 from explorer.training import running, runs
@@ -90,7 +91,7 @@ def _ship_scores(found: Found, known_as: Found, sets: tuple[GradedPairs, ...], f
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
         scores = finish(score_layers(encoder, pairs))
         for settings in (Settings(), Settings("float32")):
-            shelf.keep(shelf_key(known_as, pairs, settings), scores, folder / shelf.SCORES)
+            score_store.keep(shelf_key(known_as, pairs, settings), scores, folder / score_store.SCORES)
 
 
 def _loaded(found: Found) -> Encoder:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.encoding.locate import bundled
 from explorer.knobs import Values
-from explorer.measuring.verdict import Verdict
+from explorer.measuring.scores.verdict import Verdict
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head

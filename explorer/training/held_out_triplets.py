@@ -11,7 +11,7 @@ import numpy as np
 from explorer.data.corpora import Corpus
 from explorer.data.graded.splitting import linked
 from explorer.errors import TooFewRows
-from explorer.measuring.similarity import unit
+from explorer.measuring.scores.correlation import unit
 
 SHARE = 0.1  # of the rows
 LEAST = 10  # rows, for an accuracy in steps of 10 points at most

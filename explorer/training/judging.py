@@ -8,8 +8,8 @@ from torch import Tensor
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.measuring.cosines import exact_cosines
-from explorer.measuring.verdict import BaseCosines, Outcome, outcome
+from explorer.measuring.scores.pair_cosines import exact_cosines
+from explorer.measuring.scores.verdict import BaseCosines, Outcome, outcome
 from explorer.methods import Method
 from explorer.progress import Progress, Work
 

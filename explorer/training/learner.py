@@ -13,8 +13,8 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import Diverged
-from explorer.measuring.checkup import Checkup, checkup, probe_places
-from explorer.measuring.listening import ProbeWeights
+from explorer.measuring.attention.pooler_weights import ProbeWeights
+from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.methods import Method
 from explorer.progress import Work
 from explorer.training import held_out_triplets

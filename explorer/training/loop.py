@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from explorer.data.kinds import GradedPairs
-from explorer.measuring import verdict as verdicts
-from explorer.measuring.checkup import Checkup
-from explorer.measuring.verdict import BaseCosines, Verdict
+from explorer.measuring.geometry.dev_check import Checkup
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.verdict import BaseCosines, Verdict
 from explorer.progress import Progress, Work
 from explorer.training import judging, memento
 from explorer.training import state as states

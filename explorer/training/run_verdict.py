@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from explorer.measuring import verdict as verdicts
-from explorer.measuring.verdict_text import Sentence
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.verdict_text import Sentence
 from explorer.training.card import named
 from explorer.training.status import Status
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.errors import RunError, RunTooLarge, StrataError
-from explorer.measuring.checkup import probe_places
+from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
 from explorer.training import state as states

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from explorer.measuring import verdict as verdicts
-from explorer.measuring.verdict import Verdict
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
-from explorer.measuring.comparison_verdict import Tuning
+from explorer.measuring.comparing.comparison_verdict import Tuning
 from explorer.training import runs
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import streamlit as st
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
-from explorer.measuring.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.choosing import Chosen, default_title, told
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.scores.best_cell import Chosen, default_title, told
+from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui import cached, cached_text, notices, panels, reach, score_ways
 from explorer.ui.controls import Choice
 from explorer.ui.panels import Shown

@@ -1,7 +1,7 @@
 """What need not be done twice: every cache of models and of what they measured, each keyed by value.
 
 Digests stand for models and sets, never paths or objects: two folders with the same weights share their scores,
-and an edited file never meets an old result. Scores themselves are kept on disk (measuring/shelf.py); what is
+and an edited file never meets an old result. Scores are kept on disk (measuring/scores/score_store.py); what is
 here only saves reading them again.
 """
 
@@ -18,18 +18,19 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring import choosing, replay, shelf
-from explorer.measuring import listening as pooler
-from explorer.measuring import pair_layers as pair
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.choosing import Chosen
-from explorer.measuring.comparing import Comparison, Differences
-from explorer.measuring.faithfulness import Faithfulness
-from explorer.measuring.listening import Listening
-from explorer.measuring.measure import Settings, load_encoder, shelf_key
-from explorer.measuring.pair_layers import PairLayers
-from explorer.measuring.replay import Travel
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.attention import pooler_weights as pooler
+from explorer.measuring.attention.pooler_weights import Listening
+from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.maps import step_maps
+from explorer.measuring.maps.faithfulness import Faithfulness
+from explorer.measuring.maps.step_maps import Travel
+from explorer.measuring.scores import best_cell, score_store
+from explorer.measuring.scores.best_cell import Chosen
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.measure import Settings, load_encoder, shelf_key
+from explorer.measuring.sentences import pair_layers as pair
+from explorer.measuring.sentences.pair_layers import PairLayers
 from explorer.progress import finish
 from explorer.training import recording
 from explorer.training.runs import Run
@@ -149,7 +150,7 @@ def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: 
 def _best_layer(
     measured: Hashable, metric: str, aggregate: str, _dev: LayerScores, _test: LayerScores
 ) -> Chosen | None:
-    return choosing.choose(_dev, _test, metric, aggregate)
+    return best_cell.choose(_dev, _test, metric, aggregate)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -184,7 +185,7 @@ def kept_scores(found: Found, pairs: GradedPairs, settings: Settings) -> LayerSc
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _kept(key: str) -> LayerScores:
-    scores = shelf.kept(key)
+    scores = score_store.kept(key)
     if scores is None:
         raise _NotKeptError
     return scores
@@ -213,7 +214,7 @@ def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) ->
     probes = recording.probes(Run(folder), seed, steps)
     if probes is None or not sentences or probes.shape[1] != len(sentences):
         return None
-    return replay.travel(probes), sentences
+    return step_maps.travel(probes), sentences
 
 
 def believed(run: Run, seed: int, step: int, stamp: Hashable, kind: str, places: NDArray[np.float64]) -> Faithfulness:
@@ -228,7 +229,7 @@ def _believed(
     probes = recording.probes(Run(folder), seed, (step,))
     if probes is None:
         return Faithfulness(float("nan"), float("nan"), 0, 0)
-    return finish(replay.believed(probes[0], _places))
+    return finish(step_maps.believed(probes[0], _places))
 
 
 class _NotKeptError(Exception):

@@ -16,7 +16,7 @@ from explorer.encoding.locate import bundled, hub, layout, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.errors import StrataError
-from explorer.measuring.measure import Settings
+from explorer.measuring.scores.measure import Settings
 from explorer.ui import cached, cached_text, notices
 
 ANOTHER = "another encoder"

@@ -8,8 +8,8 @@ import streamlit as st
 
 from explorer.data.search_corpus import Searched
 from explorer.errors import StrataError
-from explorer.measuring.retrieval import Index, indexed
-from explorer.measuring.searching import Side, place_of, vector_of
+from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
+from explorer.measuring.neighbours.vector_index import Index, indexed
 from explorer.ui import notices, opening, vectors
 from explorer.ui.readers import Reader
 

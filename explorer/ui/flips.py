@@ -9,10 +9,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs, digest_of
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.pair_tables import pair_rows
-from explorer.measuring.pair_traits import PairTraits, traits
-from explorer.measuring.rank_errors import FAR, FIXED, KINDS
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.flip_tables import pair_rows
+from explorer.measuring.comparing.pair_traits import PairTraits, traits
+from explorer.measuring.comparing.rank_errors import FAR, FIXED, KINDS
 from explorer.ui import downloads, microscope
 from explorer.ui.controls import Choice
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.drawing import layer_geometry as drawn
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.geometry_tables import (
+from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,
     definition,
@@ -16,8 +15,9 @@ from explorer.measuring.geometry_tables import (
     geometry_rows,
     not_comparable,
 )
-from explorer.measuring.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
-from explorer.measuring.measure import Settings
+from explorer.measuring.geometry.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.measure import Settings
 from explorer.ui import cached, camera, downloads, notices, vectors
 from explorer.ui.panels import Shown
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from explorer.drawing import attention as drawn
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
-from explorer.measuring import heads as measured
-from explorer.measuring.layer_tables import head_rows
+from explorer.measuring.attention import attention_heads as measured
+from explorer.measuring.attention.attention_tables import head_rows
 from explorer.ui import cached, camera, downloads, notices, opening
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import streamlit as st
 
 from explorer.drawing import layer_weights
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring.checkup import PROBE
-from explorer.measuring.layer_tables import path_rows
-from explorer.measuring.listening import Floats, Listening
+from explorer.measuring.attention.attention_tables import path_rows
+from explorer.measuring.attention.pooler_weights import Floats, Listening
+from explorer.measuring.geometry.dev_check import PROBE
 from explorer.training import recording, runs
 from explorer.training.runs import Run
 from explorer.ui import cached, camera, downloads, notices

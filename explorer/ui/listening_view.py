@@ -9,10 +9,10 @@ from explorer.drawing import layer_weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import GRID_POOLINGS, Reading, Row
 from explorer.errors import StrataError
-from explorer.measuring.layer_tables import part_rows, weight_rows
-from explorer.measuring.listening import Floats, Listening
-from explorer.measuring.scores import LayerScores
-from explorer.measuring.similarity import spearman
+from explorer.measuring.attention.attention_tables import part_rows, weight_rows
+from explorer.measuring.attention.pooler_weights import Floats, Listening
+from explorer.measuring.scores.correlation import spearman
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui import cached, camera, downloads, listened_path, notices, opening, panels, sides, two_sentences
 from explorer.ui.controls import Choice
 

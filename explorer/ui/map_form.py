@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.map_sentences import Column
-from explorer.measuring import projection
-from explorer.measuring.projection import Way
+from explorer.measuring.maps import projection
+from explorer.measuring.maps.projection import Way
 from explorer.ui import map_text
 
 

@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.map_sentences import Column
 from explorer.drawing import maps as drawing
-from explorer.measuring import map_tables
-from explorer.measuring.projection import Way
+from explorer.measuring.maps import map_tables
+from explorer.measuring.maps.projection import Way
 from explorer.ui import camera, downloads, map_form, map_search, notices, readers, selection, take_vectors
 from explorer.ui.mapped import CHANGED, MOVED, Mapped
 from explorer.ui.two_sentences import shortened

@@ -9,10 +9,11 @@ import numpy as np
 
 from explorer.data.kinds import digest_of
 from explorer.data.map_sentences import Column, Described
-from explorer.measuring import drift, projection, umap_layout
-from explorer.measuring.neighbourhoods import Neighbourhoods, neighbourhoods
-from explorer.measuring.neighbours import COMPARED, overlap_of
-from explorer.measuring.projection import Map, Maps, Way
+from explorer.measuring.geometry import drift
+from explorer.measuring.maps import projection, umap_layout
+from explorer.measuring.maps.projection import Map, Maps, Way
+from explorer.measuring.neighbours.nearest import Neighbourhoods, neighbourhoods
+from explorer.measuring.neighbours.neighbour_overlap import COMPARED, overlap_of
 from explorer.progress import Work
 from explorer.ui import vectors, work
 from explorer.ui.readers import Reader

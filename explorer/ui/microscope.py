@@ -8,7 +8,7 @@ import streamlit as st
 from explorer.data.kinds import digest_of
 from explorer.drawing import pair_curves, token_grid
 from explorer.encoding.read.readings import GRID_POOLINGS
-from explorer.measuring.token_pairs import MOST, Shares, TokenPair, token_pair
+from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import cached, camera, notices, take_tokens, two_sentences, vectors
 from explorer.ui.controls import Choice

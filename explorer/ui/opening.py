@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
-from explorer.measuring.measure import Settings
+from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.ui import cached, notices, work
 

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.drawing import pair_curves
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring.layer_tables import pair_rows
+from explorer.measuring.attention.attention_tables import pair_rows
 from explorer.ui import cached, camera, controls, downloads, notices, poolers, two_sentences
 from explorer.ui.controls import Choice
 

@@ -8,8 +8,8 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
-from explorer.measuring.measure import measure, shelf_key
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.measure import measure, shelf_key
 from explorer.ui import cached, notices, reach, work
 from explorer.ui.controls import Choice
 

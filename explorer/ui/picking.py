@@ -7,8 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.data.graded import sets
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.picking import Pick, pick
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.dev_picking import Pick, pick
 from explorer.ui import cached, controls, notices, panels, verdict
 from explorer.ui.controls import Choice
 from explorer.ui.panels import Shown

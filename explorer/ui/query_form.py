@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.measuring.searching import SIZES, asked
+from explorer.measuring.neighbours.query_results import SIZES, asked
 
 QUERY = "query"
 # in the sample one thing asks for a parrot, others for a price: which comes first depends on the encoder

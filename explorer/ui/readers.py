@@ -11,7 +11,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
-from explorer.measuring.measure import Settings
+from explorer.measuring.scores.measure import Settings
 from explorer.ui import notices, reach, vectors
 from explorer.ui.controls import Choice
 from explorer.ui.vectors import Vectors

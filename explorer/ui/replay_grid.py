@@ -11,11 +11,11 @@ from explorer.drawing import difference, grid, replay
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.readings import OWN, Reading, readings
-from explorer.measuring.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.comparison_tables import told_difference
-from explorer.measuring.scores import LayerScores
-from explorer.measuring.step_scores import Change, changes, score_steps, step_rows
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_tables import told_difference
+from explorer.measuring.comparing.step_scores import Change, changes, score_steps, step_rows
+from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.training.runs import Run
 from explorer.ui import cached, camera, controls, downloads, notices, panels, reach, score_ways, sides, vectors
 from explorer.ui.controls import Choice

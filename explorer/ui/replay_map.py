@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from explorer.data.kinds import digest_of
 from explorer.drawing import replay
 from explorer.errors import RunError
-from explorer.measuring import projection
-from explorer.measuring.projection import Way
-from explorer.measuring.replay import Travel, travel_by_umap
+from explorer.measuring.maps import projection
+from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.step_maps import Travel, travel_by_umap
 from explorer.progress import Work
 from explorer.training import recording
 from explorer.training.runs import Run

@@ -7,8 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.drawing.report import report
-from explorer.measuring.findings import Findings
-from explorer.measuring.measure import Settings
+from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.scores.measure import Settings
 from explorer.ui import downloads, geometry_view
 from explorer.ui.geometry_view import Sides
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.measuring.search_tables import found_rows, told_mark
-from explorer.measuring.searching import GAINED, KEPT, LOST, Result
+from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, Result
+from explorer.measuring.neighbours.search_tables import found_rows, told_mark
 from explorer.ui import downloads, query_form
 from explorer.ui.two_sentences import shortened
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.measuring import verdict as verdicts
+from explorer.measuring.scores import verdict as verdicts
 from explorer.training import run_verdict
 from explorer.training.runs import Run
 from explorer.training.seeds import spread

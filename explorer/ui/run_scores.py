@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.measuring.verdict import Outcome
+from explorer.measuring.scores.verdict import Outcome
 from explorer.training.card import named
 from explorer.training.status import Status
 from explorer.ui import notices, run_words

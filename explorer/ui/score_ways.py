@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.measuring.scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 
 
 def ways(scores: LayerScores) -> tuple[str, str]:

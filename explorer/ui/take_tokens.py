@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 from explorer.data.kinds import digest_of
-from explorer.measuring import token_tables
-from explorer.measuring.token_pairs import TokenPair
+from explorer.measuring.sentences import token_tables
+from explorer.measuring.sentences.token_pairs import TokenPair
 from explorer.ui import downloads
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.measuring.vector_files import as_npy, as_parquet, as_projector
+from explorer.measuring.sentences.vector_files import as_npy, as_parquet, as_projector
 from explorer.ui import downloads
 from explorer.ui.vectors import Vectors
 

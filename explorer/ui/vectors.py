@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from explorer.data.kinds import digest_of
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
-from explorer.measuring import layer_vectors, shipped_vectors
-from explorer.measuring.measure import Settings
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences import sentence_vectors, shipped_vectors
 from explorer.progress import Progress, Work
 from explorer.ui import cached, notices, work
 from explorer.ui.work import Make
@@ -57,7 +57,7 @@ def _shipped(digest: str, title: str, sentences: tuple[str, ...]) -> Vectors | N
 
 def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Work[Vectors]:
     yield Progress(f"loading {found.name}", 0, 0)
-    vectors = yield from layer_vectors.of_reading(
+    vectors = yield from sentence_vectors.of_reading(
         cached.encoder(found, settings), sentences, reading, settings.max_length
     )
     vectors.setflags(write=False)  # every tab of every visitor holds the same

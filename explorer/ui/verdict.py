@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.comparison_tables import told_difference
-from explorer.measuring.verdict_text import CI
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_tables import told_difference
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.verdict_text import CI
 from explorer.ui import notices, score_ways
 
 

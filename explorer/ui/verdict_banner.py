@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.measuring.verdict_text import BETTER, CHANCE, UNKNOWN, WORSE, Sentence
+from explorer.measuring.scores.verdict_text import BETTER, CHANCE, UNKNOWN, WORSE, Sentence
 from explorer.ui import notices
 
 _LOOKS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.neighbours_kept import neighbours_kept
-from explorer.measuring import neighbours
-from explorer.measuring.neighbours import Overlap
-from explorer.measuring.search_tables import changed_rows, told_share
+from explorer.measuring.neighbours import neighbour_overlap
+from explorer.measuring.neighbours.neighbour_overlap import Overlap
+from explorer.measuring.neighbours.search_tables import changed_rows, told_share
 from explorer.ui import camera, downloads, notices, result_list, vectors
 from explorer.ui.corpus_reader import Asked
 
@@ -20,7 +20,7 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     found: Overlap | None = vectors.made(
         f"neighbours {one.key} {other.key} {k}",
         f"Neighbours of {len(sentences):,} sentences",
-        lambda: neighbours.overlap(one.side.index, other.side.index, k),
+        lambda: neighbour_overlap.overlap(one.side.index, other.side.index, k),
     )
     if found is None:
         return

@@ -8,7 +8,7 @@ import pytest
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import parse
-from explorer.measuring import layer_vectors
+from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import finish
 from tests.measuring.test_retrieval import slow
 from tests.tiny_models import save_tiny
@@ -22,7 +22,7 @@ def run(place):
 
 def vectors_of(model, sentences, reading):
     encoder = load(find(str(model)), precision="float32", device="cpu")
-    return finish(layer_vectors.of_reading(encoder, list(sentences), parse(reading, 2)))
+    return finish(sentence_vectors.of_reading(encoder, list(sentences), parse(reading, 2)))
 
 
 def test_both_sides_find_what_a_slow_loop_finds(place, run, said):

@@ -7,11 +7,11 @@ import numpy as np
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN, parse, rows
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.findings import Findings
-from explorer.measuring.geometry import Geometry
-from explorer.measuring.layer_geometry import Cloud, LayerGeometry, Side
-from explorer.measuring.scores import LayerScores
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.geometry.cloud import Geometry
+from explorer.measuring.geometry.layer_geometry import Cloud, LayerGeometry, Side
+from explorer.measuring.scores.layer_scores import LayerScores
 
 NASTY = (
     "<script>alert(1)</script>",

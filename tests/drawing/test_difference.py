@@ -9,7 +9,7 @@ from explorer.drawing.beside import compared_by_layer
 from explorer.drawing.difference import difference_grid
 from explorer.drawing.grid import layer_by_pooling
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings
-from explorer.measuring.comparing import Comparison
+from explorer.measuring.comparing.comparison import Comparison
 
 LAST = parse("mean of layer 6", 6)
 

@@ -7,8 +7,8 @@ import pytest
 
 from explorer.drawing.layer_geometry import alignment_by_uniformity, drift_by_layer, measure_by_layer
 from explorer.encoding.read.readings import OWN
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.geometry_tables import MEASURES
+from explorer.measuring.geometry.geometry_tables import MEASURES
+from explorer.measuring.scores.bootstrap import Interval
 from tests.drawing import made_up
 
 BARS = Interval(np.array([0.0, 1, -2]), np.array([-1.0, 0.5, -3]), np.array([1.0, 1.5, -1]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.drawing.gold_histograms import cosines_by_gold
-from explorer.measuring.gold_bins import gold_bins
+from explorer.measuring.comparing.cosines_by_grade import gold_bins
 from tests.drawing import made_up
 
 

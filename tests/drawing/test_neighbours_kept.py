@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.drawing.neighbours_kept import neighbours_kept
-from explorer.measuring.neighbours import Overlap
+from explorer.measuring.neighbours.neighbour_overlap import Overlap
 
 
 def test_every_number_of_kept_neighbours_has_its_bar():

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.data import probes
 from explorer.drawing.probe_bars import packs_side_by_side
-from explorer.measuring.probing import probed, sentences_of
+from explorer.measuring.sentences.probes import probed, sentences_of
 
 
 def test_bars_are_means_and_points_are_all_pairs_of_both_sides():

@@ -3,8 +3,8 @@
 import numpy as np
 
 from explorer.drawing.replay import alignment_and_uniformity, places, score_by_step
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.replay import travel
+from explorer.measuring.maps.step_maps import travel
+from explorer.measuring.scores.bootstrap import Interval
 
 LOOKS = [
     {"step": 0, "alignment": 0.5, "uniformity": -1.0},

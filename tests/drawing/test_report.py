@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from explorer.drawing.report import MOST, report
-from explorer.measuring.comparison_verdict import Tuning, judge
-from explorer.measuring.findings import as_json, as_text
-from explorer.measuring.rank_errors import KINDS
+from explorer.measuring.comparing.comparison_report import as_json, as_text
+from explorer.measuring.comparing.comparison_verdict import Tuning, judge
+from explorer.measuring.comparing.rank_errors import KINDS
 from tests.drawing import made_up
 from tests.html_tables import tables, told
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from explorer.errors import BadChoice
-from explorer.measuring import bootstrap
-from explorer.measuring.bootstrap import difference
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores.bootstrap import difference
 
 SLOW = {"Spearman": spearmanr, "Pearson": pearsonr}
 

@@ -6,7 +6,7 @@ import torch
 from scipy.stats import spearmanr
 
 from explorer.data.kinds import GradedPairs
-from explorer.measuring.checkup import checkup
+from explorer.measuring.geometry.dev_check import checkup
 
 COUNT = 60
 

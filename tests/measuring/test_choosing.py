@@ -6,9 +6,9 @@ import pytest
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
-from explorer.measuring import bootstrap, choosing
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores import best_cell, bootstrap
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 
 
@@ -26,7 +26,7 @@ def slow_order(scores):
 
 def test_best_and_runner_up_are_those_of_the_dev_set(halves):
     dev, test = halves
-    found = choosing.choose(dev, test)
+    found = best_cell.choose(dev, test)
     assert [found.best, found.runner_up] == slow_order(dev)[:2]
     assert found.dev_score == dev.score(found.best)
     assert found.test_score == test.score(found.best)
@@ -35,7 +35,7 @@ def test_best_and_runner_up_are_those_of_the_dev_set(halves):
 @pytest.mark.parametrize(("metric", "aggregate"), [("Spearman", "all"), ("Pearson", "all"), ("Spearman", "wmean")])
 def test_the_intervals_are_those_of_the_bootstrap_on_the_test_set(halves, metric, aggregate):
     dev, test = halves
-    found = choosing.choose(dev, test, metric, aggregate)
+    found = best_cell.choose(dev, test, metric, aggregate)
     for rival, interval in ((found.runner_up, found.over_runner_up), (OWN, found.over_default)):
         sides = test.cosines_of(rival), test.cosines_of(found.best)
         slow = bootstrap.difference(test.gold, *sides, test.parts, metric, aggregate)
@@ -59,7 +59,7 @@ def test_scores_of_a_half_are_those_of_the_half_encoded_alone(tiny_encoder, bund
 
 def test_without_a_model_default_there_is_none_to_compare_with(tiny_encoder, few_pairs):
     scores = finish(score_layers(tiny_encoder, few_pairs))
-    found = choosing.choose(scores, scores)
+    found = best_cell.choose(scores, scores)
     assert scores.own is None
     assert found.over_default is None
     assert found.over_runner_up.difference.shape == ()
@@ -68,7 +68,7 @@ def test_without_a_model_default_there_is_none_to_compare_with(tiny_encoder, few
 def test_a_dev_set_without_a_score_gives_no_choice(tiny_encoder):
     pairs = GradedPairs("few", ("a b", "c d", "e f"), ("g h", "i j", "k l"), (1.0, 2.0, 3.0), ("x", "y", "z"))
     scores = finish(score_layers(tiny_encoder, pairs))
-    assert choosing.choose(scores, scores, aggregate="mean") is None
+    assert best_cell.choose(scores, scores, aggregate="mean") is None
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_a_dev_set_without_a_score_gives_no_choice(tiny_encoder):
     ],
 )
 def test_a_difference_in_words(numbers, told):
-    assert choosing.told(Interval(*map(np.asarray, numbers)), "B") == told
+    assert best_cell.told(Interval(*map(np.asarray, numbers)), "B") == told

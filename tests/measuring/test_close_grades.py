@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.data import sample
-from explorer.measuring.close_grades import close_from, scale
+from explorer.measuring.geometry.close_grades import close_from, scale
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.encoding.read.readings import OWN, parse
-from explorer.measuring.comparison_tables import cell_rows, most_changed
-from explorer.measuring.comparison_verdict import Tuning, as_used, judge, judged, trained_cell
+from explorer.measuring.comparing.comparison_tables import cell_rows, most_changed
+from explorer.measuring.comparing.comparison_verdict import Tuning, as_used, judge, judged, trained_cell
 from tests.drawing import made_up
 
 WAYS = ("Spearman", "all")

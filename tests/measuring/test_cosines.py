@@ -12,9 +12,9 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings
-from explorer.measuring.cosines import exact_cosines
-from explorer.measuring.scores import score_layers
-from explorer.measuring.similarity import spearman
+from explorer.measuring.scores.correlation import spearman
+from explorer.measuring.scores.layer_scores import score_layers
+from explorer.measuring.scores.pair_cosines import exact_cosines
 from explorer.progress import finish
 
 ALL = np.arange(60)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring.drift import alike, moved, shift
+from explorer.measuring.geometry.drift import alike, moved, shift
 
 
 @pytest.fixture

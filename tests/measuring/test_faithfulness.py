@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness
 
-from explorer.measuring import faithfulness as measured
-from explorer.measuring.faithfulness import faithfulness
-from explorer.measuring.neighbourhoods import neighbourhoods
-from explorer.measuring.similarity import unit
+from explorer.measuring.maps import faithfulness as measured
+from explorer.measuring.maps.faithfulness import faithfulness
+from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring import geometry as geometries
-from explorer.measuring.geometry import alignment, geometry
+from explorer.measuring.geometry import cloud as geometries
+from explorer.measuring.geometry.cloud import alignment, geometry
 
 
 @pytest.fixture

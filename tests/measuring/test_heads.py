@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring.heads import share_of, tokens_looked_at
+from explorer.measuring.attention.attention_heads import share_of, tokens_looked_at
 
 
 def test_one_token_each_is_one_and_all_alike_is_all_of_them():

@@ -11,13 +11,13 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
-from explorer.measuring import layer_geometry as layers
-from explorer.measuring.bootstrap import Interval
-from explorer.measuring.drift import alike, shift
-from explorer.measuring.geometry import alignment, geometry
-from explorer.measuring.geometry_tables import MEASURES, definition, drift_rows, geometry_rows, not_comparable
-from explorer.measuring.layer_geometry import layer_geometry, reading_cloud
-from explorer.measuring.measure import Settings, load_encoder
+from explorer.measuring.geometry import layer_geometry as layers
+from explorer.measuring.geometry.cloud import alignment, geometry
+from explorer.measuring.geometry.drift import alike, shift
+from explorer.measuring.geometry.geometry_tables import MEASURES, definition, drift_rows, geometry_rows, not_comparable
+from explorer.measuring.geometry.layer_geometry import layer_geometry, reading_cloud
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.progress import finish
 from tests.spoiling import configure, reweigh
 from tests.tiny_models import save_tiny

@@ -12,8 +12,8 @@ from explorer.encoding.read.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import FIRST_LAST, pool_cls
 from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.measuring.layer_tables import part_rows, path_rows, weight_rows
-from explorer.measuring.listening import ProbeWeights, listening
+from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
+from explorer.measuring.attention.pooler_weights import ProbeWeights, listening
 from tests.tiny_models import LAYERS, POSITIONS, SENTENCES, WIDTH
 
 

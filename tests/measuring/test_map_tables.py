@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from explorer.data.map_sentences import Column, Described
-from explorer.measuring.map_tables import labels, neighbour_rows, rows, told_of_lines, told_of_widths
-from explorer.measuring.neighbourhoods import neighbourhoods
+from explorer.measuring.maps.map_tables import labels, neighbour_rows, rows, told_of_lines, told_of_widths
+from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
 
 SENTENCES = Described("three", ("one", "two", "three"), (Column("weight", (1.0, math.nan, 3.0)),))

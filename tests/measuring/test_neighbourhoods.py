@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring import retrieval
-from explorer.measuring.neighbourhoods import MOST, neighbourhoods
+from explorer.measuring.neighbours import vector_index
+from explorer.measuring.neighbours.nearest import MOST, neighbourhoods
 from explorer.progress import finish
 
 
@@ -24,7 +24,7 @@ def nearest_by_hand(vectors, sentence, most):
 
 
 def test_neighbours_are_those_of_a_slow_search_across_the_borders_of_blocks(monkeypatch):
-    monkeypatch.setattr(retrieval, "_ROWS", 7)
+    monkeypatch.setattr(vector_index, "_ROWS", 7)
     vectors = drawn()
     near = finish(neighbourhoods(vectors, most=12))
     assert near.places.shape == (40, 12)
@@ -45,7 +45,7 @@ def test_no_more_are_held_than_are_asked_for():
 
 
 def test_it_can_be_stopped_between_two_blocks(monkeypatch):
-    monkeypatch.setattr(retrieval, "_ROWS", 7)
+    monkeypatch.setattr(vector_index, "_ROWS", 7)
     told = [progress.done for progress in neighbourhoods(drawn(), most=3)]
     assert told[0] == 0
     assert told[-1] == 40

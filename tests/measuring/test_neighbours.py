@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours import exchange, overlap, overlap_of
-from explorer.measuring.retrieval import Index
+from explorer.measuring.neighbours.neighbour_overlap import exchange, overlap, overlap_of
+from explorer.measuring.neighbours.vector_index import Index
 from explorer.progress import finish
 from tests.measuring.test_retrieval import slow, vectors
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.measuring.pair_traits import traits
+from explorer.measuring.comparing.pair_traits import traits
 
 
 @pytest.mark.parametrize(

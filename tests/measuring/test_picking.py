@@ -8,7 +8,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadChoice
-from explorer.measuring.picking import pick
+from explorer.measuring.comparing.dev_picking import pick
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.probes import Pack
-from explorer.measuring.probing import Probed, changed, pack_rows, pair_rows, probed, sentences_of, share_above
+from explorer.measuring.sentences.probes import Probed, changed, pack_rows, pair_rows, probed, sentences_of, share_above
 
 PACKS = (
     Pack("paraphrase", True, "", ("a", "b", "c"), ("d", "e", "f")),

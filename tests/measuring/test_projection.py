@@ -4,11 +4,11 @@ from umap import layouts
 from umap.umap_ import compute_membership_strengths, smooth_knn_dist
 
 from explorer.errors import BadChoice
-from explorer.measuring import projection
-from explorer.measuring.neighbourhoods import neighbourhoods
-from explorer.measuring.principal import principal, turned_onto
-from explorer.measuring.projection import KINDS, Way, maps
-from explorer.measuring.umap_layout import joined, loaded, memberships, umap_layout, umap_layouts
+from explorer.measuring.maps import projection
+from explorer.measuring.maps.pca import principal, turned_onto
+from explorer.measuring.maps.projection import KINDS, Way, maps
+from explorer.measuring.maps.umap_layout import joined, loaded, memberships, umap_layout, umap_layouts
+from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from explorer.measuring.rank_errors import BROKEN, FAR, FIXED, KINDS, STILL_WRONG, errors, rank_errors
+from explorer.measuring.comparing.rank_errors import BROKEN, FAR, FIXED, KINDS, STILL_WRONG, errors, rank_errors
 
 GOLD = np.array([0.0, 1, 2, 3, 4])
 SAME = np.array([0.1, 0.2, 0.3, 0.4, 0.5])

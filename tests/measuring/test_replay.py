@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring import projection
-from explorer.measuring.faithfulness import faithfulness
-from explorer.measuring.neighbourhoods import neighbourhoods
-from explorer.measuring.projection import Way
-from explorer.measuring.replay import believed, travel, travel_by_umap
+from explorer.measuring.maps import projection
+from explorer.measuring.maps.faithfulness import faithfulness
+from explorer.measuring.maps.projection import Way
+from explorer.measuring.maps.step_maps import believed, travel, travel_by_umap
+from explorer.measuring.neighbours.nearest import neighbourhoods
 from explorer.progress import finish
 
 

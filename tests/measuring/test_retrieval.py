@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring import retrieval
-from explorer.measuring.retrieval import Index
+from explorer.measuring.neighbours import vector_index
+from explorer.measuring.neighbours.vector_index import Index
 
 
 def vectors(count=60, width=12, seed=0):
@@ -32,7 +32,7 @@ def of_all(index, k):
 @pytest.mark.parametrize("rows", [7, 1024])
 @pytest.mark.parametrize("k", [1, 5, 59, 100])
 def test_neighbours_are_those_of_a_slow_loop(k, rows, monkeypatch):
-    monkeypatch.setattr(retrieval, "_ROWS", rows)
+    monkeypatch.setattr(vector_index, "_ROWS", rows)
     corpus = vectors()
     index = Index(corpus)
     found = of_all(index, k)

@@ -4,8 +4,8 @@ import pytest
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Reading, Row
 from explorer.errors import BadChoice
-from explorer.measuring import cosines, scores
-from explorer.measuring.scores import agreement, score_layers
+from explorer.measuring.scores import layer_scores, pair_cosines
+from explorer.measuring.scores.layer_scores import agreement, score_layers
 from explorer.progress import finish
 
 # two sub-corpora that agree with people in opposite ways
@@ -62,9 +62,11 @@ def test_every_cosine_is_the_slow_one(tiny_encoder, few_pairs):
 
 def test_cutting_the_set_into_chunks_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
     whole = finish(score_layers(tiny_encoder, few_pairs))
-    monkeypatch.setattr(cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
-    made, chunks = [], cosines.chunks
-    monkeypatch.setattr(cosines, "chunks", lambda *given: (made.append(chunk) or chunk for chunk in chunks(*given)))
+    monkeypatch.setattr(pair_cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
+    made, chunks = [], pair_cosines.chunks
+    monkeypatch.setattr(
+        pair_cosines, "chunks", lambda *given: (made.append(chunk) or chunk for chunk in chunks(*given))
+    )
     assert np.allclose(finish(score_layers(tiny_encoder, few_pairs)).cosines, whole.cosines, atol=1e-6)
     assert len(made) > 1
 
@@ -109,7 +111,7 @@ def test_progress_ends_where_it_said_it_would(tiny_encoder, few_pairs):
 def test_tokenising_in_portions_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
     whole = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
     assert whole.truncated > 0
-    monkeypatch.setattr(scores, "AT_A_TIME", 2)
+    monkeypatch.setattr(layer_scores, "AT_A_TIME", 2)
     portions = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
     assert portions.truncated == whole.truncated
     assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)

@@ -5,8 +5,8 @@ import pytest
 
 from explorer.encoding.locate.model_names import find
 from explorer.errors import NotWritable
-from explorer.measuring import shelf
-from explorer.measuring.measure import Settings, load_encoder, measure
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.progress import finish
 
 
@@ -27,8 +27,8 @@ def same(one, two):
 
 
 def test_scores_come_back_as_they_were_kept(bundled_scores):
-    shelf.keep("a", bundled_scores)
-    again = shelf.kept("a")
+    score_store.keep("a", bundled_scores)
+    again = score_store.kept("a")
     assert again is not None
     assert same(again, bundled_scores)
 
@@ -36,23 +36,23 @@ def test_scores_come_back_as_they_were_kept(bundled_scores):
 def test_scores_of_an_earlier_version_are_not_taken_for_new_ones(bundled_scores, monkeypatch):
     settings = ("m", "p", "float32", "cpu", None)
     with monkeypatch.context() as patch:
-        patch.setattr(shelf, "VERSION", "1")
-        shelf.keep(shelf.key(*settings), bundled_scores)
-        assert shelf.kept(shelf.key(*settings)) is not None
-    assert shelf.kept(shelf.key(*settings)) is None
+        patch.setattr(score_store, "VERSION", "1")
+        score_store.keep(score_store.key(*settings), bundled_scores)
+        assert score_store.kept(score_store.key(*settings)) is not None
+    assert score_store.kept(score_store.key(*settings)) is None
 
 
 def test_what_was_never_kept_is_none():
-    assert shelf.kept("nothing") is None
+    assert score_store.kept("nothing") is None
 
 
 def test_a_torn_file_is_measured_again_not_shown(bundled_scores, own_cache):
-    shelf.keep("a", bundled_scores)
+    score_store.keep("a", bundled_scores)
     (file,) = own_cache.rglob("*.npz")
     whole = file.read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:size])
-        assert shelf.kept("a") is None
+        assert score_store.kept("a") is None
 
 
 def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatch):
@@ -61,14 +61,14 @@ def test_nothing_half_written_stays_behind(bundled_scores, own_cache, monkeypatc
 
     monkeypatch.setattr(np, "savez_compressed", full_disk)
     with pytest.raises(NotWritable, match="No space left"):
-        shelf.keep("a", bundled_scores)
+        score_store.keep("a", bundled_scores)
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
 
 def test_every_setting_has_its_own_place():
     settings = [("m", "p", "auto", "cpu", None), ("m2", "p", "auto", "cpu", None), ("m", "p2", "auto", "cpu", None)]
     settings += [("m", "p", "float32", "cpu", None), ("m", "p", "auto", "cuda", None), ("m", "p", "auto", "cpu", 128)]
-    assert len({shelf.key(*each) for each in settings}) == len(settings)
+    assert len({score_store.key(*each) for each in settings}) == len(settings)
 
 
 def never(*_):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from explorer.measuring.similarities import clustered, foremost, similarities, similarity_rows
+from explorer.measuring.sentences.cosine_matrix import clustered, foremost, similarities, similarity_rows
 
 
 def slow_cosine(one, other):

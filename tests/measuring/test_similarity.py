@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from explorer.measuring.similarity import measured, pearson, ranks, spearman
+from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from explorer.data import sample
 from explorer.encoding.read.readings import OWN, parse, readings
 from explorer.errors import BadChoice
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.measure import Settings, load_encoder
-from explorer.measuring.step_scores import changes, score_steps, step_rows
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
+from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.progress import Progress, finish
 from tests.spoiling import reweigh
 from tests.tiny_models import save_tiny

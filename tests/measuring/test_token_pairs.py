@@ -7,9 +7,9 @@ import pytest
 
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN, Reading, Row
-from explorer.measuring.layer_vectors import of_reading
-from explorer.measuring.token_pairs import MOST, token_pair, token_shares
-from explorer.measuring.token_tables import layer_rows, share_rows, token_rows
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.measuring.sentences.token_pairs import MOST, token_pair, token_shares
+from explorer.measuring.sentences.token_tables import layer_rows, share_rows, token_rows
 from explorer.progress import finish
 from tests.tiny_models import LAYERS, SENTENCES
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from explorer.measuring.vector_files import as_npy, as_parquet, as_projector
+from explorer.measuring.sentences.vector_files import as_npy, as_parquet, as_projector
 
 SENTENCES = ("plain", "<b>tab\there</b>\nand a line", "", 'quotes "and" ünïcode 🎉')
 LABELS = {"cluster": (1, 2, 3, 1)}

@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from explorer.data.kinds import GradedPairs
-from explorer.measuring import bootstrap
-from explorer.measuring import verdict as verdicts
-from explorer.measuring.verdict import BaseCosines, Outcome, Verdict
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.verdict import BaseCosines, Outcome, Verdict
 
 DRAWN = np.random.default_rng(3)
 GOLD = np.round(DRAWN.uniform(0, 5, 80), 1)

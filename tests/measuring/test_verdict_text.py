@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from explorer.measuring.verdict_text import BETTER, CHANCE, UNKNOWN, WORDS, WORSE, kind_of, sentence
+from explorer.measuring.scores.verdict_text import BETTER, CHANCE, UNKNOWN, WORDS, WORSE, kind_of, sentence
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from explorer.encoding.read.head import Dense, Head
-from explorer.measuring.verdict import Outcome, Verdict
+from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.methods._papers import SIMCSE
 from explorer.training.card import CardFacts, SeedScores, card, named
 from explorer.training.markdown import fenced, plain, table

@@ -11,10 +11,11 @@ from explorer.encoding.load import checking
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import OWN
 from explorer.errors import BadChoice, NotWeights, RunNotFound
-from explorer.measuring import shelf, shipped_vectors
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.measure import Settings, shelf_key
-from explorer.measuring.probing import probed, sentences_of
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.sentences import shipped_vectors
+from explorer.measuring.sentences.probes import probed, sentences_of
 from explorer.places import examples_folder
 from explorer.training import models, recording, runs
 from explorer.training import status as statuses
@@ -69,7 +70,7 @@ def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     test = sample.test()
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{NAME}")]
     for settings in (Settings(), Settings("float32")):
-        scores = [shelf.kept(shelf_key(found, test, settings)) for found in sides]
+        scores = [score_store.kept(shelf_key(found, test, settings)) for found in sides]
         gap = Comparison(*scores, OWN, OWN).chosen()
         verdict = run.status().verdict.test
         assert float(gap.difference) == pytest.approx(verdict.difference, abs=0.01)

@@ -7,7 +7,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import OWN
 from explorer.errors import ModelNotFound
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from explorer.training import preparing
 from tests import trainings

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
-from explorer.measuring.checkup import probe_places
+from explorer.measuring.geometry.dev_check import probe_places
 from explorer.progress import finish
 from explorer.training import runs
 from explorer.training.preparing import prepare

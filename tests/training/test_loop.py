@@ -9,7 +9,7 @@ import torch
 import yaml
 
 from explorer.data.kinds import GradedPairs
-from explorer.measuring.checkup import PROBE
+from explorer.measuring.geometry.dev_check import PROBE
 from explorer.progress import finish
 from explorer.training.learner import Learner
 from explorer.training.preparing import prepare

@@ -10,11 +10,11 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
-from explorer.measuring.comparing import Comparison
-from explorer.measuring.comparison_verdict import as_used, default_reading
-from explorer.measuring.geometry_tables import MEASURES
-from explorer.measuring.measure import Settings, measure
-from explorer.measuring.pair_traits import traits
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import as_used, default_reading
+from explorer.measuring.comparing.pair_traits import traits
+from explorer.measuring.geometry.geometry_tables import MEASURES
+from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui import sides
 from explorer.ui.compare import view_choice

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from explorer.measuring import projection
+from explorer.measuring.maps import projection
 from explorer.ui import map_text
 from tests import trainings
 from tests.tiny_models import save_tiny

@@ -7,8 +7,8 @@ import streamlit as st
 from explorer.data import sample
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
-from explorer.measuring import choosing
-from explorer.measuring.scores import score_layers
+from explorer.measuring.scores import best_cell
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from explorer.ui import controls, frame
 from tests.live import ROOT
@@ -48,13 +48,13 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     measured(app)
     whole = sample.pairs()
     dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
-    found = choosing.choose(dev, test)
+    found = best_cell.choose(dev, test)
     shown = {card.label: float(card.value) for card in app.metric}
     assert shown["Best on the dev set"] == pytest.approx(found.test_score, abs=0.02)
     assert shown["Model default"] == pytest.approx(test.own_score(), abs=0.02)
     (verdict,) = (one for kind in (app.info, app.success, app.warning) for one in words(kind) if "Best layer" in one)
     assert f"**Best layer & pooling: {found.best.title}**" in verdict
-    assert choosing.told(found.over_runner_up, found.runner_up.title) in verdict
+    assert best_cell.told(found.over_runner_up, found.runner_up.title) in verdict
     assert len(app.get("plotly_chart")) == 3
 
 

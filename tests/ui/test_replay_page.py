@@ -8,8 +8,8 @@ import pytest
 from explorer.data import sample
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import OWN
-from explorer.measuring import projection
-from explorer.measuring.measure import Settings, measure
+from explorer.measuring.maps import projection
+from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui import work
 from tests import trainings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from explorer.errors import StrataError
-from explorer.measuring.comparing import Comparison, Differences
-from explorer.measuring.comparison_verdict import ComparisonVerdict, judge, judged
+from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.training.tuned_pair import tuning
 from explorer.ui import cached, notices
 from explorer.ui.controls import Choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.measuring.rank_errors import BROKEN, FIXED
+from explorer.measuring.comparing.rank_errors import BROKEN, FIXED
 from explorer.ui import flips, microscope, notices, two_sentences
 from explorer.ui.compare.compared import Compared
 

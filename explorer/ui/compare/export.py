@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.measuring.findings import Findings
-from explorer.measuring.layer_geometry import LayerGeometry
-from explorer.measuring.picking import Pick
+from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.comparing.dev_picking import Pick
+from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.ui import downloads, report_button
 from explorer.ui.compare.compared import Compared
 

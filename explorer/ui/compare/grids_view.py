@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.drawing import beside, difference, gold_histograms, grid
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, readings
-from explorer.measuring import gold_bins
+from explorer.measuring.comparing import cosines_by_grade
 from explorer.ui import camera, controls, downloads
 from explorer.ui.compare.compared import Compared
 
@@ -95,6 +95,6 @@ def lines(compared: Compared) -> str:
             alt="Histograms of the cosines of A and B, one for every fifth of the scale of gold scores. "
             "The file below holds the numbers.",
         )
-        st.caption(gold_bins.HOW_TO_READ)
-        downloads.rows(gold_bins.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
+        st.caption(cosines_by_grade.HOW_TO_READ)
+        downloads.rows(cosines_by_grade.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
     return pooling

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data import probes
 from explorer.drawing import probe_shares
 from explorer.errors import StrataError
-from explorer.measuring.probing import Probed, changed, probed, sentences_of
+from explorer.measuring.sentences.probes import Probed, changed, probed, sentences_of
 from explorer.ui import camera, notices
 from explorer.ui.compare.compared import Compared
 from explorer.ui.readers import Reader

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.measuring.bootstrap import RESAMPLES
-from explorer.measuring.cells import Rows
-from explorer.measuring.comparison_tables import cell_rows, most_changed
-from explorer.measuring.comparison_verdict import judge
-from explorer.measuring.verdict_text import CI
+from explorer.measuring.comparing.comparison_tables import cell_rows, most_changed
+from explorer.measuring.comparing.comparison_verdict import judge
+from explorer.measuring.scores.bootstrap import RESAMPLES
+from explorer.measuring.scores.verdict_text import CI
+from explorer.measuring.table_cells import Rows
 from explorer.ui import notices, score_ways, verdict, verdict_banner
 from explorer.ui.compare.compared import Compared
 

@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.data import uploads
-from explorer.measuring.verdict import Outcome, Verdict
+from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training import runs
 from explorer.training import status as statuses

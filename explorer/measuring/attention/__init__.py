@@ -1,0 +1,1 @@
+"""What attends to what: poolers over layers, and heads of self-attention."""

@@ -1,0 +1,85 @@
+"""What is behind the pictures of layers, as rows: weights of a pooler, their path, a pair's cosines, one head?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.measuring.attention.pooler_weights import Listening
+from explorer.measuring.sentences.pair_layers import PairLayers
+from explorer.measuring.table_cells import Rows, rounded
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.self_attention import SelfAttention
+
+
+def weight_rows(sentences: Sequence[str], heard: Listening) -> Rows:
+    """A row for every sentence, layer that asks and layer that answers."""
+    return [
+        {
+            "sentence": sentence,
+            "asks": asks,
+            "answers": answers,
+            "weight": rounded(heard.weights[place, row, column], 6),
+        }
+        for place, sentence in enumerate(sentences)
+        for row, asks in enumerate(heard.layers)
+        for column, answers in enumerate(heard.layers)
+    ]
+
+
+def part_rows(sentences: Sequence[str], heard: Listening) -> Rows:
+    """A row for every sentence and part of its vector."""
+    return [
+        {
+            "part": part,
+            "share": rounded(heard.shares[place, column], 6),
+            "cosine without it": rounded(heard.without[place, column], 6),
+            "sentence": sentence,
+        }
+        for place, sentence in enumerate(sentences)
+        for column, part in enumerate(heard.parts)
+    ]
+
+
+def path_rows(steps: Sequence[int], layers: Sequence[int], listened: NDArray[np.floating[Any]]) -> Rows:
+    """A row for every step and layer."""
+    return [
+        {"step": step, "layer": layer, "weight": rounded(weight, 6)}
+        for step, of_step in zip(steps, listened, strict=True)
+        for layer, weight in zip(layers, of_step, strict=True)
+    ]
+
+
+def pair_rows(pair: PairLayers) -> Rows:
+    """A row for every layer and pooling."""
+    return [
+        {
+            "layer": layer,
+            "pooling": pooling,
+            "cosine": rounded(pair.cosines[layer, column], 6),
+            "contribution": rounded(pair.contributions[layer, column], 6),
+        }
+        for layer in range(len(pair.cosines))
+        for column, pooling in enumerate(pair.poolings)
+    ]
+
+
+def head_rows(attention: SelfAttention, layer: int, head: int) -> Rows:
+    """A row for every two tokens of one head; places count from 1."""
+    return [
+        {
+            "layer": layer,
+            "head": head,
+            "place": row + 1,
+            "token": token,
+            "looks at place": column + 1,
+            "looks at token": other,
+            "weight": rounded(attention.weights[layer - 1, head - 1, row, column], 6),
+        }
+        for row, token in enumerate(attention.tokens)
+        for column, other in enumerate(attention.tokens)
+    ]

@@ -1,0 +1,114 @@
+"""Which layers does a model with a pooler over its layers listen to?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.errors import UnsupportedModel
+from explorer.measuring.attention.head_parts import from_parts, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from explorer.encoding.read.encoder import Encoder, States
+    from explorer.encoding.read.layer_attention import LayerAttention
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Listening:
+    """Some sentences as a pooler reads them.
+
+    `weights` is (sentence, layer that asks, layer that answers); both count from `first_layer`. The head puts `parts`
+    side by side: `shares` (sentence, part) says how much of what its first dense layer gives comes from each, and
+    `without` (sentence, part) is the cosine of the vector with what it would be if the part were zeros.
+    """
+
+    weights: Floats
+    first_layer: int
+    asks: str
+    answers: str
+    parts: tuple[str, ...]
+    shares: Floats
+    without: Floats
+    cut: tuple[bool, ...]
+    max_length: int
+
+    @property
+    def layers(self) -> list[int]:
+        """The layers, by number."""
+        return list(range(self.first_layer, self.first_layer + self.weights.shape[-1]))
+
+    @property
+    def loudest(self) -> list[int]:
+        """The layer that each sentence listens to most, by number."""
+        heard = np.where(np.isfinite(self.by_layer), self.by_layer, -np.inf)
+        return [self.layers[int(place)] for place in heard.argmax(axis=-1)]
+
+    @property
+    def by_layer(self) -> Floats:
+        """How much each layer is listened to (sentence, layer that answers): the mean over who asks."""
+        return np.asarray(self.weights.mean(axis=1))
+
+
+def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None = None) -> Listening:
+    """How an encoder's pooler reads sentences."""
+    import torch
+
+    head = encoder.head
+    if head is None or head.attention is None:
+        raise UnsupportedModel(
+            f"'{encoder.name}' has no pooler over its layers. Train one with a method that has the knob 'pooler': see "
+            "`python -m explorer methods`."
+        )
+    limit = encoder.limit(max_length)
+    with torch.inference_mode():
+        states = encoder.states(sentences, max_length)
+        shares, without = from_parts(head, states)
+        weights = head.attention.weights(states.hidden, states.mask)
+    return Listening(
+        weights=_array(weights),
+        first_layer=head.attention.first_layer,
+        asks=head.attention.asks,
+        answers=head.attention.answers,
+        parts=parts_of(head),
+        shares=_array(shares),
+        without=_array(without),
+        cut=tuple(encoder.tokens([sentence], max_length).truncated > 0 for sentence in sentences),
+        max_length=limit,
+    )
+
+
+class ProbeWeights:
+    """The mean weights of a pooler over some of the sentences that are read; none where there is no pooler."""
+
+    def __init__(self, layers: LayerAttention | None, places: Iterable[int]) -> None:
+        self._layers, self._places = layers, {int(place) for place in places}
+        self._sum: Tensor | None = None
+        self._count = 0
+
+    def add(self, places: list[int], states: States) -> None:
+        """Look at a batch: `places` says which of all sentences it holds."""
+        inside = [at for at, place in enumerate(places) if place in self._places]
+        if self._layers is None or not inside:
+            return
+        weights = self._layers.weights([layer[inside] for layer in states.hidden], states.mask[inside])
+        batch = weights.double().sum(0).cpu()
+        self._sum = batch if self._sum is None else self._sum + batch
+        self._count += len(inside)
+
+    def mean(self) -> NDArray[np.float32] | None:
+        """(layer that asks, layer that answers)."""
+        return None if self._sum is None else (self._sum / self._count).float().numpy()
+
+
+def _array(numbers: Tensor) -> Floats:
+    return np.asarray(numbers.double().cpu().numpy())

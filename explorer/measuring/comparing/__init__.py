@@ -1,0 +1,1 @@
+"""Compare two encoders on the same pairs."""

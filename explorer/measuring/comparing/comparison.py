@@ -1,0 +1,136 @@
+"""What changed from one encoder to another, on the same pairs, and how surely?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.encoding.read.readings import OWN, Reading, Row
+from explorer.errors import BadChoice
+from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins
+from explorer.measuring.comparing.rank_errors import RankErrors, rank_errors
+from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
+from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.pair_cosines import Cosines
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """B less A: of the chosen readings, of every cell that both have, and of the readings that both declare."""
+
+    chosen: Interval
+    grid: Interval | None
+    own: Interval | None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Scores of A and of B on the same pairs, each with the reading that stands for a sentence."""
+
+    one: LayerScores
+    other: LayerScores
+    one_reading: Reading
+    other_reading: Reading
+
+    def __post_init__(self) -> None:
+        same = len(self.one.gold) == len(self.other.gold) and np.array_equal(self.one.gold, self.other.gold)
+        if not same:
+            raise BadChoice("A and B were scored on different pairs. Score both on the same set.")
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of the grid that both have; none where one is deeper, as layer 3 of 6 is not layer 3 of 12."""
+        return self.one.rows if self.one.rows == self.other.rows else ()
+
+    @property
+    def told_not_measured(self) -> tuple[str, ...]:
+        """What the precision of a side cannot measure, a sentence for each side that has such cells."""
+        sides = zip("AB", (self.one.told_not_measured, self.other.told_not_measured), strict=True)
+        return tuple(f"{side}: {told}" for side, told in sides if told)
+
+    @property
+    def chosen_not_measured(self) -> tuple[str, ...]:
+        """The same for the two chosen readings: without their cosines no pair has a rank."""
+        sides = ("A", self.one, self.one_reading), ("B", self.other, self.other_reading)
+        return tuple(
+            f"{side}: {reading.title} is {NOT_MEASURABLE.format(scores.precision)}."
+            for side, scores, reading in sides
+            if not scores.is_measured(reading)
+        )
+
+    def grid(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Interval:
+        """B less A in every cell (row, pooling), and how sure that is."""
+        if not self.rows:
+            raise BadChoice(f"A has {self.one.last} layers and B {self.other.last}: their cells are not the same.")
+        return self._difference(self.one.cosines, self.other.cosines, metric, aggregate, resamples, seed)
+
+    def chosen(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Interval:
+        """B's reading less A's."""
+        return self._difference(*self._sides(), metric, aggregate, resamples, seed)
+
+    def own(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Interval | None:
+        """B's own reading less A's; None where one of them declares none."""
+        if self.one.own is None or self.other.own is None:
+            return None
+        return self._difference(self.one.own, self.other.own, metric, aggregate, resamples, seed)
+
+    def cells(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> tuple[Interval | None, Interval | None]:
+        """The grid and their own readings, from one draw of pairs; None for what they do not both have."""
+        if not self.rows or self.one.own is None or self.other.own is None:
+            grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
+            return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
+        shape = self.one.cosines.shape
+        one, other = (
+            np.concatenate([cosines.reshape(-1, shape[-1]), own[None]])
+            for cosines, own in ((self.one.cosines, self.one.own), (self.other.cosines, self.other.own))
+        )
+        every = self._difference(one, other, metric, aggregate, resamples, seed)
+        numbers = every.difference, every.low, every.high
+        grid = Interval(*(side[:-1].reshape(shape[:-1]) for side in numbers))
+        return grid, Interval(*(np.asarray(side[-1]) for side in numbers))
+
+    def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
+        """The chosen difference, where both stand for sentences by the same reading: it is among these already."""
+        if self.one_reading != self.other_reading:
+            return None
+        if self.one_reading == OWN:
+            return own
+        if grid is None:
+            return None
+        at = self.one.place(self.one_reading)
+        return Interval(*(np.asarray(side[at]) for side in (grid.difference, grid.low, grid.high)))
+
+    def differences(
+        self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> Differences:
+        """All there are."""
+        grid, own = self.cells(metric, aggregate, resamples=resamples, seed=seed)
+        chosen = self.among(grid, own) or self.chosen(metric, aggregate, resamples=resamples, seed=seed)
+        return Differences(chosen, grid, own)
+
+    def rank_errors(self) -> RankErrors:
+        """How far from its place each pair is, in either reading."""
+        return rank_errors(self.one.gold, *self._sides())
+
+    def gold_bins(self) -> GoldBins:
+        """The cosines of both readings, by what people said."""
+        return gold_bins(self.one.gold, self._sides())
+
+    def _sides(self) -> tuple[Cosines, Cosines]:
+        """The cosines (pair) of the chosen readings."""
+        return self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
+
+    def _difference(
+        self, one: Cosines, other: Cosines, metric: str, aggregate: str, resamples: int, seed: int
+    ) -> Interval:
+        gold, parts = self.one.gold, self.one.parts
+        return difference(gold, one, other, parts, metric, aggregate, resamples=resamples, seed=seed)

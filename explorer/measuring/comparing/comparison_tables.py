@@ -1,0 +1,67 @@
+"""What is a comparison as a table: a row for every reading, both scores, the difference and its interval?"""
+
+from __future__ import annotations
+
+import math
+
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.table_cells import Rows, rounded
+
+
+def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
+    """Every cell that both encoders have, and their own reading where both declare one."""
+    one, other = (scores.table(metric, aggregate) for scores in (comparison.one, comparison.other))
+    rows: Rows = []
+    if differences.grid is not None:
+        rows += [
+            {
+                "reading": Reading(row, pooling).title,
+                "A": rounded(one[place, column]),
+                "B": rounded(other[place, column]),
+                **_told(differences.grid, (place, column)),
+            }
+            for place, row in enumerate(comparison.rows)
+            for column, pooling in enumerate(GRID_POOLINGS)
+        ]
+    if differences.own is not None:
+        sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
+        rows.append({"reading": OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
+        rows[-1] |= _told(differences.own, ())
+    return rows
+
+
+def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
+    """Of rows of cells, so many that gained most and so many that lost most, the largest change first."""
+    known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
+    gained = sorted((one for one in known if one[1] > 0), key=lambda one: -one[1])
+    lost = sorted((one for one in known if one[1] < 0), key=lambda one: one[1])
+    return [row for row, _ in gained[:count]], [row for row, _ in lost[:count]]
+
+
+def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
+    """The two readings that stand for a sentence."""
+    return {
+        "reading A": comparison.one_reading.title,
+        "reading B": comparison.other_reading.title,
+        "A": rounded(comparison.one.score(comparison.one_reading, metric, aggregate)),
+        "B": rounded(comparison.other.score(comparison.other_reading, metric, aggregate)),
+        **_told(chosen, ()),
+    }
+
+
+def told_difference(interval: Interval) -> str:
+    """`+3.25 (2.41 to 4.10)`; a missing one is missing."""
+    if not math.isfinite(float(interval.difference)):
+        return "none"
+    return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"
+
+
+def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
+    return {
+        "difference": rounded(interval.difference[at]),
+        "low": rounded(interval.low[at]),
+        "high": rounded(interval.high[at]),
+        "sure": bool(interval.sure[at]),
+    }

@@ -1,0 +1,163 @@
+"""Judge a comparison: a tuned model against its base as people use both, or any two models as they are read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.load.declared import NOT_DECLARED
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.errors import BadChoice
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.verdict_text import Sentence, sentence
+from explorer.measuring.table_cells import rounded
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+
+_OF_LAST = re.compile(rf"({'|'.join(GRID_POOLINGS)}) of the last layer(?: → normalised)?")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Of two models, the one that a run tuned from the other."""
+
+    tuned: int  # 0 where it is A, 1 where it is B
+    trained: str  # the layer & pooling that was trained, in words; empty where the run does not say
+    optimistic: bool = False  # the training text holds sentences of the pairs
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A model under a layer & pooling, and its score × 100, NaN where there is none."""
+
+    model: str
+    reading: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonVerdict:
+    """The model that is judged, the one before it, and the difference of the two."""
+
+    before: Scored
+    after: Scored
+    difference: Interval
+    pairs: str
+    tuning: Tuning | None = None
+    same: Scored | None = None  # the base under the layer & pooling that was trained, where it is a cell of the grid
+
+    def sentence(self) -> Sentence:
+        """The verdict in words."""
+        names = [f"{one.model} ({one.reading.partition(' (')[0]})" for one in (self.before, self.after)]
+        if self.tuning:
+            names = [f"base {self.before.model}", f"tuned {names[1]}"]
+        scores, gap = (self.before.score, self.after.score), self.difference
+        numbers = (float(gap.difference), float(gap.low), float(gap.high))
+        optimistic = bool(self.tuning and self.tuning.optimistic)
+        return sentence(names[0], scores[0], names[1], scores[1], *numbers, self.pairs, optimistic=optimistic)
+
+    def numbers(self) -> list[tuple[str, Scored]]:
+        """The scores that are shown together, each with what it is; two, where there is no third."""
+        told = [("Base, as people use it", self.before), ("Tuned, as exported", self.after)]
+        if self.same is not None:
+            told.insert(1, ("Base, under the trained layer & pooling", self.same))
+        return told
+
+    @property
+    def why_not_same(self) -> str:
+        """Why the base has no score under the layer & pooling that was trained."""
+        if self.tuning is None or self.same is not None:
+            return ""
+        told = self.tuning.trained or "not recorded by the run"
+        return f"The layer & pooling that was trained ({told}) is no cell of the grid, so the base has no score there."
+
+    def as_json(self) -> dict[str, object]:
+        """Everything, with missing numbers as None."""
+        said = self.sentence()
+        content: dict[str, object] = {"kind": said.kind, "text": said.text, "optimistic": said.optimistic}
+        for name, one in (("before", self.before), ("after", self.after)):
+            content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
+        gap = self.difference
+        content |= {"difference": rounded(gap.difference), "low": rounded(gap.low), "high": rounded(gap.high)}
+        if self.tuning:
+            content |= {"declared_base": rounded(self.before.score), "exported": rounded(self.after.score)}
+            content["same_reading_base"] = rounded(self.same.score) if self.same else None
+        return content
+
+
+def default_reading(scores: LayerScores) -> Reading:
+    """The model default: what the model declares, else the mean of its last layer."""
+    return OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
+
+
+def described(reading: Reading, scores: LayerScores) -> str:
+    """A layer & pooling as it is shown beside a score: `model default (mean of the last layer → normalised)`."""
+    if reading == OWN:
+        return f"{reading.title} ({scores.own_title})"
+    return f"{reading.title} ({NOT_DECLARED})" if reading == default_reading(scores) else reading.title
+
+
+def as_used(comparison: Comparison) -> Comparison:
+    """The same two models, each under its model default."""
+    one, other = map(default_reading, (comparison.one, comparison.other))
+    if (one, other) == (comparison.one_reading, comparison.other_reading):
+        return comparison
+    return replace(comparison, one_reading=one, other_reading=other)
+
+
+def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
+    """What a verdict is about: a tuned model and its base as people use them, any other two as they are read."""
+    return as_used(comparison) if tuning else comparison
+
+
+def judge(
+    found: tuple[Found, Found],
+    pairs: GradedPairs,
+    comparison: Comparison,
+    difference: Interval,
+    ways: tuple[str, str],
+    tuning: Tuning | None = None,
+) -> ComparisonVerdict:
+    """The verdict on a comparison whose chosen difference (B - A) is given; a tuned A is judged against B."""
+    readings = comparison.one_reading, comparison.other_reading
+    sides = [
+        Scored(one.name, described(reading, scores), scores.score(reading, *ways))
+        for one, reading, scores in zip(found, readings, (comparison.one, comparison.other), strict=True)
+    ]
+    told = f"{pairs.name} ({len(pairs):,} pairs{_way(*ways)})"
+    if tuning is None:
+        return ComparisonVerdict(sides[0], sides[1], difference, told)
+    base, after = 1 - tuning.tuned, tuning.tuned
+    scores = (comparison.one, comparison.other)[base]
+    cell = trained_cell(tuning.trained, scores.last)
+    same = None if cell is None else Scored(found[base].name, cell.title, scores.score(cell, *ways))
+    gap = difference if after == 1 else _turned(difference)
+    return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same)
+
+
+def trained_cell(words: str, last: int) -> Reading | None:
+    """The cell of the grid that a run's words mean, as `cls of the last layer`; None where maps follow the pooling."""
+    of_last = _OF_LAST.fullmatch(words)
+    if of_last:
+        return Reading(Row((last,)), of_last[1])
+    try:
+        return parse(words.removesuffix(" → normalised").replace("1 and last", f"1 + {last}"), last)
+    except BadChoice:
+        return None
+
+
+def _turned(gap: Interval) -> Interval:
+    """A - B of B - A."""
+    return Interval(*(np.asarray(-side) for side in (gap.difference, gap.high, gap.low)))
+
+
+def _way(metric: str, aggregate: str) -> str:
+    told = "" if metric == "Spearman" else f", {metric}"
+    return told + ("" if aggregate == "all" else f", {aggregate} over sub-corpora")

@@ -1,0 +1,108 @@
+"""What do the models of a run's steps score, and what has changed in every reading since the first of them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.errors import BadChoice
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key
+from explorer.measuring.scores.pair_cosines import READING
+from explorer.measuring.scores.score_tables import score_rows
+from explorer.progress import Progress, Work
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A step's scores less those of the first: of every cell, and of the reading the models declare, if they do."""
+
+    grid: Interval
+    own: Interval | None
+
+    @property
+    def widest(self) -> float:
+        """The largest difference, up or down; 0 where there is none."""
+        every = [one.difference.ravel() for one in (self.grid, self.own) if one is not None]
+        known = np.abs(np.concatenate(every))
+        return float(known[np.isfinite(known)].max(initial=0.0))
+
+    def of(self, reading: Reading, scores: LayerScores) -> Interval:
+        """That of one reading; `scores` say where it stands."""
+        if reading == OWN:
+            missing = np.asarray(np.nan)
+            return self.own or Interval(missing, missing, missing)
+        at = scores.place(reading)
+        return Interval(*(np.asarray(side[at]) for side in (self.grid.difference, self.grid.low, self.grid.high)))
+
+
+def score_steps(
+    names: Sequence[str], pairs: GradedPairs, settings: Settings, load: Load = load_encoder
+) -> Work[tuple[LayerScores, ...]]:
+    """Scores of every model by its name; those on the shelf are not loaded, and the others one at a time."""
+    found: list[Found] = []
+    for place, name in enumerate(names):
+        yield Progress("reading the files of the models", place, len(names))
+        found.append(model_names.find(name))
+    known = {one.digest: score_store.kept(shelf_key(one, pairs, settings)) for one in found}
+    missing = {one.digest: one for one in found if known[one.digest] is None}
+    for done, (digest, one) in enumerate(missing.items()):
+        known[digest] = yield from _told_of_all(measure(one, pairs, settings, load), done, len(missing))
+    every = tuple(scores for one in found if (scores := known[one.digest]) is not None)
+    for place, scores in enumerate(every):
+        yield Progress("correlating", place, len(every))
+        score_rows(scores)  # scores remember their correlations, all of which are shown
+    return every
+
+
+def _told_of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:
+    """How far one model is, as a part of all: each reads the same tokens."""
+    stage = f"reading tokens with {models} models" if models > 1 else READING
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            scores: LayerScores = end.value
+            return scores
+        if progress.stage == READING:
+            yield Progress(stage, before * progress.total + progress.done, models * progress.total)
+        elif not before:  # else the last that was told still holds
+            yield progress
+
+
+def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[tuple[Change, ...]]:
+    """Each less the first, with intervals from one draw of pairs."""
+    first = scores[0]
+    found: list[Change] = []
+    anything = Reading(first.rows[0], GRID_POOLINGS[0])
+    for place, now in enumerate(scores):
+        yield Progress("drawing pairs anew", place, len(scores))
+        if now is first:
+            found.append(_none(first, metric, aggregate))
+            continue
+        grid, own = Comparison(first, now, anything, anything).cells(metric, aggregate)
+        if grid is None:
+            raise BadChoice(f"The first model has {first.last} layers and another {now.last}: they are of two runs.")
+        found.append(Change(grid, own))
+    return tuple(found)
+
+
+def _none(scores: LayerScores, metric: str, aggregate: str) -> Change:
+    """From itself nothing differs, however pairs are drawn; what has no score has no difference."""
+    table, own = scores.table(metric, aggregate), scores.own_score(metric, aggregate)
+    grid, of_own = (Interval(one, one, one) for one in (table - table, np.asarray(0.0 if own is None else own - own)))
+    return Change(grid, None if own is None else of_own)
+
+
+def step_rows(steps: Sequence[int], scores: Sequence[LayerScores]) -> list[dict[str, object]]:
+    """Every reading of every step, with every metric."""
+    return [{"step": step, **row} for step, one in zip(steps, scores, strict=True) for row in score_rows(one)]

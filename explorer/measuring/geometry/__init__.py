@@ -1,0 +1,1 @@
+"""Embedding geometry: anisotropy, hubness, drift, uniformity and alignment."""

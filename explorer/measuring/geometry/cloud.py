@@ -1,0 +1,69 @@
+"""How do vectors lie in space: in a narrow cone, in few directions, with a few that are everybody's neighbour?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.measuring.scores.correlation import SAME_VECTOR, unit
+
+NEIGHBOURS = 10
+_ROWS = 1024  # of a matrix of cosines that are held at once
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Of vectors brought to length 1; NaN where there are too few of them, or all are the same."""
+
+    strangers: float  # mean cosine of two different sentences, all pairs of them
+    first_direction: float  # share of the variance in the widest direction
+    first_three: float  # and in the widest three
+    uniformity: float  # log of the mean of exp(-2 d²) over all pairs; lower is more spread out
+    hubness: float  # skewness of how often a sentence is among another's nearest 10; 0 is even, above 1 there are hubs
+    sentences: int
+
+
+def geometry(vectors: NDArray[Any]) -> Geometry:
+    """Of vectors (sentence, width), every pair of which counts once."""
+    known = unit(vectors)
+    count = len(known)
+    if count < 2:
+        missing = float("nan")
+        return Geometry(missing, missing, missing, missing, missing, count)
+    # the sum of all cosines is the squared length of the sum of all vectors
+    total = known.sum(0, dtype=np.float64)
+    strangers = (float(total @ total) - count) / (count * (count - 1))
+    variances = np.linalg.eigvalsh(np.cov(known.T, dtype=np.float64)) if known.shape[1] > 1 else np.ones(1)
+    spread = variances.sum()
+    one_point = spread <= SAME_VECTOR**2  # all sentences have the same vector, but for rounding
+    first, three = (float("nan") if one_point else float(variances[-few:].sum() / spread) for few in (1, 3))
+    potential, chosen = 0.0, np.zeros(count)
+    nearest = min(NEIGHBOURS, count - 1)
+    for start in range(0, count, _ROWS):
+        cosines = known[start : start + _ROWS] @ known.T
+        own = np.arange(start, start + len(cosines))
+        cosines[np.arange(len(cosines)), own] = -np.inf
+        top = np.argpartition(-cosines, nearest - 1, axis=1)[:, :nearest]
+        np.add.at(chosen, top.ravel(), 1)
+        cosines[np.arange(len(cosines)), own] = 1.0
+        potential += float(np.exp(4 * cosines.astype(np.float64) - 4).sum()) - len(cosines)  # d² = 2 - 2 cos
+    uniformity = float(np.log(potential / (count * (count - 1))))
+    return Geometry(strangers, first, three, uniformity, float("nan") if one_point else _skewness(chosen), count)
+
+
+def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Mean squared distance of partners (pair, width), brought to length 1; NaN where there are none."""
+    if not len(first):
+        return float("nan")
+    return float((2 - 2 * (unit(first) * unit(second)).sum(1, dtype=np.float64)).mean())
+
+
+def _skewness(numbers: Floats) -> float:
+    centred = numbers - numbers.mean()
+    spread = float(np.sqrt((centred**2).mean()))
+    return float((centred**3).mean() / spread**3) if spread > 0 else 0.0

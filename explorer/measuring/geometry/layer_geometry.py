@@ -1,0 +1,222 @@
+"""How do the vectors of every layer lie in space, in one encoder or two, and how far has each layer moved?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.errors import BadChoice
+from explorer.measuring.geometry.close_grades import close_from
+from explorer.measuring.geometry.cloud import Geometry, alignment, geometry
+from explorer.measuring.geometry.drift import alike, shift
+from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
+
+Vectors = NDArray[np.float32]
+Places = NDArray[np.intp]
+
+# what is looked at grows with the square of the sentences: this many take a quarter of a second a layer
+MOST = 3000
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The vectors of one reading: how they lie, and how close pairs are in it that people find alike."""
+
+    geometry: Geometry
+    alignment: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """One encoder: a cloud for every layer under the pooling, and that of the reading it stands for."""
+
+    layers: tuple[Cloud, ...]
+    reading: Reading
+    chosen: Cloud
+
+
+@dataclass(frozen=True)
+class LayerGeometry:
+    """Encoders on the same sentences; `alike` (CKA) and `shift` by layer, empty but for two of the same depth."""
+
+    pooling: str
+    sides: tuple[Side, ...]
+    alike: tuple[float, ...]
+    shift: tuple[float, ...]
+    sentences: int
+    pairs: int  # whose sentences these are
+    of_pairs: int  # the set has
+    close: int  # pairs graded `close_from` or more
+    close_from: float
+    seed: int
+
+    def cloud_of(self, side: int, reading: Reading) -> Cloud | None:
+        """That of a reading of one side, where it is among those that were looked at."""
+        layer = layer_of(reading, self.pooling)
+        if layer is not None:
+            return self.sides[side].layers[layer]
+        return self.sides[side].chosen if self.sides[side].reading == reading else None
+
+    def standing_for(self, chosen: Sequence[tuple[Reading, Cloud]]) -> LayerGeometry:
+        """The same, of encoders that stand for sentences by other readings."""
+        return replace(
+            self,
+            sides=tuple(
+                replace(side, reading=reading, chosen=cloud)
+                for side, (reading, cloud) in zip(self.sides, chosen, strict=True)
+            ),
+        )
+
+    @property
+    def same_width(self) -> bool:
+        """Whether a vector of A has a cosine with one of B."""
+        return any(np.isfinite(self.shift))
+
+
+def layer_geometry(
+    found: Sequence[Found],
+    pairs: GradedPairs,
+    pooling: str,
+    readings: Sequence[Reading],
+    settings: Settings,
+    load: Load = load_encoder,
+    seed: int = SEED,
+) -> Work[LayerGeometry]:
+    """Read the sentences of graded pairs with one encoder or two, once each; only numbers are kept."""
+    check_pooling(pooling)
+    drawn = _drawn(pairs, seed)
+    kept, sides = [], []
+    for one, reading, name in zip(found, readings, "AB", strict=False):
+        yield Progress(f"loading {one.name}", 0, 0)
+        encoder = load(one, settings)
+        layers, chosen = yield from _read(encoder, drawn.sentences, pooling, reading, settings.max_length)
+        clouds: list[Cloud] = []
+        for place, vectors in enumerate(layers):
+            yield Progress(f"looking at the layers of {name}", place, len(layers))
+            clouds.append(drawn.cloud(vectors))
+        layer = layer_of(reading, pooling)
+        sides.append(Side(tuple(clouds), reading, drawn.cloud(chosen) if layer is None else clouds[layer]))
+        kept.append(layers)
+    moved = yield from _moved(kept)
+    return LayerGeometry(
+        pooling=pooling,
+        sides=tuple(sides),
+        alike=tuple(of_layer for of_layer, _ in moved),
+        shift=tuple(of_layer for _, of_layer in moved),
+        sentences=len(drawn.sentences),
+        pairs=drawn.pairs,
+        of_pairs=len(pairs),
+        close=len(drawn.first),
+        close_from=close_from(pairs.gold),
+        seed=seed,
+    )
+
+
+def reading_cloud(
+    found: Found,
+    pairs: GradedPairs,
+    reading: Reading,
+    settings: Settings,
+    load: Load = load_encoder,
+    seed: int = SEED,
+) -> Work[Cloud]:
+    """One reading more of an encoder whose layers were looked at already, on the same sentences."""
+    drawn = _drawn(pairs, seed)
+    yield Progress(f"loading {found.name}", 0, 0)
+    vectors = yield from of_reading(load(found, settings), drawn.sentences, reading, settings.max_length)
+    return drawn.cloud(vectors)
+
+
+def _moved(kept: list[Vectors]) -> Work[list[tuple[float, float]]]:
+    """CKA and shift of every layer, of vectors (layer, sentence, width); nothing of one, or where the depths differ."""
+    moved: list[tuple[float, float]] = []
+    if len(kept) == 2 and len(kept[0]) == len(kept[1]):
+        for place, (first, second) in enumerate(zip(*kept, strict=True)):
+            yield Progress("comparing the layers", place, len(kept[0]))
+            moved.append((alike(first, second), shift(first, second)))
+    return moved
+
+
+def layer_of(reading: Reading, pooling: str) -> int | None:
+    """Which layer a reading is, where it is one under the pooling."""
+    layers = reading.row.layers
+    return layers[0] if len(layers) == 1 and reading.pooling == pooling else None
+
+
+def check_pooling(pooling: str) -> None:
+    """Whether every layer has vectors under such a pooling."""
+    if pooling not in GRID_POOLINGS:
+        raise BadChoice(f"There is no pooling '{pooling}' here. Allowed: {', '.join(GRID_POOLINGS)}.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Distinct sentences of some pairs; `first` and `second` are the places of those people find alike."""
+
+    sentences: tuple[str, ...]
+    first: Places
+    second: Places
+    pairs: int
+
+    def cloud(self, vectors: Vectors) -> Cloud:
+        """The numbers of one reading of them."""
+        return Cloud(geometry(vectors), alignment(vectors[self.first], vectors[self.second]))
+
+
+def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
+    """All pairs, or as many, drawn at random, as make no more sentences than are looked at."""
+    order = range(len(pairs))
+    if len(pairs.sentences) > MOST:
+        order = np.random.default_rng(seed).permutation(len(pairs)).tolist()
+    place: dict[str, int] = {}
+    inside: list[int] = []
+    for pair in order:
+        new = {pairs.first[pair], pairs.second[pair]} - place.keys()
+        if len(place) + len(new) > MOST:
+            break
+        inside.append(pair)
+        for text in (pairs.first[pair], pairs.second[pair]):
+            place.setdefault(text, len(place))
+    least = close_from(pairs.gold)
+    close = [pair for pair in inside if pairs.gold[pair] >= least]
+    first, second = (
+        np.array([place[side[pair]] for pair in close], dtype=np.intp) for side in (pairs.first, pairs.second)
+    )
+    return _Drawn(tuple(place), first, second, len(inside))
+
+
+def _read(
+    encoder: Encoder, sentences: tuple[str, ...], pooling: str, reading: Reading, max_length: int | None
+) -> Work[tuple[Vectors, Vectors]]:
+    """Vectors (layer, sentence, width) of every layer, and those (sentence, width) of a reading: in one pass."""
+    if reading == OWN and encoder.head is None:
+        raise BadChoice(f"'{encoder.name}' declares no reading of its own. Choose a layer and a pooling.")
+    column, last = GRID_POOLINGS.index(pooling), encoder.rows[-1].layers[-1]
+    layers = np.empty((last + 1, len(sentences), encoder.width), dtype=np.float32)
+    chosen: Vectors | None = None
+    done = 0
+    for views in encoder.views(sentences, max_length):
+        layers[:, views.positions] = views.grid[: last + 1, column].float().cpu().numpy()
+        if views.own is not None and reading == OWN:
+            part = views.own
+        else:
+            part = views.grid[encoder.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)]
+        if chosen is None:  # a reading of its own may be of another width
+            chosen = np.empty((len(sentences), part.shape[-1]), dtype=np.float32)
+        chosen[views.positions] = part.float().cpu().numpy()
+        done += len(views.positions)
+        yield Progress(f"{encoder.name} reads sentences", done, len(sentences))
+    return layers, np.empty((0, encoder.width), dtype=np.float32) if chosen is None else chosen

@@ -1,0 +1,1 @@
+"""Projections to two dimensions, and how far they keep neighbours."""

@@ -1,0 +1,92 @@
+"""What do maps and neighbours say as tables?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.map_sentences import Described
+from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.measuring.neighbours.neighbour_overlap import COMPARED, exchange
+from explorer.measuring.scores.correlation import unit
+from explorer.measuring.table_cells import rounded
+
+Row = dict[str, object]
+
+
+def rows(
+    described: Described, places: Sequence[NDArray[np.floating]], members: Sequence[int] | None = None
+) -> list[Row]:
+    """A row for every sentence, or for some: what is known of it, and where it lies on each map."""
+    names = [f"{side} {axis}" for side, one in zip("AB", places, strict=False) for axis in "xyz"[: one.shape[1]]]
+    where = np.concatenate(places, axis=1).round(5).tolist() if places else []
+    return [
+        {
+            "sentence": described.texts[at],
+            **{column.name: _cell(column.cells[at]) for column in described.columns},
+            **(dict(zip(names, where[at], strict=True)) if places else {}),
+        }
+        for at in (range(len(described)) if members is None else members)
+    ]
+
+
+def labels(described: Described) -> dict[str, list[object]]:
+    """What is known of each sentence, column by column; None where it is missing."""
+    return {
+        column.name: [None if cell == "" or cell != cell else cell for cell in column.cells]
+        for column in described.columns
+    }
+
+
+def neighbour_rows(
+    texts: Sequence[str], vectors: Sequence[NDArray[np.floating]], near: Sequence[Neighbourhoods], sentence: int
+) -> list[Row]:
+    """The nearest of a sentence with their cosines; of two sides those that are kept, lost and gained."""
+    found = [one.places[sentence, :COMPARED].tolist() for one in near]
+    if len(near) < 2:
+        cosines = _cosines(vectors[0], sentence, found[0])
+        return [{"sentence": texts[at], "cosine": cosine} for at, cosine in zip(found[0], cosines, strict=True)]
+    between = exchange(*found)
+    told: list[Row] = []
+    for what in ("kept", "lost", "gained"):
+        some = list(getattr(between, what))
+        both = zip(some, *(_cosines(side, sentence, some) for side in vectors), strict=True)
+        told += [
+            {"from A to B": what, "sentence": texts[at], "cosine in A": one, "cosine in B": other}
+            for at, one, other in both
+        ]
+    return told
+
+
+def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+    """The median cosine of the pairs that are joined by lines, for each group of them, in full space."""
+    found = []
+    for group in dict.fromkeys(described.columns[0].cells[one] for one, _ in described.lines):
+        ends = np.array([line for line in described.lines if described.columns[0].cells[line[0]] == group])
+        known = [unit(side) for side in vectors]
+        medians = [float(np.median((side[ends[:, 0]] * side[ends[:, 1]]).sum(1))) for side in known]
+        where = " and ".join(f"{median:.2f} in {name}" for name, median in zip("AB", medians, strict=False))
+        found.append(f"Of the {len(ends)} pairs {group} the median cosine is {where}.")
+    return found
+
+
+def told_of_widths(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+    """Why nothing tells how far a sentence moved, where that is so."""
+    widths = [side.shape[1] for side in vectors]
+    if len(set(widths)) < 2:
+        return []
+    return [
+        "A's vectors have {:,} numbers and B's {:,}: there is no cosine between the two, so how far a sentence moved "
+        "is not shown.".format(*widths)
+    ]
+
+
+def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]) -> list[float]:
+    known = unit(vectors[[sentence, *others]])
+    return [round(float(cosine), 4) for cosine in known[1:] @ known[0]]
+
+
+def _cell(cell: float | str) -> object:
+    return cell if isinstance(cell, str) else rounded(cell)

@@ -1,0 +1,164 @@
+"""Where does UMAP put sentences, from their neighbours and a place to start from?
+
+UMAP's own steps (McInnes, Healy and Melville 2018), taken one by one so that they can be told of and stopped. The
+weights of neighbours are worked out here, with arrays: compiled, as umap-learn has it, they cost a process seconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.measuring.neighbours.nearest import Neighbourhoods
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_matrix
+
+Places = NDArray[np.float32]
+
+NEGATIVES = 5  # steps away from strangers for each step towards a neighbour, as umap-learn has it
+PULL = 0.3  # share of the way towards the views beside it that a view is drawn in each round
+_HALVINGS = 64
+
+
+def umap_layout(
+    near: tuple[Neighbourhoods, ...],
+    start: Places,
+    neighbours: int,
+    min_dist: float,
+    seed: int,
+    epochs: int,
+    stage: str,
+) -> Work[Places]:
+    """Places (sentence, axis) of one or more views of the same sentences, one view after another, from their start."""
+    yield Progress(stage, 0, epochs)
+    layout = _Layout(joined([memberships(one, neighbours) for one in near]), start, min_dist, seed, epochs)
+    for epoch in range(epochs):
+        layout.move(epoch)
+        yield Progress(stage, epoch + 1, epochs)
+    return layout.places
+
+
+def umap_layouts(
+    near: tuple[Neighbourhoods, ...],
+    start: Places,
+    neighbours: int,
+    min_dist: float,
+    seed: int,
+    epochs: int,
+    stage: str,
+) -> Work[Places]:
+    """Places (view, sentence, axis) of many views of the same sentences, each laid out by itself from its start.
+
+    After every round each view is drawn towards the one before and the one after, as AlignedUMAP has it. In one layout
+    of all, as of two, sentences would be driven away from those of other views, too: many views would lie in a row.
+    Views that are the same end at the same places, since all take the same draws.
+    """
+    yield Progress("loading UMAP", 0, 0)  # and compiling it, in the first round
+    layouts = [
+        _Layout(memberships(one, neighbours), places, min_dist, seed, epochs)
+        for one, places in zip(near, start, strict=True)
+    ]
+    for epoch in range(epochs):
+        for layout in layouts:
+            layout.move(epoch)
+        every = np.stack([layout.places for layout in layouts])
+        for layout, towards in zip(layouts, _between_others(every), strict=True):
+            layout.places += PULL * (towards - layout.places)
+        yield Progress(stage, epoch + 1, epochs)
+    return np.stack([layout.places for layout in layouts])
+
+
+def _between_others(views: Places) -> Places:
+    """For each view the middle of the one before and the one after; beyond an end stands the last one again."""
+    padded = np.concatenate([views[:1], views, views[-1:]])
+    return np.asarray((padded[:-2] + padded[2:]) / 2, dtype=np.float32)
+
+
+class _Layout:
+    """Points that move towards their neighbours and away from strangers, round by round."""
+
+    def __init__(self, graph: coo_matrix, start: Places, min_dist: float, seed: int, epochs: int) -> None:
+        from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
+        from umap.umap_ import find_ab_params, make_epochs_per_sample
+
+        graph.data[graph.data < graph.data.max() / epochs] = 0.0
+        graph.eliminate_zeros()
+        self.places = np.ascontiguousarray(start, dtype=np.float32).copy()
+        self._graph, self._epochs = graph, epochs
+        every = make_epochs_per_sample(graph.data, epochs)
+        self._every_negative = every / NEGATIVES
+        self._next_one, self._next_negative = every.copy(), self._every_negative.copy()
+        drawn = np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(start), 3)).astype(np.int64)
+        self._step = _get_optimize_layout_euclidean_single_epoch_fn()
+        self._shape = (len(start), every, *find_ab_params(1.0, min_dist), drawn, 1.0, start.shape[1], True)
+
+    def move(self, epoch: int) -> None:
+        """One round; steps become smaller from round to round."""
+        none = np.zeros(1, dtype=np.float32)
+        densities: tuple[Any, ...] = (False, none, none, 0, 0, 0, 0, none, none, 0)  # not asked for
+        alpha = 1.0 - max(0, epoch - 1) / self._epochs
+        due = (self._every_negative, self._next_negative, self._next_one, epoch)
+        self._step(self.places, self.places, self._graph.row, self._graph.col, *self._shape, alpha, *due, *densities)
+
+
+def loaded() -> Work[None]:
+    """Load and compile UMAP, which costs a process seconds: worth beginning while sentences are still being read."""
+    square = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float32)
+    others = np.array([[1, 2], [0, 3], [0, 3], [1, 2]], dtype=np.int32)
+    near = Neighbourhoods(others, np.ones((4, 2), dtype=np.float32))
+    yield from umap_layout((near,), square, neighbours=3, min_dist=0.1, seed=0, epochs=1, stage="loading UMAP")
+
+
+def memberships(near: Neighbourhoods, neighbours: int) -> coo_matrix:
+    """How strongly sentences belong together (sentence, sentence): UMAP's fuzzy union of what each finds near."""
+    from scipy.sparse import coo_matrix
+
+    count = len(near)
+    besides = min(neighbours, count) - 1  # umap-learn counts a sentence among its own neighbours
+    places, distances = near.places[:, :besides], near.distances[:, :besides].astype(np.float64)
+    there = distances > 0
+    nearest = np.where(there.any(1), np.where(there, distances, np.inf).min(1), 0.0)
+    beyond = np.maximum(distances - nearest[:, None], 0)
+    widths = np.maximum(_widths(beyond, np.log2(besides + 1)), 1e-3 * _means(distances, nearest))
+    weights = np.where(beyond > 0, np.exp(-beyond / np.where(widths > 0, widths, 1)[:, None]), 1.0)
+    rows = np.repeat(np.arange(count, dtype=np.int32), besides)
+    one_way = coo_matrix((weights.ravel().astype(np.float32), (rows, places.ravel())), shape=(count, count)).tocsr()
+    other_way = one_way.T.tocsr()
+    return (one_way + other_way - one_way.multiply(other_way)).tocoo()
+
+
+def joined(graphs: list[coo_matrix]) -> coo_matrix:
+    """The graphs as one, in which a sentence of one is a neighbour of full strength of itself in the next."""
+    from scipy.sparse import bmat, identity
+
+    count = graphs[0].shape[0]
+    itself = identity(count, dtype=np.float32)
+    blocks = [
+        [graph if row == column else itself if abs(row - column) == 1 else None for column in range(len(graphs))]
+        for row, graph in enumerate(graphs)
+    ]
+    whole = bmat(blocks, format="coo", dtype=np.float32)
+    whole.row, whole.col = whole.row.astype(np.int32), whole.col.astype(np.int32)
+    return whole
+
+
+def _widths(beyond: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
+    """For each sentence the width under which its neighbours' weights add up to what is wanted, by halving."""
+    low, high = np.zeros(len(beyond)), np.full(len(beyond), np.inf)
+    width = np.ones(len(beyond))
+    for _ in range(_HALVINGS):
+        total = np.where(beyond > 0, np.exp(-beyond / width[:, None]), 1.0).sum(1)
+        high = np.where(total > wanted, width, high)
+        low = np.where(total > wanted, low, width)
+        width = np.where(np.isinf(high), width * 2, (low + high) / 2)
+    return width
+
+
+def _means(distances: NDArray[np.float64], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Below a thousandth of this no width falls; a sentence's own distances, or where all are 0 those of all."""
+    own = np.hstack([np.zeros((len(distances), 1)), distances])  # umap-learn's mean has the sentence itself in it
+    return np.asarray(np.where(nearest > 0, own.mean(1), own.mean()), dtype=np.float64)

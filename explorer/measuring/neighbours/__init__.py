@@ -1,0 +1,1 @@
+"""Nearest neighbours: an exact index, queries, and overlap between two encoders."""

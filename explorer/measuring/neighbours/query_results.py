@@ -1,0 +1,99 @@
+"""What does each side find for a query, and where does the other side have it?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.readings import Reading
+from explorer.errors import BadChoice
+from explorer.measuring.neighbours.neighbour_overlap import exchange
+from explorer.measuring.neighbours.vector_index import Hits, Index
+from explorer.measuring.sentences import sentence_vectors
+from explorer.progress import finish
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+
+KEPT, LOST, GAINED = "kept", "lost", "gained"
+SIZES = (5, 10, 20, 50)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A sentence that one side found."""
+
+    place: int  # in the corpus
+    rank: int
+    cosine: float
+    elsewhere: int | None  # its rank on the other side, among all sentences; None without another side
+    mark: str  # kept, lost or gained; "" without another side
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A corpus under one reading, and a query: one of its sentences by place, or the vector of another."""
+
+    index: Index
+    query: NDArray[np.float32] | int
+
+    def hits(self, k: int) -> Hits:
+        """What lies nearest; a sentence of the corpus does not find itself."""
+        if isinstance(self.query, int):
+            return self.index.neighbours(self.query, k)
+        return self.index.nearest(self.query, k)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What A found, and what B found where there is one."""
+
+    one: tuple[Result, ...]
+    other: tuple[Result, ...] | None = None
+    kept: int = 0
+    jaccard: float = float("nan")
+
+
+def asked(query: str) -> str:
+    """A query with single spaces between its words, as sentences of a corpus have them; never empty."""
+    squeezed = " ".join(query.split())
+    if not squeezed:
+        raise BadChoice("The query is empty. Type a sentence to look for.")
+    return squeezed
+
+
+def place_of(query: str, sentences: Sequence[str]) -> int | None:
+    """Where a query stands in the corpus; None if it does not."""
+    return sentences.index(query) if query in sentences else None
+
+
+def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | None = None) -> NDArray[np.float32]:
+    """The vector (width,) of a query."""
+    vector: NDArray[np.float32] = finish(sentence_vectors.of_reading(encoder, [query], reading, max_length))[0]
+    return vector
+
+
+def search(one: Side, other: Side | None, k: int) -> Findings:
+    """The k nearest of either side, each with its rank on the other."""
+    hits = one.hits(k)
+    if other is None:
+        return Findings(_results(hits))
+    beside = other.hits(k)
+    between = exchange(hits.places.tolist(), beside.places.tolist())
+    kept = set(between.kept)
+    return Findings(
+        _results(hits, other, kept, LOST), _results(beside, one, kept, GAINED), len(between.kept), between.jaccard
+    )
+
+
+def _results(hits: Hits, other: Side | None = None, kept: Collection[int] = (), alone: str = "") -> tuple[Result, ...]:
+    """Hits with what the other side has to say of them; `alone` marks those that it did not find."""
+    places = hits.places.tolist()
+    elsewhere = [None] * len(places) if other is None else other.index.ranks(hits.places, other.query)
+    marks = [KEPT if place in kept else alone for place in places]
+    told = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
+    return tuple(Result(place, rank, *more) for rank, (place, *more) in enumerate(told, start=1))

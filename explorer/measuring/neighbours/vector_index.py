@@ -1,0 +1,137 @@
+"""Which sentences lie nearest to a query? Found by FAISS, exactly: every vector is compared with every other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.errors import BadChoice
+from explorer.measuring.scores.correlation import unit
+from explorer.progress import Progress, Work
+
+Floats = NDArray[np.float32]
+Places = NDArray[np.intp]
+
+# asked of FAISS beyond what is wanted: it adds products in another order, so that neighbours within 1e-7 may change
+# places
+_SPARE = 8
+# queries at once, fewer where very many neighbours are asked for; below 128,000 numbers FAISS 1.15 takes them one by
+# one, which takes ten times as long
+_ROWS, _LEAST_ROWS, _ANSWERS = 1024, 64, 2**21
+_PRODUCTS = 2**20  # numbers of vectors that lie side by side to be measured again: a processor's cache holds them
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The sentences nearest to one query, nearest first."""
+
+    places: Places  # in the corpus
+    cosines: Floats
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+class Index:
+    """The sentences of a corpus by their vectors (sentence, width) under one reading.
+
+    Sentences with equal vectors are indexed once, since FAISS gives equal distances in no order that can be relied
+    on; they stand in the order of the corpus here. What FAISS finds is measured again pair by pair, so that a cosine
+    is the same whether one query is asked or all.
+    """
+
+    def __init__(self, vectors: Floats) -> None:
+        if not np.isfinite(vectors).all():
+            raise BadChoice(
+                "Some sentences have vectors that are no numbers, so nothing is near to them. Read another."
+            )
+        known = unit(vectors)
+        heads: dict[bytes, int] = {}
+        self._head_of = np.array([heads.setdefault(row.tobytes(), len(heads)) for row in known], dtype=np.intp)
+        self._members = np.argsort(self._head_of, kind="stable")  # those of one head stand together
+        self._sizes = np.bincount(self._head_of)
+        self._starts = self._sizes.cumsum() - self._sizes
+        self._faiss, self._heads = _flat(known if len(heads) == len(known) else known[self._members[self._starts]])
+
+    def __len__(self) -> int:
+        return len(self._head_of)
+
+    def nearest(self, query: Floats, k: int) -> Hits:
+        """The k sentences nearest to a vector (width,), all there are where there are fewer."""
+        places, cosines = self._answers(unit(query[None]), min(k, len(self)))
+        return Hits(places[0], cosines[0])
+
+    def neighbours(self, place: int, k: int) -> Hits:
+        """The k sentences nearest to one of the corpus, itself left out."""
+        places, cosines = self._others(np.array([place]), k)
+        return Hits(places[0], cosines[0])
+
+    def neighbours_of_all(self, k: int) -> Iterator[tuple[Places, Floats]]:
+        """Places and cosines (sentence, neighbour) of every sentence, in its order, some hundreds at a time."""
+        rows = min(_ROWS, max(_LEAST_ROWS, _ANSWERS // (k + 1)))
+        # blocks alike: no short one at the end
+        for places in np.array_split(np.arange(len(self)), max(1, len(self) // rows)):
+            yield self._others(places, k)
+
+    def ranks(self, places: Places, query: Floats | int) -> list[int]:
+        """The rank, from 1, that each of some sentences has among all for a query; a place leaves itself out."""
+        own = query if isinstance(query, int) else None
+        vector = self._heads[self._head_of[query]] if isinstance(query, int) else unit(query[None])[0]
+        cosines = _cosines(self._heads, vector)[self._head_of]
+        order = np.lexsort((self._head_of, -cosines))  # stable: equal vectors in the order of the corpus
+        rank = np.empty(len(self), dtype=np.intp)
+        rank[order[order != own] if own is not None else order] = np.arange(1, len(self) + (own is None))
+        return [int(rank[place]) for place in places]
+
+    def _others(self, places: Places, k: int) -> tuple[Places, Floats]:
+        """Those nearest to some sentences of the corpus (sentence, neighbour), each itself left out."""
+        found, cosines = self._answers(self._heads[self._head_of[places]], min(k + 1, len(self)))
+        others = found != places[:, None]
+        others[others.all(1), -1] = False  # one that is not among its own nearest has as many equals before it
+        shape = (len(places), found.shape[1] - 1)
+        return found[others].reshape(shape), cosines[others].reshape(shape)
+
+    def _answers(self, queries: Floats, k: int) -> tuple[Places, Floats]:
+        """The k nearest (query, sentence) of unit vectors (query, width)."""
+        _, heads = self._faiss.search(np.ascontiguousarray(queries), min(k + _SPARE, len(self._heads)))
+        cosines = np.empty(heads.shape, dtype=np.float32)
+        rows = max(1, _PRODUCTS // (heads.shape[1] * self._heads.shape[1]))
+        for start in range(0, len(queries), rows):
+            some = slice(start, start + rows)
+            cosines[some] = _cosines(self._heads[heads[some]], queries[some, None])
+        order = np.lexsort((heads, -cosines))  # equal cosines in the order of the corpus
+        heads, cosines = (np.take_along_axis(one, order, axis=1) for one in (heads, cosines))
+        # every head is there as often as it has members, k at most, and the first k are taken
+        times = np.minimum(self._sizes[heads], k)
+        firsts = (times.cumsum() - times.ravel()).reshape(times.shape)
+        taken = firsts[:, :1] + np.arange(k)
+        which = np.repeat(np.arange(heads.size), times.ravel())[taken]
+        member = taken - firsts.ravel()[which]
+        return self._members[self._starts[heads.ravel()[which]] + member], cosines.ravel()[which]
+
+
+def indexed(vectors: NDArray[np.float32]) -> Work[Index]:
+    """The index of vectors, made in one step."""
+    yield Progress("indexing", 0, 0)
+    return Index(vectors)
+
+
+def _cosines(one: Floats, other: Floats) -> Floats:
+    """Of unit vectors (…, width), each by itself: how many there are beside it changes nothing."""
+    return np.asarray(np.clip(np.vecdot(one, other), -1, 1), dtype=np.float32)
+
+
+def _flat(known: Floats) -> tuple[Any, Floats]:
+    """An exact index by inner product, and the vectors as they lie in it: large corpora are not held twice."""
+    import faiss
+
+    if sys.platform == "darwin":
+        faiss.omp_set_num_threads(1)  # its OpenMP beside torch's ends the process there (faiss-wheels issue 73)
+    index = faiss.IndexFlatIP(known.shape[1])
+    index.add(known)
+    return index, faiss.rev_swig_ptr(index.get_xb(), known.size).reshape(known.shape)

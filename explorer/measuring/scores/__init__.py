@@ -1,0 +1,1 @@
+"""Scores against human ratings: cosines, correlations, intervals and verdicts."""

@@ -1,0 +1,90 @@
+"""Choose the best layer & pooling on a dev set and compare it on a test set with the runner-up and the model default.
+
+The runner-up is the second best on the dev set. Differences on the test set come with paired bootstrap intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
+from explorer.measuring.scores.layer_scores import LayerScores
+
+# a difference and an interval below it are rounding: the same layer & pooling, computed twice
+_ROUNDING = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The best layer & pooling of the dev set, and how much better it is on the test set (scores × 100)."""
+
+    best: Reading
+    dev_score: float
+    test_score: float
+    runner_up: Reading | None  # None where a single cell has a score on the dev set
+    over_runner_up: Interval | None
+    over_default: Interval | None  # None where the model declares no pooling
+
+
+def choose(
+    dev: LayerScores,
+    test: LayerScores,
+    metric: str = "Spearman",
+    aggregate: str = "all",
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Chosen | None:
+    """The choice; None where no cell has a score on the dev set."""
+    ordered = _best_first(dev, metric, aggregate)
+    if not ordered:
+        return None
+    best, runner_up = ordered[0], ordered[1] if len(ordered) > 1 else None
+    rivals: list[NDArray[Any]] = [] if runner_up is None else [test.cosines_of(runner_up)]
+    if test.own is not None:
+        rivals.append(test.own)
+    found: list[Interval] = []
+    if rivals:
+        cosines = np.broadcast_to(test.cosines_of(best), (len(rivals), len(test.gold)))
+        every = difference(
+            test.gold, np.stack(rivals), cosines, test.parts, metric, aggregate, resamples=resamples, seed=seed
+        )
+        sides = zip(every.difference, every.low, every.high, strict=True)
+        found = [Interval(*map(np.asarray, numbers)) for numbers in sides]
+    return Chosen(
+        best,
+        dev.score(best, metric, aggregate),
+        test.score(best, metric, aggregate),
+        runner_up,
+        found[0] if runner_up is not None else None,
+        found[-1] if test.own is not None else None,
+    )
+
+
+def told(interval: Interval, rival: str) -> str:
+    """`0.96 above mean of layers 0 + 6 (-0.20 to 2.10), could be chance`."""
+    difference, low, high = (float(side) for side in (interval.difference, interval.low, interval.high))
+    if not np.isfinite(difference):
+        return f"without a difference to {rival}, which has no score on the test set"
+    if all(abs(side) < _ROUNDING for side in (difference, low, high)):
+        return f"equal to {rival}"
+    sure = "significant" if interval.sure else "could be chance"
+    return f"{abs(difference):.2f} {'below' if difference < 0 else 'above'} {rival} ({low:.2f} to {high:.2f}), {sure}"
+
+
+def default_title(scores: LayerScores) -> str:
+    """`the model default (mean of layer 6)`."""
+    return f"the model default ({scores.own_title})" if scores.own_title else f"the model default ({OWN.title})"
+
+
+def _best_first(scores: LayerScores, metric: str, aggregate: str) -> list[Reading]:
+    """Every layer & pooling that has a score, the best first."""
+    table = scores.table(metric, aggregate)
+    places = np.argsort(-table, axis=None, kind="stable")[: np.isfinite(table).sum()]  # NaN sorts last
+    rows, columns = np.unravel_index(places, table.shape)
+    return [Reading(scores.rows[row], GRID_POOLINGS[column]) for row, column in zip(rows, columns, strict=True)]

@@ -1,0 +1,195 @@
+"""How sure is a difference between two scores? Pairs are drawn anew a thousand times, the same for both.
+
+The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): from n pairs n are drawn with replacement, both
+scores are taken on them, and the middle 95 % of the differences are the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.measuring.scores.correlation import SAME
+from explorer.measuring.scores.layer_scores import check_agreement
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+RESAMPLES = 1000
+LEVEL = 0.95
+# numbers (pair, resample) that are held at once
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """Differences (…) × 100 and where the middle of their resamples lies."""
+
+    difference: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Whether a difference is outside what the draw of pairs alone can bring about; a missing one is not."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray((self.low > 0) | (self.high < 0))
+
+
+def difference(
+    gold: Floats,
+    one: NDArray[Any],
+    other: NDArray[Any],
+    parts: Sequence[str] = (),
+    metric: str = "Spearman",
+    aggregate: str = "all",
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """How much better the `other` cosines (…, pair) agree with `gold` (pair) than the `one`; NaN where a side cannot.
+
+    Where sub-corpora are averaged, pairs are drawn within each of them.
+    """
+    check_agreement(metric, aggregate)
+    groups = _groups(len(gold), parts, aggregate)
+    weights = [1.0 if aggregate != "wmean" else float(len(group)) for group in groups]
+    random = np.random.default_rng(seed)
+    points, draws = [], []
+    for group in groups:
+        sides = (one[..., group], other[..., group])
+        every = np.ones((len(group), 1), dtype=np.float32)
+        points.append(_gap(gold[group], sides, every, metric)[..., 0])
+        draws.append(_drawn(gold[group], sides, metric, resamples, random))
+    point, drawn = (100 * np.average(found, axis=0, weights=weights) for found in (points, draws))
+    edges = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    low, high = _quantiles(drawn, edges)
+    return Interval(point, low, high)
+
+
+def _groups(pairs: int, parts: Sequence[str], aggregate: str) -> list[NDArray[np.intp]]:
+    if aggregate == "all":
+        return [np.arange(pairs)]
+    names = np.array(parts)
+    return [np.flatnonzero(names == name) for name in dict.fromkeys(parts)]
+
+
+def _drawn(
+    gold: Floats, sides: tuple[NDArray[Any], ...], metric: str, resamples: int, random: np.random.Generator
+) -> Floats:
+    """Differences (…, resample)."""
+    count = len(gold)
+    at_once = max(1, _AT_ONCE // count)
+    found = []
+    for start in range(0, resamples, at_once):
+        times = random.multinomial(count, np.full(count, 1 / count), size=min(at_once, resamples - start))
+        found.append(_gap(gold, sides, np.ascontiguousarray(times.T, dtype=np.float32), metric))
+    return np.concatenate(found, axis=-1)
+
+
+def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float32], metric: str) -> Floats:
+    """Differences (…, resample) of pairs that are drawn so many times (pair, resample)."""
+    agree = _Spearman(gold, times) if metric == "Spearman" else _Pearson(gold, times)
+    shape = sides[0].shape[:-1]
+    one, other = ([agree(row) for row in side.reshape(-1, side.shape[-1])] for side in sides)
+    return np.asarray(np.subtract(other, one).reshape(*shape, -1), dtype=np.float64)
+
+
+class _Spearman:
+    """ρ of gold with a column of cosines, on every resample at once.
+
+    The rank of a value on a resample is the number of drawn values below it, and half of those that are equal: to
+    sort once is enough for all resamples. Ranks of n values spread by (n³ - Σ t³) / 12, where t are the sizes of
+    the groups of equal ones (Kendall 1945).
+    """
+
+    def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
+        self._times, self._count = times, times.shape[0]
+        self._single_cubes = _cubes(times)
+        order, sizes = _ascending(gold)
+        drawn = _grouped(times, order, sizes)
+        group = np.empty(len(gold), dtype=np.intp)
+        group[order] = np.repeat(np.arange(len(sizes)), sizes)
+        self._drawn_gold = self._centred_ranks(drawn)[group] * times
+        self._spread = self._spread_of(order, sizes, drawn)
+
+    def __call__(self, cosines: NDArray[Any]) -> Floats:
+        if not np.ptp(cosines) > SAME:  # constant, or missing
+            return np.full(self._times.shape[1], np.nan)
+        order, sizes = _ascending(cosines)
+        drawn = _grouped(self._times, order, sizes)
+        gold = _grouped(self._drawn_gold, order, sizes)
+        together = np.einsum("gr,gr->r", self._centred_ranks(drawn), gold).astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(12 * together / np.sqrt(self._spread_of(order, sizes, drawn) * self._spread))
+
+    def _spread_of(self, order: Places, sizes: Places, drawn: NDArray[np.float32]) -> Floats:
+        """n³ - Σ t³ (resample); few values are equal as a rule, so only those are looked at anew."""
+        tied = sizes > 1
+        members = self._times[order[np.repeat(tied, sizes)]]
+        return np.asarray(self._count**3 - self._single_cubes + _cubes(members) - _cubes(drawn[tied]))
+
+    def _centred_ranks(self, drawn: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Ranks (group, resample) less their mean, which is the same for every resample."""
+        ranks = drawn.copy()
+        ranks[0] -= self._count / 2
+        # row by row: np.cumsum down the columns takes twenty times as long
+        for above, row in pairwise(list(ranks)):
+            np.add(above, row, out=row)
+        # up to a group, less half of it, is the middle of the places it takes
+        ranks -= np.multiply(drawn, 0.5, dtype=np.float32)
+        return ranks
+
+
+def _ascending(values: NDArray[Any]) -> tuple[Places, Places]:
+    """The order of values, and how many there are of each."""
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+    return order, np.diff(np.append(starts, len(values)))
+
+
+def _grouped(rows: NDArray[np.float32], order: Places, sizes: Places) -> NDArray[np.float32]:
+    """Sums of so many rows each, taken in that order."""
+    starts = np.cumsum(sizes) - sizes
+    sums: NDArray[np.float32] = rows[order[starts]]
+    for place in np.flatnonzero(sizes > 1):  # np.add.reduceat goes through all of them, and slowly
+        rows[order[starts[place] : starts[place] + sizes[place]]].sum(axis=0, out=sums[place])
+    return sums
+
+
+def _cubes(drawn: NDArray[np.float32]) -> Floats:
+    """Σ t³ (resample) of groups drawn so many times (group, resample)."""
+    wide = drawn.astype(np.float64)
+    return np.asarray(np.einsum("gr,gr->r", wide, wide * wide))
+
+
+class _Pearson:
+    """r of gold with a column of cosines, on every resample at once."""
+
+    def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:
+        self._times, self._count = times.astype(np.float64), times.shape[0]
+        self._gold = gold - gold.mean()
+
+    def __call__(self, cosines: NDArray[Any]) -> Floats:
+        if not np.ptp(cosines) > SAME:  # constant, or missing
+            return np.full(self._times.shape[1], np.nan)
+        own = cosines.astype(np.float64) - cosines.mean(dtype=np.float64)
+        sums = np.stack([own, self._gold, own * own, self._gold**2, own * self._gold]) @ self._times / self._count
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spreads = (sums[2] - sums[0] ** 2) * (sums[3] - sums[1] ** 2)
+            return np.asarray((sums[4] - sums[0] * sums[1]) / np.sqrt(spreads))
+
+
+def _quantiles(drawn: Floats, edges: list[float]) -> tuple[Floats, Floats]:
+    """The edges of the middle; a resample without a score, as of a few equal grades, is passed over."""
+    known = np.isfinite(drawn).any(axis=-1)
+    low, high = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
+    if known.any():
+        low[known], high[known] = np.nanquantile(drawn[known], edges, axis=-1)
+    return low, high

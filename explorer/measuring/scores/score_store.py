@@ -1,0 +1,58 @@
+"""Has this been measured before? Scores on disk, keyed by the digests of what they were measured on."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from explorer.data.kinds import digest_of
+from explorer.encoding.read.readings import Row
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.places import cache_folder, examples_folder, write_whole
+
+# a change of what a score means makes a new version, so that old numbers are never shown for new ones
+VERSION = "2"
+
+SCORES = "scores"  # the folder of scores that ship with the examples
+
+_ARRAYS = ("cosines", "own", "gold")
+_NOTES = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds")
+
+
+def key(model: str, pairs: str, precision: str, device: str, max_length: int | None) -> str:
+    """The name of a measurement: the digests of the model and of the pairs, and every setting."""
+    return digest_of(("layer scores", VERSION, model, pairs, precision, device, str(max_length)))
+
+
+def kept(name: str) -> LayerScores | None:
+    """The scores under a key: kept on this disk, or shipped with an example; None where there are none, or broken."""
+    found = _read(_path(name))
+    return found if found is not None else _read(examples_folder() / SCORES / f"{name}.npz")
+
+
+def _read(path: Path) -> LayerScores | None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            notes = json.loads(str(file["notes"]))
+            arrays = {array: file[array] for array in _ARRAYS if array in file.files}
+        rows = tuple(Row(tuple(layers)) for layers in notes.pop("rows"))
+        parts = tuple(notes.pop("parts"))
+        return LayerScores(rows=rows, parts=parts, **{"own": None, **arrays}, **notes)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+        return None
+
+
+def keep(name: str, scores: LayerScores, folder: Path | None = None) -> None:
+    """Put scores on the shelf, or in another folder, whole or not at all."""
+    notes = {note: getattr(scores, note) for note in _NOTES}
+    notes |= {"rows": [row.layers for row in scores.rows], "parts": scores.parts}
+    arrays = {array: getattr(scores, array) for array in _ARRAYS if getattr(scores, array) is not None}
+    path = folder / f"{name}.npz" if folder else _path(name)
+    write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
+
+
+def _path(name: str) -> Path:
+    return cache_folder() / "scores" / f"{name}.npz"

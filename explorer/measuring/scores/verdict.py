@@ -1,0 +1,120 @@
+"""Compare a tuned model, as exported, with its base, as people use it: three scores, the difference and its interval.
+
+The base is scored twice: under the layer & pooling that it declares, and under those that were trained. A gain is a
+gain over the first; the second says how much of it training brought.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.kinds import GradedPairs
+from explorer.measuring.scores.bootstrap import difference
+from explorer.measuring.scores.correlation import spearman
+from explorer.measuring.scores.verdict_text import Sentence, sentence
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BaseCosines:
+    """The base's cosines (pair) on one evaluation set, under both of its layer & pooling."""
+
+    declared: Floats
+    same_reading: Floats
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Spearman × 100 on one evaluation set; what was not measured, or has no correlation, is None."""
+
+    declared_base: float | None = None
+    same_reading_base: float | None = None
+    exported: float | None = None
+    difference: float | None = None  # exported less declared base
+    low: float | None = None  # the 95 % interval of the difference, paired bootstrap
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run came to on its test set and on its dev set."""
+
+    test: Outcome | None = None
+    dev: Outcome | None = None
+    optimistic: bool = False  # the training text holds sentences of the test set
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as it stands in status.json, in the output of `train` and in the model card."""
+        return asdict(self)
+
+
+def base_outcome(pairs: GradedPairs, base: BaseCosines) -> Outcome:
+    """The base's scores, before anything was trained."""
+    gold = np.array(pairs.gold)
+    return Outcome(_score(gold, base.declared), _score(gold, base.same_reading))
+
+
+def outcome(pairs: GradedPairs, base: BaseCosines, exported: Floats) -> Outcome:
+    """All three scores, and the difference of the tuned model to the declared base with its interval."""
+    gold = np.array(pairs.gold)
+    before = base_outcome(pairs, base)
+    gap = difference(gold, base.declared, exported)
+    return Outcome(
+        before.declared_base,
+        before.same_reading_base,
+        _score(gold, exported),
+        *(_known(float(number)) for number in (gap.difference, gap.low, gap.high)),
+    )
+
+
+def headline(verdict: Verdict, base: str, sets: Mapping[str, str], pairs: Mapping[str, int]) -> Sentence | None:
+    """The verdict in one sentence: on the test set, or on the dev set where nothing was tested; None without either.
+
+    `sets` and `pairs` are names and sizes of the evaluation sets, by `test` and `dev`.
+    """
+    for use, found in (("test", verdict.test), ("dev", verdict.dev)):
+        if found is not None and found.exported is not None:
+            return sentence(
+                f"{base} as people use it",
+                found.declared_base,
+                "the tuned model",
+                found.exported,
+                found.difference,
+                found.low,
+                found.high,
+                f"{sets.get(use, '')} ({use} set, {pairs.get(use, 0):,} pairs)",
+                optimistic=verdict.optimistic and use == "test",
+            )
+    return None
+
+
+def read(content: object) -> Verdict | None:
+    """The verdict in parsed JSON; None where there is none, or one that cannot be read."""
+    if not isinstance(content, Mapping):
+        return None
+    return Verdict(_outcome(content.get("test")), _outcome(content.get("dev")), content.get("optimistic") is True)
+
+
+def _outcome(content: object) -> Outcome | None:
+    if not isinstance(content, Mapping):
+        return None
+    return Outcome(**{field.name: _number(content.get(field.name)) for field in fields(Outcome)})
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _score(gold: Floats, cosines: Floats) -> float | None:
+    return _known(float(spearman(gold, cosines)) * 100)
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,1 @@
+"""Vectors, cosines and tokens of a few sentences."""

@@ -1,0 +1,115 @@
+"""What do the tokens of two sentences have in common, layer by layer, and which of them make the cosine of the two?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.readings import Reading
+from explorer.measuring.sentences import sentence_vectors
+from explorer.measuring.sentences.cosine_matrix import similarities
+from explorer.measuring.sentences.pair_layers import PairLayers, pair_layers
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+
+MOST = 64  # tokens of a sentence that are shown; more cannot be told apart in a picture
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What each token of either sentence adds to the cosine; those of a sentence sum to it."""
+
+    first: Floats
+    second: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TokenPair:
+    """Two sentences as one reading has them. `cosines` (layer, token of the first, token of the second) are of the
+    first tokens, up to MOST; `shares` are of all."""
+
+    tokens: tuple[tuple[str, ...], tuple[str, ...]]
+    cosines: NDArray[np.float32]
+    cosine: float
+    pooled: Reading | None
+    shares: Shares | None
+    by_layer: PairLayers
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """How many tokens of each sentence are not shown."""
+        return max(0, len(self.tokens[0]) - MOST), max(0, len(self.tokens[1]) - MOST)
+
+
+def token_pair(
+    encoder: Encoder, first: str, second: str, reading: Reading, max_length: int | None = None
+) -> Work[TokenPair]:
+    """Both sentences, each read by itself."""
+    from explorer.encoding.read.token_states import pooled_layers, token_states
+
+    yield Progress("reading tokens", 0, 0)
+    one, other = (token_states(encoder, sentence, max_length) for sentence in (first, second))
+    vectors = yield from sentence_vectors.of_reading(encoder, [first, second], reading, max_length)
+    pooled = pooled_layers(encoder, reading)
+    shares = None
+    if pooled is not None:
+        layers = list(pooled.row.layers)
+        first_states, second_states = (side.hidden[layers].astype(np.float64).mean(0) for side in (one, other))
+        shares = token_shares(first_states, second_states, pooled.pooling)
+    return TokenPair(
+        tokens=(one.tokens, other.tokens),
+        cosines=_token_cosines(one.hidden[:, :MOST], other.hidden[:, :MOST]),
+        cosine=float(similarities(vectors)[0, 1]),
+        pooled=pooled,
+        shares=shares,
+        by_layer=pair_layers(encoder, first, second, max_length),
+    )
+
+
+def token_shares(one: Floats, other: Floats, pooling: str) -> Shares | None:
+    """What each token adds to the cosine of two sentences, of states (token, width); None where one token is all.
+
+    Where a vector is a weighted sum of tokens, v = Σ wᵢ xᵢ, token i adds wᵢ xᵢ · u, over both lengths, with u for the
+    other sentence. Under max, dimension d is that of the token that is largest there, and the token adds v_d u_d;
+    tokens that are equally large share it.
+    """
+    if pooling == "max":
+        shares = [_largest(side) for side in (one, other)]
+    elif pooling in _WEIGHTS:
+        shares = [np.repeat(_WEIGHTS[pooling](len(side))[:, None], side.shape[1], axis=1) for side in (one, other)]
+    else:
+        return None
+    parts = [share * side for share, side in zip(shares, (one, other), strict=True)]
+    v, u = (part.sum(0) for part in parts)
+    lengths = float(np.sqrt((v @ v) * (u @ u)))
+    if lengths == 0:
+        return None
+    return Shares(parts[0] @ u / lengths, parts[1] @ v / lengths)
+
+
+_WEIGHTS: dict[str, Callable[[int], Floats]] = {
+    "mean": lambda count: np.full(count, 1 / count),
+    "sqrt mean": lambda count: np.full(count, count**-0.5),
+    "weighted mean": lambda count: np.arange(1.0, count + 1) / (count * (count + 1) / 2),
+}
+
+
+def _largest(states: Floats) -> Floats:
+    """Which part of each dimension is a token's (token, width): all of it for the largest, equal parts for several."""
+    largest = states == states.max(0)
+    return np.asarray(largest / largest.sum(0))
+
+
+def _token_cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    sides = one.astype(np.float64), other.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first, second = (side / np.linalg.norm(side, axis=-1, keepdims=True) for side in sides)
+    return np.asarray(first @ second.transpose(0, 2, 1), dtype=np.float32)
