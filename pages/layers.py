@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.data.graded import sets
-from explorer.drawing import by_layer, distribution, grid
+from explorer.drawing.scores import by_layer, cosine_boxes, grid
 from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
 from explorer.ui import best_layer, camera, controls, downloads, frame, notices, panels, score_ways
@@ -74,7 +74,7 @@ if choice.sts == sets.SAMPLE:
 st.subheader(f"Cosines by what people said: {shown.reading.title}")
 if shown.scores.is_measured(shown.reading):
     st.plotly_chart(
-        distribution.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
+        cosine_boxes.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
         config=camera.config("layers"),
         alt=f"Cosines of {shown.reading.title} by the score people gave.",
     )

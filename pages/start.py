@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.drawing import by_layer
+from explorer.drawing.scores import by_layer
 from explorer.ui import about, bring, camera, controls, frame, panels
 from explorer.ui.start import doors
 

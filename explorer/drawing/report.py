@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from explorer.drawing import beside, difference, gold_histograms, grid, layer_geometry, standalone
+from explorer.drawing import standalone
+from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
 from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade
@@ -117,12 +118,12 @@ def _grids(findings: Findings) -> Iterator[str]:
 
 def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
     ways = findings.metric, findings.aggregate
-    lines = beside.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
+    lines = compared_lines.compared_by_layer(findings.comparison, pooling, *ways, findings.differences.grid)
     bins = findings.comparison.gold_bins()
     yield heading("By layer, and by gold score")
     yield standalone.beside(
         picture(lines, f"{findings.metric} × 100 by layer, {pooling}", among=2),
-        picture(gold_histograms.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
+        picture(grade_histograms.cosines_by_gold(bins), "Cosines by gold score", cosines_by_grade.HOW_TO_READ, among=2),
     )
     yield table(cosines_by_grade.median_rows(bins), other=3)
 

@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from explorer.drawing import by_layer
+from explorer.drawing.scores import by_layer
 from explorer.measuring.scores.score_tables import as_csv, score_rows
 from explorer.ui.panels import Shown
 

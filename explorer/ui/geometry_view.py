@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.drawing import layer_geometry as drawn
+from explorer.drawing.scores import layer_geometry as drawn
 from explorer.measuring.geometry.geometry_tables import (
     HOW_TO_READ,
     MEASURES,

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.drawing import attention as drawn
+from explorer.drawing.sentences import attention_heads as drawn
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.attention import attention_heads as measured

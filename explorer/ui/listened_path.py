@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from explorer.drawing import layer_weights
+from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.attention.attention_tables import path_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening

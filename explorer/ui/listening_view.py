@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.drawing import layer_weights
+from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import GRID_POOLINGS, Reading, Row
 from explorer.errors import StrataError

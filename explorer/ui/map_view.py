@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.map_sentences import Column
-from explorer.drawing import maps as drawing
+from explorer.drawing.maps import sentence_maps as drawing
 from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.projection import Way
 from explorer.ui import camera, downloads, map_form, map_search, notices, readers, selection, take_vectors

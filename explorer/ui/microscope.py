@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.data.kinds import digest_of
-from explorer.drawing import pair_curves, token_grid
+from explorer.drawing.sentences import pair_curves, token_grid
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing import pair_curves
+from explorer.drawing.sentences import pair_curves
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.attention.attention_tables import pair_rows

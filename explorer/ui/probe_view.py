@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.data import probes
-from explorer.drawing import probe_bars
+from explorer.drawing.sentences import probe_bars
 from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of
 from explorer.ui import camera, downloads, microscope, notices
 from explorer.ui.readers import Reader

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from explorer.data.kinds import GradedPairs, digest_of
-from explorer.drawing import difference, grid, replay
+from explorer.drawing.runs import step_pictures
+from explorer.drawing.scores import difference, grid
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.readings import OWN, Reading, readings
@@ -185,7 +186,7 @@ def _beside_each_other(
     with columns[2]:
         st.markdown(f"**{reading.title}**")
         st.plotly_chart(
-            replay.score_by_step(kept.steps, of_reading, since, at, metric, height),
+            step_pictures.score_by_step(kept.steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=camera.config("replay-reading"),
             alt=f"{metric} of the chosen reading at every kept step, this step marked.",

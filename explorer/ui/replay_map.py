@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
-from explorer.drawing import replay
+from explorer.drawing.runs import step_pictures
 from explorer.errors import RunError
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import Way
@@ -43,7 +43,7 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
                 return
             kind, told, travel = "UMAP", _told_of_umap(travel), replace(travel, places=places)
     st.plotly_chart(
-        replay.places(travel, sentences, at),
+        step_pictures.places(travel, sentences, at),
         key="replayed map",
         config=camera.config("replay"),
         alt="Sentences of the development pairs on a map, each with a line from where it was before training.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.drawing import curves, replay
+from explorer.drawing.runs import metric_curves, step_pictures
 from explorer.encoding.locate import model_names
 from explorer.training import runs
 from explorer.training.runs import Run
@@ -84,7 +84,7 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
     with right:
         st.subheader("How they lie")
         st.plotly_chart(
-            replay.alignment_and_uniformity(looks, at),
+            step_pictures.alignment_and_uniformity(looks, at),
             key="alignment and uniformity",
             config=camera.config("replay"),
             alt="Alignment and uniformity at each look of the run, this step marked.",
@@ -96,7 +96,7 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
         )
     status = run.status()
     st.plotly_chart(
-        curves.dev_scores(looks, status.base, 0, looks[at]["step"], run_curves.same_reading(status)),
+        metric_curves.dev_scores(looks, status.base, 0, looks[at]["step"], run_curves.same_reading(status)),
         key="replayed scores",
         config=camera.config("replay"),
         alt="The development score at each look, this step marked.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing import curves
+from explorer.drawing.runs import metric_curves
 from explorer.training.runs import Run
 from explorer.training.status import Status
 from explorer.ui import cached, camera, notices
@@ -25,7 +25,7 @@ def figures(run: Run, status: Status) -> None:
         reading = str(status.facts.get("reading") or "")
         st.markdown("**Spearman on the dev set**" + (f", {notices.plain(reading)}" * bool(reading)))
         st.plotly_chart(
-            curves.dev_scores(lines, status.base, total, same_reading=same_reading(status)),
+            metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status)),
             key=f"dev {run.name}",
             config=camera.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
@@ -33,7 +33,7 @@ def figures(run: Run, status: Status) -> None:
     with right:
         st.markdown("**Loss**, each step and smoothed")
         st.plotly_chart(
-            curves.losses(lines, total),
+            metric_curves.losses(lines, total),
             key=f"loss {run.name}",
             config=camera.config("run"),
             alt="The loss by step, as it is and smoothed.",
@@ -50,7 +50,7 @@ def figures(run: Run, status: Status) -> None:
             "development pairs; lower is better for both."
         )
         st.plotly_chart(
-            curves.geometry(lines, total),
+            metric_curves.geometry(lines, total),
             key=f"geometry {run.name}",
             config=camera.config("run"),
             alt="Mean cosines of partners and strangers, alignment and uniformity by step.",

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
-from explorer.drawing import similarity_grid as drawn
+from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.measuring.sentences.cosine_matrix import Matrix, apart, clustered, foremost, pair_row, similarities
 from explorer.ui import camera, notices
 from explorer.ui.readers import Reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing.neighbours_kept import neighbours_kept
+from explorer.drawing.maps.neighbours_kept import neighbours_kept
 from explorer.measuring.neighbours import neighbour_overlap
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 from explorer.measuring.neighbours.search_tables import changed_rows, told_share

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.drawing.attention import every_head, token_by_token, token_label
+from explorer.drawing.sentences.attention_heads import every_head, token_by_token, token_label
 from explorer.encoding.read.self_attention import SelfAttention
 
 

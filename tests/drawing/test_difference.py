@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.beside import compared_by_layer
-from explorer.drawing.difference import difference_grid
-from explorer.drawing.grid import layer_by_pooling
+from explorer.drawing.scores.compared_lines import compared_by_layer
+from explorer.drawing.scores.difference import difference_grid
+from explorer.drawing.scores.grid import layer_by_pooling
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
 

@@ -5,9 +5,9 @@ import pytest
 from plotly.colors import sample_colorscale
 
 from explorer.data import sample
-from explorer.drawing.by_layer import score_by_layer
-from explorer.drawing.distribution import cosine_by_gold
-from explorer.drawing.grid import layer_by_pooling
+from explorer.drawing.scores.by_layer import score_by_layer
+from explorer.drawing.scores.cosine_boxes import cosine_by_gold
+from explorer.drawing.scores.grid import layer_by_pooling
 from explorer.drawing.style import GRID_SCALE, _luminance, hover_text, text_colours
 from explorer.encoding.read.readings import OWN, parse, readings
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.drawing.layer_geometry import alignment_by_uniformity, drift_by_layer, measure_by_layer
+from explorer.drawing.scores.layer_geometry import alignment_by_uniformity, drift_by_layer, measure_by_layer
 from explorer.encoding.read.readings import OWN
 from explorer.measuring.geometry.geometry_tables import MEASURES
 from explorer.measuring.scores.bootstrap import Interval

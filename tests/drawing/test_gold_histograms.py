@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.gold_histograms import cosines_by_gold
+from explorer.drawing.scores.grade_histograms import cosines_by_gold
 from explorer.measuring.comparing.cosines_by_grade import gold_bins
 from tests.drawing import made_up
 

@@ -3,8 +3,8 @@ import math
 import numpy as np
 
 from explorer.data.map_sentences import Column, Described
-from explorer.drawing import map_colours
-from explorer.drawing import maps as drawing
+from explorer.drawing.maps import map_colours
+from explorer.drawing.maps import sentence_maps as drawing
 
 PLACES = np.array([[0, 0], [1, 2], [2, 1], [3, 3]], dtype=np.float32)
 TEXTS = ("<b>bold</b>", "two\nlines", "x" * 5000, "שלום & $y$")

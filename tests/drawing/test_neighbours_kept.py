@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.neighbours_kept import neighbours_kept
+from explorer.drawing.maps.neighbours_kept import neighbours_kept
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 
 

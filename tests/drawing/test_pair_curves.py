@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.drawing.pair_curves import cosines_and_contributions
+from explorer.drawing.sentences.pair_curves import cosines_and_contributions
 from explorer.measuring.sentences.pair_layers import pair_layers
 from tests.tiny_models import LAYERS, SENTENCES
 

@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.drawing.probe_shares import shares_side_by_side
+from explorer.drawing.sentences.probe_shares import shares_side_by_side
 
 
 def test_every_bar_is_a_share_in_percent_and_chance_is_a_line():

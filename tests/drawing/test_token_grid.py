@@ -2,8 +2,8 @@
 
 import pytest
 
-from explorer.drawing import token_grid
-from explorer.drawing.pair_curves import side_by_side
+from explorer.drawing.sentences import token_grid
+from explorer.drawing.sentences.pair_curves import side_by_side
 from explorer.encoding.read.readings import Reading, Row
 from explorer.measuring.sentences.token_pairs import token_pair
 from explorer.progress import finish

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.drawing import beside, difference, gold_histograms, grid
+from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, readings
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.ui import camera, controls, downloads
@@ -82,7 +82,7 @@ def lines(compared: Compared) -> str:
         st.subheader("By layer")
         pooling = pooling_control()
         st.plotly_chart(
-            beside.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
+            compared_lines.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
             config=camera.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )
@@ -90,7 +90,7 @@ def lines(compared: Compared) -> str:
         st.subheader("Cosines by gold score")
         bins = comparison.gold_bins()
         st.plotly_chart(
-            gold_histograms.cosines_by_gold(bins),
+            grade_histograms.cosines_by_gold(bins),
             config=camera.config("cosines"),
             alt="Histograms of the cosines of A and B, one for every fifth of the scale of gold scores. "
             "The file below holds the numbers.",

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import probes
-from explorer.drawing import probe_shares
+from explorer.drawing.sentences import probe_shares
 from explorer.errors import StrataError
 from explorer.measuring.sentences.probes import Probed, changed, probed, sentences_of
 from explorer.ui import camera, notices

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.grid import CELL_HEIGHT, GAP, heights_of, laid_out
+from explorer.drawing.scores.grid import CELL_HEIGHT, GAP, heights_of, laid_out
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.map_sentences import Column, Described
-from explorer.drawing.map_colours import colour_of, groups, hover_texts, marker
+from explorer.drawing.maps.map_colours import colour_of, groups, hover_texts, marker
 from explorer.drawing.segments import segments
 from explorer.drawing.style import QUIET, short_text
 

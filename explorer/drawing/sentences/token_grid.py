@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.attention import FEW, token_label
+from explorer.drawing.sentences.attention_heads import FEW, token_label
 from explorer.drawing.style import GRID_SCALE, QUIET, SIDES
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair
 

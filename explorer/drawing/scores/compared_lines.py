@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.grid import laid_out
+from explorer.drawing.scores.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET, SIDES
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing.comparison import Comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.grid import CELL_HEIGHT, laid_out, notes, places
+from explorer.drawing.scores.grid import CELL_HEIGHT, laid_out, notes, places
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.scores.layer_scores import LayerScores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.drawing.grid import laid_out
+from explorer.drawing.scores.grid import laid_out
 from explorer.drawing.style import ACCENT, QUIET
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.grid import laid_out
+from explorer.drawing.scores.grid import laid_out
 from explorer.drawing.style import QUIET, SIDES
 from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
 

@@ -1,0 +1,1 @@
+"""Figures of many sentences at once."""

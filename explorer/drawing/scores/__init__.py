@@ -1,0 +1,1 @@
+"""Figures of scores by layer and pooling."""

@@ -1,0 +1,1 @@
+"""Figures of single sentences, pairs and probe packs."""
