@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.timing import told
-from explorer.training import runs, status
+from explorer.training.record import runs, status
 from tests import live
 
 if TYPE_CHECKING:

@@ -90,8 +90,9 @@ def _runs_in(folder: Path) -> Iterator[None]:
 
 def _train() -> None:
     """A run of a few steps that keeps their models: the Replay page has something to replay."""
-    from explorer.training import running, runs
+    from explorer.training import running
     from explorer.training.recipe import Recipe
+    from explorer.training.record import runs
 
     settings = {"steps": 4, "batch_size": 16, "evaluate_every": 1, "keep_steps": True}
     finish(running.train(runs.new(Recipe("simcse", settings=settings).checked(), "replayed")))

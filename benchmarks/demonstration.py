@@ -24,9 +24,9 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import runs_folder
 from explorer.progress import finish
 from explorer.training import demonstration
+from explorer.training.record.runs import Run, new
+from explorer.training.record.status import FINISHED
 from explorer.training.running import train
-from explorer.training.runs import Run, new
-from explorer.training.status import FINISHED
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs

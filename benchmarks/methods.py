@@ -20,7 +20,7 @@ from explorer.errors import StrataError
 from explorer.progress import finish
 
 if TYPE_CHECKING:
-    from explorer.training.learner import Learner
+    from explorer.training.loop.learner import Learner
 
 BATCH, WARM, STEPS, SEED = 64, 5, 15, 1
 MODEL = "all-MiniLM-L6-v2"
@@ -67,11 +67,11 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     import psutil
 
     from explorer.data import sample
-    from explorer.training.learner import Learner
-    from explorer.training.memory import kept_while_training
-    from explorer.training.preparing import Prepared
+    from explorer.training.loop.learner import Learner
+    from explorer.training.loop.memory import kept_while_training
+    from explorer.training.loop.preparing import Prepared
+    from explorer.training.loop.world import World
     from explorer.training.recipe import Recipe
-    from explorer.training.world import World
 
     kind = methods.load(name)
     named = {one.name: generator for one in kind.knobs.values() if one.masked_model}

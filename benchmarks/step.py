@@ -51,7 +51,7 @@ def _apart(kind: str) -> Iterator[Callable[[], None]]:
 
 
 def _rounds(kind: str, pipe: Connection) -> None:
-    from explorer.training.memory import kept_while_training
+    from explorer.training.loop.memory import kept_while_training
 
     anchors, positives = _rows()
     found = model_names.find("all-MiniLM-L6-v2")
@@ -98,10 +98,10 @@ def _peer(folder: Path, anchors: list[str], positives: list[str]):
 
 def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     from explorer.data.corpora import Corpus
-    from explorer.training.learner import Learner
-    from explorer.training.preparing import Prepared
+    from explorer.training.loop.learner import Learner
+    from explorer.training.loop.preparing import Prepared
+    from explorer.training.loop.world import World
     from explorer.training.recipe import Recipe
-    from explorer.training.world import World
 
     settings = {"batch_size": ROWS, "max_length": encoder.max_length, "pooling": "mean", "steps": 10_000}
     recipe = Recipe("simcse-sup", settings=settings).checked()

@@ -7,10 +7,10 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from explorer.training import runs
-from explorer.training import status as statuses
-from explorer.training.runs import Run
-from explorer.training.status import Status
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import Run
+from explorer.training.record.status import Status
 from explorer.ui import trainer
 from tests import trainings
 from tests.visits import button, wait_until

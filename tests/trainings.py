@@ -21,9 +21,10 @@ from torch import Tensor
 
 from explorer.methods import load
 from explorer.progress import Progress, finish
-from explorer.training import running, runs
+from explorer.training import running
 from explorer.training.recipe import Recipe
-from explorer.training.runs import Run
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 from tests.spoiling import configure, reweigh
 from tests.tiny_models import SENTENCES, save_tiny
 
@@ -127,7 +128,7 @@ def in_no_time() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     idle = SimpleNamespace(**{name: lambda: None for name in ("collect", "freeze", "unfreeze")})
-    with mock.patch("explorer.training.memory.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
+    with mock.patch("explorer.training.loop.memory.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
         yield
     torch.set_num_threads(threads)
 
@@ -160,7 +161,9 @@ def losses(run: Run, number: int = 1) -> dict[int, float]:
 def process(do: Callable[..., object], *arguments: object) -> multiprocessing.process.BaseProcess:
     """A process of its own that does something; forked from one that has imported all of it, so that it is quick."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.trainings", "transformers.models.bert", "explorer.training.models"])
+    context.set_forkserver_preload(
+        ["tests.trainings", "transformers.models.bert", "explorer.training.model_card.saved_model"]
+    )
     started = context.Process(target=do, args=arguments, daemon=True)
     started.start()
     return started
@@ -171,7 +174,7 @@ def command(
 ) -> None:
     """What `python -m explorer` does, in a process that writes what it says to a file."""
     from explorer.__main__ import main
-    from explorer.training import loop
+    from explorer.training.loop import loop
 
     os.environ.update(environment)
     loop.SAVE_EVERY = save_every

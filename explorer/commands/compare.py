@@ -67,8 +67,8 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.measuring.geometry.layer_geometry import layer_geometry
     from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
-    from explorer.training.preparing import graded
-    from explorer.training.tuned_pair import tuning
+    from explorer.training.loop.preparing import graded
+    from explorer.training.record.tuned_pair import tuning
 
     ways = options.metric, options.aggregate
     _check(options)

@@ -20,9 +20,10 @@ def add(verbs: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from explorer.training import models, runs
+    from explorer.training.model_card import saved_model
+    from explorer.training.record import runs
 
     given = Path(options.run)
     run = runs.find(given.name, given.parent) if len(given.parts) > 1 else runs.find(options.run)
-    models.take(run, options.folder)
+    saved_model.take(run, options.folder)
     print(options.folder)

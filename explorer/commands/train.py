@@ -20,7 +20,7 @@ from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
-    from explorer.training.runs import Run
+    from explorer.training.record.runs import Run
 
 
 def add(verbs: Any) -> None:
@@ -63,7 +63,7 @@ def add(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from explorer.training import runs
+    from explorer.training.record import runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if options.processes and options.processes != started:
@@ -91,7 +91,8 @@ def _first() -> bool:
 def _run(run: Run, options: argparse.Namespace) -> None:
     """Train to the end, and say what came of it on standard output."""
     from explorer.progress import finish
-    from explorer.training import run_verdict, running
+    from explorer.training import running
+    from explorer.training.record import run_verdict
 
     if _first():
         print(f"{run.folder}", file=sys.stderr)
@@ -141,7 +142,8 @@ def _interrupts() -> Iterator[Callable[[], None]]:
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
     """The run's folder; of several processes the first makes it."""
-    from explorer.training import runs, together
+    from explorer.training.loop import together
+    from explorer.training.record import runs
 
     if started == 1:
         return runs.new(recipe, options.name, options.out)
@@ -202,7 +204,7 @@ def _knob_and_value(text: str) -> tuple[str, str]:
 
 def _tell_estimate(recipe: Recipe, online: bool) -> None:
     from explorer.progress import finish
-    from explorer.training.trying import try_out
+    from explorer.training.loop.trying import try_out
 
     with Line() as line:
         estimate = finish(try_out(recipe, online), line.tell)

@@ -28,12 +28,13 @@ from explorer.measuring.sentences.probes import sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import examples_folder
 from explorer.progress import Progress, finish
-from explorer.training import running, runs
-from explorer.training import status as statuses
+from explorer.training import running
 from explorer.training.demonstration import recipe
 from explorer.training.recipe import Recipe
-from explorer.training.recording import PROBE
-from explorer.training.runs import METRICS, RECIPE, Run
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.training.record.recorder import PROBE
+from explorer.training.record.runs import METRICS, RECIPE, Run
 
 NAME = "example"
 # of the model's folder: what says how a sentence is encoded, but neither weights nor vocabulary

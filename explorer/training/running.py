@@ -13,14 +13,14 @@ from explorer.errors import RunError, RunTooLarge, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
-from explorer.training import state as states
-from explorer.training import status as statuses
-from explorer.training.memory import give_back, kept_while_training
-from explorer.training.recording import Recorder
-from explorer.training.runs import DISCARD, KEEP, LOG, RECIPE, Run
+from explorer.training.loop import state as states
+from explorer.training.loop.memory import give_back, kept_while_training
+from explorer.training.record import status as statuses
+from explorer.training.record.recorder import Recorder
+from explorer.training.record.runs import DISCARD, KEEP, LOG, RECIPE, Run
 
 if TYPE_CHECKING:
-    from explorer.training.loop import Step, Training
+    from explorer.training.loop.loop import Step, Training
 
 _WISHES = ("", KEEP, DISCARD)
 
@@ -61,7 +61,7 @@ def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
 
 
 def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, None, str]:
-    from explorer.training.loop import Training
+    from explorer.training.loop.loop import Training
 
     recipe = run.recipe()
     training = Training(recipe, run.folder, online)
@@ -85,7 +85,7 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
 
 def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
     """The loop, recorded; gives the wish that ended it."""
-    from explorer.training import models
+    from explorer.training.model_card import saved_model
 
     known, keep = False, training.recipe.schedule().keep_steps
     for step in training.steps(resume=states.there(run.state)):
@@ -94,7 +94,7 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
             _note_what_was_found(run, recorder, training)
         recorder.record(step)
         if step.look is not None and keep and training.learner is not None:
-            models.put_step(run, training, training.learner)
+            saved_model.put_step(run, training, training.learner)
         wish = run.wish()
         if training.world.size > 1:
             wish = _heard_by_all(training, step, wish)
@@ -106,7 +106,7 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
 
 def _followed(run: Run, online: bool) -> Work[None]:
     """The part of a process that trains along with the one that writes."""
-    from explorer.training.loop import Training
+    from explorer.training.loop.loop import Training
 
     training = Training(run.recipe(), run.folder, online)
     try:
@@ -148,11 +148,11 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
 
 def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -> None:
     """The best weights as a model, its card, and the last word on the run."""
-    from explorer.training import models
+    from explorer.training.model_card import saved_model
 
     learner = training.wear_best()
     if learner is not None:
-        models.put(run, training, learner, recorder.seconds)
+        saved_model.put(run, training, learner, recorder.seconds)
     results, verdict = tuple(training.results), training.verdict
     if stopped:
         recorder.log("stopped, and kept" if learner else "stopped before anything was learned")

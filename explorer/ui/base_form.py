@@ -8,9 +8,9 @@ import streamlit as st
 
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
-from explorer.training import runs
-from explorer.training.card import named
-from explorer.training.runs import Run
+from explorer.training.model_card.card import named
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 from explorer.ui import controls, notices
 
 BASE = "recipe base"

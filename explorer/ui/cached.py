@@ -32,8 +32,8 @@ from explorer.measuring.scores.measure import Settings, load_encoder, shelf_key
 from explorer.measuring.sentences import pair_layers as pair
 from explorer.measuring.sentences.pair_layers import PairLayers
 from explorer.progress import finish
-from explorer.training import recording
-from explorer.training.runs import Run
+from explorer.training.record import recorder
+from explorer.training.record.runs import Run
 from explorer.ui import method_cards
 from explorer.ui.method_cards import MethodCard
 from explorer.ui.run_numbers import RunNumbers
@@ -210,8 +210,8 @@ def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tupl
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
-    sentences = recording.probe_sentences(Run(folder))
-    probes = recording.probes(Run(folder), seed, steps)
+    sentences = recorder.probe_sentences(Run(folder))
+    probes = recorder.probes(Run(folder), seed, steps)
     if probes is None or not sentences or probes.shape[1] != len(sentences):
         return None
     return step_maps.travel(probes), sentences
@@ -226,7 +226,7 @@ def believed(run: Run, seed: int, step: int, stamp: Hashable, kind: str, places:
 def _believed(
     folder: Path, seed: int, step: int, stamp: Hashable, kind: str, _places: NDArray[np.float64]
 ) -> Faithfulness:
-    probes = recording.probes(Run(folder), seed, (step,))
+    probes = recorder.probes(Run(folder), seed, (step,))
     if probes is None:
         return Faithfulness(float("nan"), float("nan"), 0, 0)
     return finish(step_maps.believed(probes[0], _places))

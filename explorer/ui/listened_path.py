@@ -12,8 +12,8 @@ from explorer.encoding.locate.model_names import Found
 from explorer.measuring.attention.attention_tables import path_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.geometry.dev_check import PROBE
-from explorer.training import recording, runs
-from explorer.training.runs import Run
+from explorer.training.record import recorder, runs
+from explorer.training.record.runs import Run
 from explorer.ui import cached, camera, downloads, notices
 
 
@@ -72,7 +72,7 @@ def path_of(run: Run) -> Path | None:
         number = 1 - place
     looks = cached.numbers(run.folder).looks(number)
     known = [
-        (look, weights) for look in looks if (weights := recording.layer_weights(run, seed, look["step"])) is not None
+        (look, weights) for look in looks if (weights := recorder.layer_weights(run, seed, look["step"])) is not None
     ]
     if not known:
         return None

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from explorer.encoding.locate import layout
 from explorer.errors import StrataError
-from explorer.training import runs
-from explorer.training.runs import Run
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 
 
 def of_runs() -> list[Run]:

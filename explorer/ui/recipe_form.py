@@ -84,7 +84,7 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
     from explorer.methods import Schedule, load
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
-    from explorer.training import held_out_triplets
+    from explorer.training.loop import held_out_triplets
 
     schedule = load(card.name).schedule.but(scheduled)
     held = 0 if schedule.select_by == "dev" else held_out_triplets.count(rows)

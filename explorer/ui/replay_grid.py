@@ -17,7 +17,7 @@ from explorer.measuring.comparing.comparison_tables import told_difference
 from explorer.measuring.comparing.step_scores import Change, changes, score_steps, step_rows
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.training.runs import Run
+from explorer.training.record.runs import Run
 from explorer.ui import cached, camera, controls, downloads, notices, panels, reach, score_ways, sides, vectors
 from explorer.ui.controls import Choice
 from explorer.ui.run_numbers import Line

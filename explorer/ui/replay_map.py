@@ -16,8 +16,8 @@ from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import Way
 from explorer.measuring.maps.step_maps import Travel, travel_by_umap
 from explorer.progress import Work
-from explorer.training import recording
-from explorer.training.runs import Run
+from explorer.training.record import recorder
+from explorer.training.record.runs import Run
 from explorer.ui import cached, camera, vectors
 from explorer.ui.run_numbers import Line
 
@@ -74,7 +74,7 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], stamp: float, plane: T
     """Places of all steps; None while they are being made."""
 
     def make() -> Work[NDArray[np.float64]]:
-        probes = recording.probes(run, seed, steps)  # held only while the map is made
+        probes = recorder.probes(run, seed, steps)  # held only while the map is made
         if probes is None:
             raise RunError(f"The vectors of run '{run.name}' are gone from {run.folder}. Choose PCA or another run.")
         return (yield from travel_by_umap(probes, plane, WAY))

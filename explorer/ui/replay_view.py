@@ -8,8 +8,8 @@ import streamlit as st
 
 from explorer.drawing.runs import metric_curves, step_pictures
 from explorer.encoding.locate import model_names
-from explorer.training import runs
-from explorer.training.runs import Run
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 from explorer.ui import cached, camera, controls, notices, replay_grid, replay_map, run_curves, sides
 from explorer.ui.run_numbers import Line
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.errors import BadChoice
-from explorer.training import status as statuses
-from explorer.training.runs import Run
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import Run
 from explorer.ui import clicks, recipe_form, shown_run, trainer
 
 

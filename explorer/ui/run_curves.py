@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.runs import metric_curves
-from explorer.training.runs import Run
-from explorer.training.status import Status
+from explorer.training.record.runs import Run
+from explorer.training.record.status import Status
 from explorer.ui import cached, camera, notices
 from explorer.ui.run_numbers import Line
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.training import run_verdict, runs
-from explorer.training.card import named
-from explorer.training.runs import Run
+from explorer.training.model_card.card import named
+from explorer.training.record import run_verdict, runs
+from explorer.training.record.runs import Run
 from explorer.ui import cached, run_words, shown_run, trainer
 
 POINTS = 50  # of a curve that is a few letters wide

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from explorer.training.runs import METRICS
+from explorer.training.record.runs import METRICS
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
 # steps a smoothed loss looks back on: a tenth of those so far, within these bounds

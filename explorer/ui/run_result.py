@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from explorer.measuring.scores import verdict as verdicts
-from explorer.training import run_verdict
-from explorer.training.runs import Run
-from explorer.training.seeds import spread
-from explorer.training.status import Status
+from explorer.training.record import run_verdict
+from explorer.training.record.runs import Run
+from explorer.training.record.seed_scores import spread
+from explorer.training.record.status import Status
 from explorer.ui import notices, run_scores, run_words, shortcuts, verdict_banner
 
 COMPARE_PAGE = "pages/compare.py"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.measuring.scores.verdict import Outcome
-from explorer.training.card import named
-from explorer.training.status import Status
+from explorer.training.model_card.card import named
+from explorer.training.record.status import Status
 from explorer.ui import notices, run_words
 
 HELP = {

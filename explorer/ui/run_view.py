@@ -6,10 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.training import status as statuses
-from explorer.training.card import named
-from explorer.training.runs import DISCARD, KEEP, Run
-from explorer.training.status import Status
+from explorer.training.model_card.card import named
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import DISCARD, KEEP, Run
+from explorer.training.record.status import Status
 from explorer.ui import clicks, notices, run_curves, run_result, run_words, trainer, work
 
 REDRAWN = 3.0  # seconds

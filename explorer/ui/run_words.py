@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from explorer.training import status as statuses
-from explorer.training.status import Status
+from explorer.training.record import status as statuses
+from explorer.training.record.status import Status
 
 # a colour of Streamlit and an icon for each state
 BADGES = {

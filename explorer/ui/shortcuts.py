@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.data.corpora import SERVES
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
-from explorer.training.runs import Run
+from explorer.training.record.runs import Run
 from explorer.ui import cached, controls, judging_form, method_menu, shown_run, sides, text_form
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.errors import RunNotFound
-from explorer.training import runs
-from explorer.training.runs import Run
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 from explorer.ui import notices
 
 RUN = "run"

@@ -14,7 +14,7 @@ from explorer.data.sample import MINIMAL_PAIRS
 from explorer.data.tables.column_roles import ROLES
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
-from explorer.training.card import named
+from explorer.training.model_card.card import named
 from explorer.ui import brought, cached_text, notices, reach
 
 SOURCES = "data"  # the widget's name, and that of its parameter in the address

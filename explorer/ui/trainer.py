@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from explorer.errors import StrataError
 from explorer.progress import Work
-from explorer.training import runs
-from explorer.training import status as statuses
-from explorer.training.runs import DISCARD, Run
-from explorer.training.status import Status
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import DISCARD, Run
+from explorer.training.record.status import Status
 from explorer.ui import work
 from explorer.ui.work import Job
 
 if TYPE_CHECKING:
+    from explorer.training.loop.trial import Estimate
     from explorer.training.recipe import Recipe
-    from explorer.training.trial import Estimate
 
 
 def start(recipe: Recipe, name: str = "") -> Run:
@@ -139,6 +139,6 @@ def _trained(run: Run) -> Work[Run | None]:
 
 
 def _tried(recipe: Recipe) -> Work[Estimate]:
-    from explorer.training.trying import try_out
+    from explorer.training.loop.trying import try_out
 
     return (yield from try_out(recipe))

@@ -20,7 +20,7 @@ from typing import Any
 
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
-from explorer.training import memory
+from explorer.training.loop import memory
 
 logger = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
-from explorer.training import runs
-from explorer.training import state as states
-from explorer.training.learner import Learner
+from explorer.training.loop import state as states
+from explorer.training.loop.learner import Learner
 from explorer.training.recipe import read
-from explorer.training.runs import Run
-from explorer.training.status import FINISHED, INTERRUPTED
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests.trainings import looks, losses, new, recipe, train, weights, words_of
 
 

@@ -21,7 +21,7 @@ from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
-from explorer.training import snippets
+from explorer.training.model_card import usage_code
 from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import WIDTH, save_tiny
@@ -137,7 +137,7 @@ def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_p
         folder = tmp_path / f"run{number}"
         export(tuned, head, folder, "# card", None)
         told = (head,) if library == "sentence_transformers" else (head, "AutoModel")
-        code = getattr(snippets, library)(*told).replace(snippets.FOLDER, str(folder))
+        code = getattr(usage_code, library)(*told).replace(usage_code.FOLDER, str(folder))
         known = {}
         exec(code[code.index("sentences = ") :].splitlines()[0], known)
         codes.append(code)

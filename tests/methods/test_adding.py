@@ -7,7 +7,7 @@ import torch
 
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
-from explorer.training.optimizer import adamw
+from explorer.training.loop.optimizer import adamw
 from tests.live import ROOT
 from tests.tiny_models import SENTENCES
 

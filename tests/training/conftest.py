@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.training.runs import Run
+from explorer.training.record.runs import Run
 from tests.training.unbroken import begun
 from tests.trainings import Place, furnish, in_no_time, train
 

@@ -9,8 +9,8 @@ import yaml
 from explorer.encoding.load import loading
 from explorer.encoding.locate.model_names import find
 from explorer.errors import BadChoice
-from explorer.training.runs import KEEP
-from explorer.training.status import FINISHED, STOPPED
+from explorer.training.record.runs import KEEP
+from explorer.training.record.status import FINISHED, STOPPED
 from tests.exports import by_strata
 from tests.trainings import new, recipe, spearman, texts_of, train
 

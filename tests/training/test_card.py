@@ -10,8 +10,8 @@ import yaml
 from explorer.encoding.read.head import Dense, Head
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.methods._papers import SIMCSE
-from explorer.training.card import CardFacts, SeedScores, card, named
-from explorer.training.markdown import fenced, plain, table
+from explorer.training.model_card.card import CardFacts, SeedScores, card, named
+from explorer.training.model_card.markdown import fenced, plain, table
 
 DIGEST = "0123456789abcdef" * 4
 FACTS = CardFacts(

@@ -17,12 +17,13 @@ from explorer.measuring.scores.measure import Settings, shelf_key
 from explorer.measuring.sentences import shipped_vectors
 from explorer.measuring.sentences.probes import probed, sentences_of
 from explorer.places import examples_folder
-from explorer.training import models, recording, runs
-from explorer.training import status as statuses
 from explorer.training.demonstration import recipe
 from explorer.training.example import NAME
-from explorer.training.runs import Run
-from explorer.training.tuned_pair import tuning
+from explorer.training.model_card import saved_model
+from explorer.training.record import recorder, runs
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import Run
+from explorer.training.record.tuned_pair import tuning
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +62,7 @@ def test_it_can_be_neither_changed_nor_replaced(run):
 
 def test_what_needs_its_weights_says_how_to_have_them(run, tmp_path):
     with pytest.raises(RunNotFound, match="Train it again"):
-        models.take(run, tmp_path / "copy")
+        saved_model.take(run, tmp_path / "copy")
     with pytest.raises(NotWeights, match="Train it again"):
         checking.check(model_names.find(f"run:{NAME}").folder)
 
@@ -93,8 +94,8 @@ def test_its_probe_packs_are_found_without_encoding(run, bundled_encoder):
 def test_it_can_be_replayed(run):
     looks = [line for line in run.metrics() if "uniformity" in line]
     assert len(looks) > 5
-    sentences = recording.probe_sentences(run)
-    found = recording.probes(run, 1, [line["step"] for line in looks])
+    sentences = recorder.probe_sentences(run)
+    found = recorder.probes(run, 1, [line["step"] for line in looks])
     assert found.shape[:2] == (len(looks), len(sentences))
     assert set(sentences) <= set(sample.dev().sentences)
 

@@ -7,10 +7,11 @@ import torch
 
 from explorer.errors import Diverged, RunError, RunTooLarge
 from explorer.methods._self_guided import SelfGuided
-from explorer.training import loop, runs
-from explorer.training import state as states
-from explorer.training.learner import Learner
-from explorer.training.status import FAILED, INTERRUPTED
+from explorer.training.loop import loop
+from explorer.training.loop import state as states
+from explorer.training.loop.learner import Learner
+from explorer.training.record import runs
+from explorer.training.record.status import FAILED, INTERRUPTED
 from tests.training.unbroken import SETTINGS, assert_same, begun, break_off
 from tests.trainings import losses, train
 

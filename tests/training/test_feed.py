@@ -5,7 +5,7 @@ import pytest
 from explorer.data.corpora import Corpus
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import Schedule
-from explorer.training.feed import Feed
+from explorer.training.loop.row_order import Feed
 
 ROWS = 23
 

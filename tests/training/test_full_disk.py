@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from explorer.errors import NotWritable
-from explorer.training import loop, runs
-from explorer.training import state as states
-from explorer.training.runs import Run
-from explorer.training.status import FAILED, FINISHED, INTERRUPTED
+from explorer.training.loop import loop
+from explorer.training.loop import state as states
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED
 from tests.trainings import new, process, train
 
 SETTINGS = {"steps": 10, "evaluate_every": 1}

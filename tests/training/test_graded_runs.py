@@ -8,7 +8,7 @@ import pytest
 from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
-from explorer.training.runs import KEEP, LOG
+from explorer.training.record.runs import KEEP, LOG
 from tests.exports import by_sentence_transformers
 from tests.trainings import WORDS, new, spearman, texts_of, train
 

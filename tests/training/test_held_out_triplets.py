@@ -6,7 +6,7 @@ import torch
 
 from explorer.data.corpora import Corpus
 from explorer.errors import BadChoice, TooFewRows
-from explorer.training import held_out_triplets
+from explorer.training.loop import held_out_triplets
 from explorer.training.recipe import Recipe
 from tests.exports import by_strata
 from tests.trainings import new, train

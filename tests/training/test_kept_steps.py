@@ -9,7 +9,7 @@ from explorer.encoding.read.readings import OWN
 from explorer.errors import ModelNotFound
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
-from explorer.training import preparing
+from explorer.training.loop import preparing
 from tests import trainings
 
 

@@ -7,9 +7,9 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.progress import finish
-from explorer.training import runs
-from explorer.training.preparing import prepare
-from explorer.training.recording import layer_weights
+from explorer.training.loop.preparing import prepare
+from explorer.training.record import runs
+from explorer.training.record.recorder import layer_weights
 from tests.tiny_models import LAYERS
 from tests.trainings import looks, new, recipe, train
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from explorer.training import runs
-from explorer.training import state as states
-from explorer.training.runs import Run
-from explorer.training.status import FINISHED, INTERRUPTED, LIVE
+from explorer.training.loop import state as states
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE
 from tests.trainings import command, process, recipe, words_of
 
 KILLS, MOST = 10, 12  # steps of an attempt

@@ -11,12 +11,12 @@ import yaml
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.progress import finish
-from explorer.training.learner import Learner
-from explorer.training.preparing import prepare
-from explorer.training.recording import probe
-from explorer.training.seeds import spread
-from explorer.training.status import FINISHED
-from explorer.training.world import World
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.world import World
+from explorer.training.record.recorder import probe
+from explorer.training.record.seed_scores import spread
+from explorer.training.record.status import FINISHED
 from tests.exports import by_sentence_transformers, by_strata, by_transformers
 from tests.tiny_models import WIDTH
 from tests.trainings import looks, losses, new, recipe, spearman, texts_of, train, weights

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from explorer.progress import finish
-from explorer.training import memento
-from explorer.training import state as states
-from explorer.training.learner import Learner, kept_buffers
-from explorer.training.preparing import prepare
-from explorer.training.world import World
+from explorer.training.loop import memento
+from explorer.training.loop import state as states
+from explorer.training.loop.learner import Learner, kept_buffers
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.world import World
 from tests.trainings import recipe
 
 

@@ -11,9 +11,9 @@ import torch
 
 from explorer.encoding.locate import bundled
 from explorer.errors import RunError
-from explorer.training import loop, memory
-from explorer.training.learner import Learner
-from explorer.training.runs import DISCARD
+from explorer.training.loop import loop, memory
+from explorer.training.loop.learner import Learner
+from explorer.training.record.runs import DISCARD
 from tests.trainings import new, process, train
 
 CYCLES = 5

@@ -6,7 +6,7 @@ import torch
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule
-from explorer.training.optimizer import adamw, learning_rate
+from explorer.training.loop.optimizer import adamw, learning_rate
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.training import runs
-from explorer.training import state as states
-from explorer.training.runs import KEEP, Run
-from explorer.training.status import FINISHED, STOPPED
+from explorer.training.loop import state as states
+from explorer.training.record import runs
+from explorer.training.record.runs import KEEP, Run
+from explorer.training.record.status import FINISHED, STOPPED
 from tests.live import ROOT
 from tests.trainings import command, looks, losses, new, process, recipe, train, weights, words_of
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from explorer.errors import CannotResume
-from explorer.training import runs
-from explorer.training import state as states
-from explorer.training.runs import DISCARD, KEEP
-from explorer.training.status import FAILED, FINISHED, INTERRUPTED, STOPPED
+from explorer.training.loop import state as states
+from explorer.training.record import runs
+from explorer.training.record.runs import DISCARD, KEEP
+from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
 from tests.training.unbroken import assert_same, begun, break_off
 from tests.trainings import furnish, losses, train, weights
 

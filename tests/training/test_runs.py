@@ -6,11 +6,11 @@ import os
 import pytest
 
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
-from explorer.training import runs
-from explorer.training import status as statuses
 from explorer.training.recipe import Recipe
-from explorer.training.runs import Run
-from explorer.training.status import FINISHED, STOPPED, WAITING, Status
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED, STOPPED, WAITING, Status
 
 RECIPE = Recipe("sg-opt", "some/Tiny model", ("a.csv",), seeds=(3, 4))
 

@@ -11,7 +11,7 @@ import torch
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.read.head import Dense, Head, LayerNorm
 from explorer.encoding.tune.tunable import Tunable
-from explorer.training import snippets
+from explorer.training.model_card import usage_code
 from tests.exports import as_trained, dense, tunable
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny
@@ -19,17 +19,17 @@ from tests.tiny_models import WIDTH, save_tiny
 
 def typed(code: str, folder: Path) -> dict[str, Any]:
     """What a Python of one's own knows after the lines."""
-    assert snippets.FOLDER in code
+    assert usage_code.FOLDER in code
     known: dict[str, Any] = {}
-    exec(code.replace(snippets.FOLDER, str(folder)), known)
+    exec(code.replace(usage_code.FOLDER, str(folder)), known)
     return known
 
 
 def check(tuned: Tunable, head: Head, folder: Path) -> None:
     encoder = tuned.encoder
     prompt = encoder.head.prompt if encoder.head else ""
-    alone = snippets.transformers(head, opener(encoder), prompt, encoder.lower_case)
-    for code in (snippets.sentence_transformers(), alone):
+    alone = usage_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
+    for code in (usage_code.sentence_transformers(), alone):
         known = typed(code, folder)
         expected = as_trained(tuned, head, tuple(known["sentences"]))
         np.testing.assert_allclose(np.asarray(known["vectors"].tolist()), expected, atol=1e-5)
@@ -77,4 +77,4 @@ def test_prompt_and_lower_case_are_in_the_lines(tmp_path, prompt, lower_case):
     ids=Head.describe,
 )
 def test_a_reading_that_takes_more_lines_is_left_to_sentence_transformers(head):
-    assert snippets.transformers(head, "AutoModel") is None
+    assert usage_code.transformers(head, "AutoModel") is None

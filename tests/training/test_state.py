@@ -7,8 +7,8 @@ import safetensors.torch
 import torch
 
 from explorer.errors import CannotResume, NotWritable
-from explorer.training import state as states
-from explorer.training.state import State
+from explorer.training.loop import state as states
+from explorer.training.loop.state import State
 
 
 @pytest.fixture

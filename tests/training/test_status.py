@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import RunBusy
-from explorer.training import runs
-from explorer.training import status as statuses
-from explorer.training.runs import Run
-from explorer.training.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
 from tests.trainings import process
 
 

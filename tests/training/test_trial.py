@@ -8,15 +8,15 @@ import torch
 
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.progress import finish
-from explorer.training import memento, trial
-from explorer.training.learner import Learner
-from explorer.training.preparing import prepare
+from explorer.training.loop import memento, trial
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.trial import Estimate, estimate
+from explorer.training.loop.trying import try_out
+from explorer.training.loop.world import World
 from explorer.training.recipe import Recipe
-from explorer.training.runs import KEEP
-from explorer.training.status import FAILED
-from explorer.training.trial import Estimate, estimate
-from explorer.training.trying import try_out
-from explorer.training.world import World
+from explorer.training.record.runs import KEEP
+from explorer.training.record.status import FAILED
 from tests.tiny_models import save_tiny
 from tests.trainings import new, recipe, train
 

@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.encoding.locate.model_names import find
-from explorer.training.tuned_pair import run_of, tuning
+from explorer.training.record.tuned_pair import run_of, tuning
 from tests import trainings
 from tests.tiny_models import save_tiny
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from explorer.training import running
-from explorer.training.runs import Run
-from explorer.training.status import FINISHED
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED
 from tests.trainings import Place, new
 
 SETTINGS = {"steps": 8, "evaluate_every": 1, "projection": True}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from explorer.training import runs
+from explorer.training.record import runs
 from explorer.ui import two_sentences, work
 from tests import trainings
 from tests.tiny_models import FAMILIES, save_tiny

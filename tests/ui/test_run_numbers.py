@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from explorer.training.runs import METRICS
+from explorer.training.record.runs import METRICS
 from explorer.ui.run_numbers import POINTS, RunNumbers
 
 

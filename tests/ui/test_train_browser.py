@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 
-from explorer.training import runs
-from explorer.training import status as statuses
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from tests import live, trainings
 from tests.live import settle
 

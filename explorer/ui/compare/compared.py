@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
-from explorer.training.tuned_pair import tuning
+from explorer.training.record.tuned_pair import tuning
 from explorer.ui import cached, notices
 from explorer.ui.controls import Choice
 from explorer.ui.panels import Shown

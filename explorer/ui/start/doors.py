@@ -10,8 +10,8 @@ import streamlit as st
 from explorer.data.graded import sets, user_sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
-from explorer.training import runs
-from explorer.training import status as statuses
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.ui import cached, cached_text, clicks, controls, notices, shortcuts, shown_run
 from explorer.ui.controls import Choice
 from explorer.ui.start import example

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.encoding.locate import model_names
-from explorer.training import runs
+from explorer.training.record import runs
 
 
 def available() -> str | None:

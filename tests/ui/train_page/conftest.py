@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.training import runs
+from explorer.training.record import runs
 from explorer.ui import trainer, work
 from tests.train_visits import PAGE, say
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sample, wordnet
-from explorer.training import demonstration, generator, runs
+from explorer.training import demonstration, generator
+from explorer.training.record import runs
 from explorer.ui import work
 from tests import trainings
 from tests.train_visits import PAGE, labels, say, well

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from explorer.training import runs
-from explorer.training import status as statuses
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.ui import trainer
 from tests import trainings
 from tests.train_visits import ended, labels, new, say, show, stands, started, the_run, well

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from explorer.progress import Progress
-from explorer.training import runs
-from explorer.training import status as statuses
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.ui import trainer, work
 from tests import trainings
 from tests.train_visits import ended, labels, say, started, well

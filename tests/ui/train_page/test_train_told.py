@@ -5,8 +5,8 @@ import pytest
 from explorer.data import uploads
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
-from explorer.training import runs
-from explorer.training import status as statuses
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.ui import work
 from tests.train_visits import ended, labels, new, show, stands, well
 from tests.visits import button, wait_until, words

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.places import examples_folder, runs_folder, write_whole
-from explorer.training import status as statuses
-from explorer.training.status import Status
+from explorer.training.record import status as statuses
+from explorer.training.record.status import Status
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe

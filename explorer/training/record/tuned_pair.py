@@ -10,11 +10,11 @@ from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison_verdict import Tuning
-from explorer.training import runs
+from explorer.training.record import runs
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
-    from explorer.training.runs import Run
+    from explorer.training.record.runs import Run
 
 
 def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:

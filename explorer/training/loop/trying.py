@@ -6,12 +6,12 @@ from pathlib import Path
 
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
-from explorer.training.learner import Learner
-from explorer.training.memory import give_back
-from explorer.training.preparing import prepare
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.memory import give_back
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.trial import Estimate, check_reading, estimate
+from explorer.training.loop.world import World
 from explorer.training.recipe import Recipe
-from explorer.training.trial import Estimate, check_reading, estimate
-from explorer.training.world import World
 
 
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:

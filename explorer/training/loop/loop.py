@@ -21,14 +21,14 @@ from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import BaseCosines, Verdict
 from explorer.progress import Progress, Work
-from explorer.training import judging, memento
-from explorer.training import state as states
-from explorer.training.learner import Learner, Update
-from explorer.training.preparing import Prepared, prepare
+from explorer.training.loop import judging, memento
+from explorer.training.loop import state as states
+from explorer.training.loop.learner import Learner, Update
+from explorer.training.loop.preparing import Prepared, prepare
+from explorer.training.loop.state import State
+from explorer.training.loop.trial import Estimate, check_reading, estimate
+from explorer.training.loop.world import World
 from explorer.training.recipe import Recipe
-from explorer.training.state import State
-from explorer.training.trial import Estimate, check_reading, estimate
-from explorer.training.world import World
 
 # a state takes a second to write where the model is large: one a minute costs little, and little is lost
 SAVE_EVERY = 60.0

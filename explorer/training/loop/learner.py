@@ -17,12 +17,12 @@ from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.methods import Method
 from explorer.progress import Work
-from explorer.training import held_out_triplets
-from explorer.training.feed import Batch, Feed
-from explorer.training.optimizer import adamw, learning_rate
-from explorer.training.preparing import Prepared
-from explorer.training.stopping import enough
-from explorer.training.world import World
+from explorer.training.loop import held_out_triplets
+from explorer.training.loop.optimizer import adamw, learning_rate
+from explorer.training.loop.preparing import Prepared
+from explorer.training.loop.row_order import Batch, Feed
+from explorer.training.loop.stopping import enough
+from explorer.training.loop.world import World
 
 
 @dataclass(frozen=True)

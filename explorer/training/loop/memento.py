@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer.training.learner import Learner, kept_buffers, sow
-from explorer.training.state import State
+from explorer.training.loop.learner import Learner, kept_buffers, sow
+from explorer.training.loop.state import State
 
 
 def state_of(learner: Learner) -> State:

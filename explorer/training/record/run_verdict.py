@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict_text import Sentence
-from explorer.training.card import named
-from explorer.training.status import Status
+from explorer.training.model_card.card import named
+from explorer.training.record.status import Status
 
 
 def headline(status: Status) -> Sentence | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.training import runs
+from explorer.training.loop.world import World
 from explorer.training.recipe import Recipe
-from explorer.training.runs import Run
-from explorer.training.world import World
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
 
 
 def new_run(recipe: Recipe, name: str, folder: Path | None) -> Run:

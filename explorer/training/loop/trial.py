@@ -15,7 +15,7 @@ from torch import Tensor
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.progress import finish
-from explorer.training.learner import Learner, kept_buffers
+from explorer.training.loop.learner import Learner, kept_buffers
 
 FEW = 2  # rows that tell what a row needs, before a whole batch is dared
 _RESERVE = 1.1  # of what is free, a tenth stays free

@@ -15,9 +15,9 @@ from explorer.data import uploads
 from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
-from explorer.training import snippets
-from explorer.training.facts import CardFacts, SeedScores
-from explorer.training.markdown import fenced, one_line, plain, table
+from explorer.training.model_card import usage_code
+from explorer.training.model_card.card_facts import CardFacts, SeedScores
+from explorer.training.model_card.markdown import fenced, one_line, plain, table
 
 __all__ = ["CardFacts", "SeedScores", "card", "named"]
 
@@ -76,7 +76,7 @@ def _what(facts: CardFacts) -> str:
 
 
 def _use(facts: CardFacts) -> str:
-    code = snippets.transformers(facts.head, facts.opener, facts.prompt, facts.lower_case)
+    code = usage_code.transformers(facts.head, facts.opener, facts.prompt, facts.lower_case)
     rows = {
         "A sentence is read as": plain(facts.head.describe()),
         "Dimension of a vector": f"{facts.dimension}",
@@ -89,7 +89,7 @@ def _use(facts: CardFacts) -> str:
     return "\n\n".join(
         (
             "## Use",
-            fenced("python", snippets.sentence_transformers(facts.head)),
+            fenced("python", usage_code.sentence_transformers(facts.head)),
             *alone,
             table(("", ""), _known_only(rows)),
         )

@@ -10,13 +10,13 @@ from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.locate.model_names import STEPS, step_name
 from explorer.errors import RunNotFound
 from explorer.places import write_whole
-from explorer.training.card import card
-from explorer.training.facts import CardFacts, SeedScores
-from explorer.training.learner import Learner
-from explorer.training.loop import Training
-from explorer.training.preparing import versions
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.loop import Training
+from explorer.training.loop.preparing import versions
+from explorer.training.model_card.card import card
+from explorer.training.model_card.card_facts import CardFacts, SeedScores
 from explorer.training.recipe import paper_values
-from explorer.training.runs import Run
+from explorer.training.record.runs import Run
 
 
 def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 
 from explorer.errors import NotWritable
 from explorer.places import write_whole
-from explorer.training import status as statuses
-from explorer.training.runs import LOG, METRICS, Run
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import LOG, METRICS, Run
 
 if TYPE_CHECKING:
-    from explorer.training.loop import Step
+    from explorer.training.loop.loop import Step
 
 BEAT = 0.5  # seconds between two writings of the status, where nothing but the step has changed
 PROBE, SENTENCES = "probe", "sentences.json"

@@ -20,7 +20,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.progress import Progress, Work
-from explorer.training import held_out_triplets
+from explorer.training.loop import held_out_triplets
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:

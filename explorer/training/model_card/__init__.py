@@ -1,0 +1,1 @@
+"""The exported model and its model card."""

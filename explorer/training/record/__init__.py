@@ -1,0 +1,1 @@
+"""The folder of a run: recipe, status, metrics and verdict."""
