@@ -1,5 +1,5 @@
 """Strata, opened with `make run` or `streamlit run app.py`."""
 
-from explorer.ui import frame
+from explorer.ui.frame import page_frame
 
-frame.run()
+page_frame.run()

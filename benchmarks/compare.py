@@ -124,15 +124,16 @@ def _first_looks(other: str, pairs: str) -> list[Seconds]:
 
 def _reruns(other: str, pairs: str) -> dict[str, list[Seconds]]:
     """Seconds of each page's script, run again with nothing new."""
-    from explorer.ui import frame, work
+    from explorer.ui.access import jobs
+    from explorer.ui.frame import page_frame
 
     times: dict[str, list[Seconds]] = {}
-    for file, *_ in frame.PAGES:
+    for file, *_ in page_frame.PAGES:
         app = _opened(other, pairs)
         app.switch_page(file)
         app.query_params["every_step"], app.query_params["replayed_projection"] = "true", "UMAP"  # all there is
         app.run()
-        while any(job.live for job in work._jobs.values()):  # one piece of work leads to the next
+        while any(job.live for job in jobs._jobs.values()):  # one piece of work leads to the next
             time.sleep(0.1)
             app.run()
         if file == "pages/replay.py" and len(app.get("plotly_chart")) != 6:

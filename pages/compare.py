@@ -5,42 +5,55 @@ import streamlit as st
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import by_layer
-from explorer.ui import controls, flips, frame, geometry_view, notices, panels, picking, reach, score_ways, sides
-from explorer.ui.compare import example_pairs, export, grids_view, model_b, probe_changes, verdict_view, view_choice
+from explorer.ui.access import availability, side_scores
+from explorer.ui.compare import (
+    dev_picked_readings,
+    example_pairs,
+    export,
+    flipped_pairs,
+    geometry_view,
+    grids_view,
+    model_b,
+    probe_changes,
+    verdict_view,
+    view_choice,
+)
 from explorer.ui.compare.compared import compared as scored_and_judged
 from explorer.ui.compare.compared import exact
+from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.widgets import messages, score_options
 
-frame.enter()
-choice, other = exact(controls.chosen()), sides.beside()
+page_frame.enter()
+choice, other = exact(sidebar.chosen()), second_encoder.beside()
 st.title("Compare")
 st.caption("What changed from A to B, how sure is it, and where?")
-if reach.encoder(choice.source) is None:
+if availability.encoder(choice.source) is None:
     st.stop()
 if other is None:
     model_b.ask()
     model_b.alone(choice)
     st.stop()
 choices = choice, exact(other)
-one_shown = panels.shown(choices[0])
+one_shown = side_scores.shown(choices[0])
 if one_shown is None and choices[0].source == choices[1].source:
     st.stop()  # one job scores both: its progress is shown once
-other_shown = panels.shown(choices[1])
+other_shown = side_scores.shown(choices[1])
 if one_shown is None or other_shown is None:
     st.stop()
 both = one_shown, other_shown
 st.markdown(
-    f"**A** {notices.plain(one_shown.found.name)} · **B** {notices.plain(other_shown.found.name)} · "
-    f"{notices.plain(one_shown.pairs.name)}"
+    f"**A** {messages.plain(one_shown.found.name)} · **B** {messages.plain(other_shown.found.name)} · "
+    f"{messages.plain(one_shown.pairs.name)}"
 )
 first = st.container()  # the verdict, above the controls that it depends on
 try:
     comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
 except StrataError as error:
-    notices.trouble(error)
+    messages.trouble(error)
     st.stop()
 switches = st.container(horizontal=True)
 with switches:
-    ways = score_ways.ways(one_shown.scores)
+    ways = score_options.ways(one_shown.scores)
 compared = scored_and_judged(both, choices, comparison, ways)
 if compared is None:
     st.stop()
@@ -60,13 +73,13 @@ st.info(
     "report on a test set.",
     icon=":material/balance:",
 )
-pick = picking.picked(both, choices, ways[0])
+pick = dev_picked_readings.picked(both, choices, ways[0])
 if pick is not None:
-    picking.show(pick, both, *ways)
+    dev_picked_readings.show(pick, both, *ways)
 pooling = grids_view.lines(compared)
 asked = geometry_view.asked(2)
 geometry = geometry_view.found(both, pooling, choice.settings) if asked else None
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, compared.differences, pooling), compared.stem)
-flips.show(one_shown.pairs, comparison, choices)
+flipped_pairs.show(one_shown.pairs, comparison, choices)
 export.show(compared, pick, pooling, asked, geometry)

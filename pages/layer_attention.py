@@ -3,25 +3,28 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.ui import controls, frame, heads_view, listening_view, notices, opening, pair_view, reach, two_sentences
+from explorer.ui.access import availability, encoder_loading
+from explorer.ui.frame import page_frame, sidebar
+from explorer.ui.layer_attention import heads_view, pair_view, pooler_view, sentence_pair_form
+from explorer.ui.widgets import messages
 
-frame.enter()
-choice = controls.chosen()
+page_frame.enter()
+choice = sidebar.chosen()
 st.title("Layer attention")
-found = reach.encoder(choice.source)
-sentences = two_sentences.asked_for()
+found = availability.encoder(choice.source)
+sentences = sentence_pair_form.asked_for()
 if found is None or sentences is None:
     st.stop()
-reader = opening.encoder(found, choice.settings)
+reader = encoder_loading.encoder(found, choice.settings)
 if reader is None:
     st.stop()
 try:
     if reader.head is not None and reader.head.attention is not None:
-        listening_view.show(found, sentences, choice)
+        pooler_view.show(found, sentences, choice)
         heads_view.folded(found, sentences)
     else:
         pair_view.show(found, sentences, choice)
         st.subheader(heads_view.TITLE)
         heads_view.show(found, sentences)
 except StrataError as error:
-    notices.trouble(error)
+    messages.trouble(error)

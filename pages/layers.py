@@ -6,7 +6,10 @@ from explorer.data.graded import sets
 from explorer.drawing.scores import by_layer, cosine_boxes, grid
 from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
-from explorer.ui import best_layer, camera, controls, downloads, frame, notices, panels, score_ways
+from explorer.ui.access import side_scores
+from explorer.ui.frame import page_frame, picture_format, sidebar
+from explorer.ui.layers import best_layer
+from explorer.ui.widgets import downloads, messages, score_options
 
 GRID = "grid of readings"
 
@@ -15,7 +18,7 @@ def choose_clicked(last: int) -> None:
     """Make the clicked cell the reading of every page; runs before the page is drawn anew."""
     points = st.session_state[GRID]["selection"]["points"]
     if points:
-        controls.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
+        sidebar.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
 
 
 def silent(scores: LayerScores, aggregate: str) -> None:
@@ -23,7 +26,7 @@ def silent(scores: LayerScores, aggregate: str) -> None:
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
         st.warning(
-            notices.plain(f"No {aggregate}: {some} has no correlation of its own, as all its grades are the same.")
+            messages.plain(f"No {aggregate}: {some} has no correlation of its own, as all its grades are the same.")
             + " Choose **all**.",
             icon=":material/block:",
         )
@@ -39,7 +42,7 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
             key=GRID,
             on_select=lambda: choose_clicked(scores.last),
             selection_mode="points",
-            config=camera.config("layers"),
+            config=picture_format.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
         )
         if scores.told_not_measured:
@@ -48,24 +51,24 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
         st.subheader("By layer")
         st.plotly_chart(
             by_layer.score_by_layer(scores, metric, aggregate, reading),
-            config=camera.config("layers"),
+            config=picture_format.config("layers"),
             alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
         )
 
 
-frame.enter()
-choice = controls.chosen()
+page_frame.enter()
+choice = sidebar.chosen()
 st.title("Layers")
-shown = panels.shown(choice)
+shown = side_scores.shown(choice)
 if shown is None:
     st.stop()
 
-metric, aggregate = score_ways.ways(shown.scores)
+metric, aggregate = score_options.ways(shown.scores)
 silent(shown.scores, aggregate)
 best_layer.headline(shown, choice, metric, aggregate)
 pictures(shown.scores, metric, aggregate, shown.reading)
 st.caption(
-    f"The grid shows all {len(shown.pairs):,} pairs of {notices.plain(shown.pairs.name)}. Click a cell to choose its "
+    f"The grid shows all {len(shown.pairs):,} pairs of {messages.plain(shown.pairs.name)}. Click a cell to choose its "
     "layer & pooling for every page, or choose in the sidebar; the address remembers it."
 )
 if choice.sts == sets.SAMPLE:
@@ -75,7 +78,7 @@ st.subheader(f"Cosines by what people said: {shown.reading.title}")
 if shown.scores.is_measured(shown.reading):
     st.plotly_chart(
         cosine_boxes.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
-        config=camera.config("layers"),
+        config=picture_format.config("layers"),
         alt=f"Cosines of {shown.reading.title} by the score people gave.",
     )
 else:

@@ -3,28 +3,31 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.ui import controls, frame, map_form, map_text, map_view, mapped, notices, readers, sides
+from explorer.ui.access import side_readers
+from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.map import map_data, map_view, projection_form, sentence_source
+from explorer.ui.widgets import messages
 
-frame.enter()
-choice, other = controls.chosen(), sides.beside()
+page_frame.enter()
+choice, other = sidebar.chosen(), second_encoder.beside()
 st.title("Map")
-reading = readers.readers(choice, other)
+reading = side_readers.readers(choice, other)
 if not reading:
     st.stop()
 above = st.container()
 try:
-    way = map_form.way()
+    way = projection_form.way()
     with above:
-        sentences = map_text.asked_for(choice, way.seed)
+        sentences = sentence_source.asked_for(choice, way.seed)
     if sentences is None:
         st.stop()
-    seen = mapped.mapped(sentences, reading, way)
+    seen = map_data.mapped(sentences, reading, way)
 except StrataError as error:
-    notices.trouble(error)
+    messages.trouble(error)
     st.stop()
 if seen is None:
     st.stop()
-st.markdown(f"{len(sentences):,} sentences of {notices.plain(sentences.name)}. {notices.plain(sentences.note)}")
+st.markdown(f"{len(sentences):,} sentences of {messages.plain(sentences.name)}. {messages.plain(sentences.note)}")
 map_view.show(seen, way)
 for told in seen.maps.told:
     st.caption(told)

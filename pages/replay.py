@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from explorer.ui import controls, frame, reach, replay_view
+from explorer.ui.access import availability
+from explorer.ui.frame import page_frame, sidebar
+from explorer.ui.replay import replay_view
 
-frame.enter()
+page_frame.enter()
 st.title("Replay")
-reach.encoder(controls.chosen().source)  # a run is replayed without it, and yet what is wrong with it is told
+availability.encoder(sidebar.chosen().source)  # a run is replayed without it, and yet what is wrong with it is told
 replay_view.show()

@@ -4,17 +4,9 @@ import streamlit as st
 
 from explorer.measuring.neighbours.query_results import Findings, place_of, search
 from explorer.measuring.neighbours.search_tables import told_share
-from explorer.ui import (
-    controls,
-    corpus_form,
-    corpus_reader,
-    frame,
-    query_form,
-    readers,
-    result_list,
-    sides,
-    whole_corpus,
-)
+from explorer.ui.access import side_readers
+from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.search import corpus_form, neighbour_changes, query_form, result_list, side_index
 
 
 def summary(findings: Findings, count: int) -> None:
@@ -24,8 +16,8 @@ def summary(findings: Findings, count: int) -> None:
     st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
 
 
-frame.enter()
-choice, other = controls.chosen(), sides.beside()
+page_frame.enter()
+choice, other = sidebar.chosen(), second_encoder.beside()
 st.title("Search")
 query = query_form.query()
 line = st.container(horizontal=True, vertical_alignment="bottom")
@@ -37,16 +29,16 @@ itself = place_of(query, searched.sentences) is not None
 if itself:
     st.caption("The query is one of them, and is left out of what is found.")
 told = st.container()
-reading = readers.readers(choice, other)
+reading = side_readers.readers(choice, other)
 if not reading:
     st.stop()
 columns = st.columns(2, gap="medium") if len(reading) > 1 else [st.container()]
 with columns[0]:
-    one = corpus_reader.read(reading[0], searched, query)
+    one = side_index.read(reading[0], searched, query)
 two = None
 if len(reading) > 1:
     with columns[1]:
-        two = corpus_reader.read(reading[1], searched, query)
+        two = side_index.read(reading[1], searched, query)
 if one is None:
     st.stop()
 findings = search(one.side, two.side if two else None, k)
@@ -54,11 +46,11 @@ with columns[0]:
     result_list.found(findings.one, searched.sentences, "A", "B" if two else "", query)
 if not other:
     with told:
-        readers.ask_for_b()
+        side_readers.ask_for_b()
 if two is None or findings.other is None:
     st.stop()
 with columns[1]:
     result_list.found(findings.other, searched.sentences, "B", "A", query)
 with told:
     summary(findings, len(searched) - itself)
-whole_corpus.show(one, two, searched.sentences, k)
+neighbour_changes.show(one, two, searched.sentences, k)

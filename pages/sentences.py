@@ -4,26 +4,18 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.measuring.sentences.cosine_matrix import similarity_rows
-from explorer.ui import (
-    controls,
-    downloads,
-    frame,
-    microscope,
-    notices,
-    probe_view,
-    readers,
-    sides,
-    similarity_view,
-    take_vectors,
-    typed_sentences,
-)
+from explorer.ui.access import side_readers
+from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.microscope import microscope
+from explorer.ui.sentences import probe_view, sentence_box, similarity_view
+from explorer.ui.widgets import downloads, messages, vector_downloads
 
 YOURS, PACKS = "Your sentences", "Probe packs"
 
 
-def your_sentences(reading: tuple[readers.Reader, ...]) -> None:
+def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
     """Squares of cosines, the microscope for a pair, and files."""
-    sentences = typed_sentences.asked_for()
+    sentences = sentence_box.asked_for()
     if len(sentences) < 2:
         st.info("Type two sentences or more: to be alike takes two.", icon=":material/edit:")
         return
@@ -40,16 +32,16 @@ def your_sentences(reading: tuple[readers.Reader, ...]) -> None:
     names = " ".join(side.found.name for side in reading)
     downloads.rows(similarity_rows(sentences, one, other), f"similarities {names}", "Similarities (CSV)")
     for side, of_side in zip(reading, vectors, strict=True):
-        take_vectors.offer(side.name, side.found.name, sentences, of_side)
+        vector_downloads.offer(side.name, side.found.name, sentences, of_side)
 
 
-frame.enter()
+page_frame.enter()
 st.title("Sentences")
-reading = readers.readers(controls.chosen(), sides.beside())
+reading = side_readers.readers(sidebar.chosen(), second_encoder.beside())
 if not reading:
     st.stop()
 if len(reading) < 2:
-    readers.ask_for_b()
+    side_readers.ask_for_b()
 looked_at = st.segmented_control(
     "Look at",
     [YOURS, PACKS],
@@ -65,4 +57,4 @@ try:
     else:
         probe_view.show(reading)
 except StrataError as error:
-    notices.trouble(error)
+    messages.trouble(error)

@@ -3,11 +3,12 @@
 import streamlit as st
 
 from explorer.drawing.scores import by_layer
-from explorer.ui import about, bring, camera, controls, frame, panels
-from explorer.ui.start import doors
+from explorer.ui.access import side_scores
+from explorer.ui.frame import page_frame, picture_format, sidebar
+from explorer.ui.start import doors, encoder_summary, own_pairs_form
 
-frame.enter()
-choice = controls.chosen()
+page_frame.enter()
+choice = sidebar.chosen()
 st.title("Strata")
 st.write(
     "Strata scores every layer and pooling of a sentence encoder against human similarity scores, fine-tunes it, and "
@@ -15,19 +16,19 @@ st.write(
 )
 doors.show(choice)
 
-shown = panels.shown(choice)
+shown = side_scores.shown(choice)
 if shown is not None:
-    about.encoder(shown)
+    encoder_summary.encoder(shown)
     st.subheader("Score by layer")
     st.plotly_chart(
         by_layer.score_by_layer(shown.scores, "Spearman", "all", shown.reading),
-        config=camera.config("by-layer"),
+        config=picture_format.config("by-layer"),
         alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )
     st.page_link("pages/layers.py", label="Look closer: every layer & pooling", icon=":material/layers:")
 
 st.subheader("Encoders on this disk")
-about.on_disk(choice)
+encoder_summary.on_disk(choice)
 
 st.subheader("Your own graded pairs")
-bring.own_pairs()
+own_pairs_form.own_pairs()

@@ -2,12 +2,15 @@
 
 import streamlit as st
 
-from explorer.ui import clicks, frame, recipe_form, run_actions, run_history, run_view, shown_run, start_form
+from explorer.ui.frame import page_frame
+from explorer.ui.runs import run_in_address
+from explorer.ui.train import recipe_form, run_actions, run_history, run_view, start_form
+from explorer.ui.widgets import refused_clicks
 
-frame.enter()
+page_frame.enter()
 st.title("Train")
-clicks.refused()
-run = shown_run.asked_for()
+refused_clicks.refused()
+run = run_in_address.asked_for()
 if run is None:
     start_form.buttons(recipe_form.recipe())
 else:

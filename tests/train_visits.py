@@ -11,7 +11,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
-from explorer.ui import trainer
+from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.visits import button, wait_until
 
@@ -68,5 +68,5 @@ def started(app: AppTest) -> Run:
 
 def ended(run: Run) -> Status:
     """What a run says when it is over."""
-    wait_until(lambda: not trainer.standing(run).live)
+    wait_until(lambda: not training_queue.standing(run).live)
     return run.status()

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from explorer.ui import work
+from explorer.ui.access import jobs
 
 
 def measured(app: AppTest, seconds: float = 60) -> AppTest:
@@ -16,11 +16,11 @@ def measured(app: AppTest, seconds: float = 60) -> AppTest:
     end = time.monotonic() + seconds
     app.run()
     for _ in range(8):
-        begun = set(work._jobs)
-        while any(job.live for job in work._jobs.values()) and time.monotonic() < end:
+        begun = set(jobs._jobs)
+        while any(job.live for job in jobs._jobs.values()) and time.monotonic() < end:
             time.sleep(0.02)
         app.run()
-        if set(work._jobs) <= begun and not any(job.live for job in work._jobs.values()):
+        if set(jobs._jobs) <= begun and not any(job.live for job in jobs._jobs.values()):
             break
     return app
 

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.ui import work
+from explorer.ui.access import jobs
 from tests import live, trainings
 from tests.live import ROOT
 
@@ -31,7 +31,7 @@ def address(folders):
 def app():
     """The app before its first run; what a test began in it ends with the test."""
     yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    work.stop_all()
+    jobs.stop_all()
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from explorer.measuring.comparing.pair_traits import traits
 from explorer.measuring.geometry.geometry_tables import MEASURES
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
-from explorer.ui import sides
 from explorer.ui.compare import view_choice
+from explorer.ui.frame import second_encoder
 from tests import trainings
 from tests.visits import cards, measured, words
 
@@ -69,7 +69,7 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     measured(app)
     assert not app.exception
     assert app.selectbox(key="reading").value == "mean of layer 2"
-    assert app.selectbox(key="beside_reading").value == sides.SAME
+    assert app.selectbox(key="beside_reading").value == second_encoder.SAME
     after = cards(app)
     assert {name: after[name] for name in before} == before
     numbers = told_by_the_command(place, "--same")["chosen"]
@@ -179,7 +179,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app)
     assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
-    with mock.patch("explorer.ui.vectors._MOMENT", 0):
+    with mock.patch("explorer.ui.access.vectors._MOMENT", 0):
         app.run()
     assert not app.exception
     assert not [one for one in app.button if one.label == "Make the report (HTML)"], (
@@ -208,7 +208,7 @@ def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
     app.query_params["sts"], app.query_params["geometry"] = str(place.test), "true"
     app.query_params["beside"], app.query_params["compared_pooling"] = "run:tuned", "cls"
     measured(app)
-    with mock.patch("explorer.ui.geometry_view.layer_geometry") as again:
+    with mock.patch("explorer.ui.compare.geometry_view.layer_geometry") as again:
         for reading in ("max of layer 1", "cls of layer 1"):
             app.selectbox(key="beside_reading").set_value(reading)
             measured(app)

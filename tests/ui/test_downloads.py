@@ -1,8 +1,8 @@
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import parse
-from explorer.ui import downloads
-from explorer.ui.panels import Shown
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.widgets import downloads
 
 
 def test_the_figure_stands_alone(bundled_scores):

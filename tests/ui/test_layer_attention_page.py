@@ -6,7 +6,8 @@ import time
 import pytest
 
 from explorer.training.record import runs
-from explorer.ui import two_sentences, work
+from explorer.ui.access import jobs
+from explorer.ui.layer_attention import sentence_pair_form
 from tests import trainings
 from tests.tiny_models import FAMILIES, save_tiny
 
@@ -35,7 +36,7 @@ def place(place):
 def fresh(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     yield
-    work._jobs.clear()
+    jobs._jobs.clear()
 
 
 @pytest.fixture
@@ -63,10 +64,10 @@ def listener(app, place, monkeypatch):
 def settled(app, seconds=60):
     """Run the page until a run of it neither asks for work nor takes a result away."""
     end, known = time.monotonic() + seconds, None
-    while known != set(work._jobs) and time.monotonic() < end:
-        while any(job.live for job in list(work._jobs.values())) and time.monotonic() < end:
+    while known != set(jobs._jobs) and time.monotonic() < end:
+        while any(job.live for job in list(jobs._jobs.values())) and time.monotonic() < end:
             time.sleep(0.02)
-        known = set(work._jobs)
+        known = set(jobs._jobs)
         app.run()
     assert [one.value for one in app.exception] == []
     return app
@@ -103,7 +104,7 @@ def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
 
 
 def test_the_papers_sentences_stand_there_at_first(plain):
-    assert [box.value for box in plain.text_area] == [two_sentences.SHORT, two_sentences.LONG]
+    assert [box.value for box in plain.text_area] == [sentence_pair_form.SHORT, sentence_pair_form.LONG]
 
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):

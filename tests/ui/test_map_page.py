@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer.measuring.maps import projection
-from explorer.ui import map_text
+from explorer.ui.map import sentence_source
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import measured
@@ -88,7 +88,7 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
 
 
 def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):
-    app.query_params["mapped"] = map_text.EXTREMES
+    app.query_params["mapped"] = sentence_source.EXTREMES
     (figure,) = drawn(app)
     assert sum(trace["mode"] == "lines" for trace in figure["data"]) == 2
     assert app.selectbox(key="map_colour").value == "pairs"
@@ -99,7 +99,7 @@ def test_a_file_is_coloured_by_its_columns(app, tmp_path):
     file = tmp_path / "own.csv"
     rows = [f"<b>sentence</b> {at},{'news' if at % 2 else '*other*'},{at / 7}" for at in range(12)]
     file.write_text("\n".join(["text,topic,weight", *rows]) + "\n", encoding="utf-8")
-    app.query_params["mapped"], app.query_params["map_file"] = map_text.FILE, str(file)
+    app.query_params["mapped"], app.query_params["map_file"] = sentence_source.FILE, str(file)
     drawn(app)
     assert app.selectbox(key="map_colour").options == ["topic", "weight", "words"]
     assert app.selectbox(key="map_column").value == "text"
@@ -110,7 +110,7 @@ def test_a_file_is_coloured_by_its_columns(app, tmp_path):
 
 @pytest.mark.parametrize("file", ["/no/such.csv", "nonsense", "\0", "x" * 5000, "/etc"])
 def test_a_file_that_is_not_there_is_an_error_in_words(app, file):
-    app.query_params["mapped"], app.query_params["map_file"] = map_text.FILE, file
+    app.query_params["mapped"], app.query_params["map_file"] = sentence_source.FILE, file
     drawn(app)
     assert not app.exception
     assert app.error
@@ -118,7 +118,7 @@ def test_a_file_that_is_not_there_is_an_error_in_words(app, file):
 
 @pytest.mark.parametrize("typed", ["one\n" * 200, "alone", "\t\t\n,", "<b>\n</b>", "x" * 5000 + "\nשלום\n🙂"])
 def test_whatever_is_typed_is_mapped_or_an_error_in_words(app, typed):
-    app.query_params["mapped"] = map_text.TYPED
+    app.query_params["mapped"] = sentence_source.TYPED
     drawn(app)
     app.text_area(key="map typed").set_value(typed)
     drawn(app)
@@ -127,7 +127,7 @@ def test_whatever_is_typed_is_mapped_or_an_error_in_words(app, typed):
 
 
 def test_nothing_typed_asks_for_sentences(app):
-    app.query_params["mapped"] = map_text.TYPED
+    app.query_params["mapped"] = sentence_source.TYPED
     drawn(app)
     app.text_area(key="map typed").set_value(" \n ")
     app.run()
@@ -160,7 +160,7 @@ def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
     drawn(app)
     assert app.dataframe[0].value["sentence"].tolist() == holding
     assert "selected" not in app.query_params, "the word says it"
-    app.segmented_control(key="mapped").set_value(map_text.EXTREMES)
+    app.segmented_control(key="mapped").set_value(sentence_source.EXTREMES)
     drawn(app)
     assert set(app.dataframe[0].value["sentence"]) == set(holding), "of other sentences those that hold it"
     (clear,) = (one for one in app.button if one.label == "Clear selection")

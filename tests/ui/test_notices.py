@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
-from explorer.ui import work
+from explorer.ui.access import jobs
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -21,10 +21,10 @@ NASTY = [
 def page(text):
     import streamlit as st
 
-    from explorer.ui import notices
+    from explorer.ui.widgets import messages
 
-    notices.trouble(text)
-    st.markdown(notices.plain(text))
+    messages.trouble(text)
+    st.markdown(messages.plain(text))
 
 
 @pytest.mark.parametrize("text", NASTY)
@@ -43,10 +43,11 @@ def test_every_mark_of_markup_is_escaped(text):
 
 
 def two_that_wait():
-    from explorer.ui import notices, work
+    from explorer.ui.access import jobs
+    from explorer.ui.widgets import messages
 
     for key in ("one", "other"):
-        notices.progress_of(work.find(key))
+        messages.progress_of(jobs.find(key))
 
 
 def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
@@ -56,8 +57,8 @@ def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
         gate.wait(30)
         yield Progress("reading", 1, 1)
 
-    first = work.follow("first", "what is in front", long_work)
-    waiting = [work.follow(key, key, long_work) for key in ("one", "other")]
+    first = jobs.follow("first", "what is in front", long_work)
+    waiting = [jobs.follow(key, key, long_work) for key in ("one", "other")]
     app = AppTest.from_function(two_that_wait).run()
     assert not app.exception
     assert [button.label for button in app.button] == ["Stop", "Stop what is in front"] * 2
@@ -67,4 +68,4 @@ def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
     for job in (first, *waiting):
         job.stop()
         assert job.ends_within(10)
-        work.forget(job.key)
+        jobs.forget(job.key)

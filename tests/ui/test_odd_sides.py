@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import of_folder
-from explorer.ui import typed_sentences, work
+from explorer.ui.access import jobs
+from explorer.ui.sentences import sentence_box
 from tests import trainings
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
@@ -43,7 +44,7 @@ def app(place, monkeypatch):
     for name, value in (asked | {"geometry": "true", "replayed": "kept"}).items():
         opened.query_params[name] = str(value)
     yield opened
-    work.stop_all()
+    jobs.stop_all()
 
 
 def settled(app, seconds=60):
@@ -65,7 +66,7 @@ def typed(app, page, sentences):
     if page == "map":
         app.query_params["mapped"] = "typed sentences"
     opened(app, page)
-    app.text_area(key="map typed" if page == "map" else typed_sentences.BOX).set_value("\n".join(sentences))
+    app.text_area(key="map typed" if page == "map" else sentence_box.BOX).set_value("\n".join(sentences))
     return settled(app)
 
 

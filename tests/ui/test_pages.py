@@ -10,17 +10,17 @@ from explorer.data.kinds import GradedPairs
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
-from explorer.ui import controls, frame
+from explorer.ui.frame import page_frame, sidebar
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
 from tests.visits import cards, measured, words
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
-    assert {f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")} == {page[0] for page in frame.PAGES}
+    assert {f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")} == {page[0] for page in page_frame.PAGES}
 
 
-@pytest.mark.parametrize("file", [page[0] for page in frame.PAGES])
+@pytest.mark.parametrize("file", [page[0] for page in page_frame.PAGES])
 def test_every_page_opens(app, file):
     app.switch_page(file)
     measured(app)
@@ -32,7 +32,7 @@ NO_MODELS = ["nonsense", "no/such-model", "no/such@main", "/no/such/folder", "<b
 NO_MODELS += ["x" * 500, "x" * 500 + "@b", "~nobody@x", "@", "\0"]
 
 
-@pytest.mark.parametrize("file", [page[0] for page in frame.PAGES])
+@pytest.mark.parametrize("file", [page[0] for page in page_frame.PAGES])
 @pytest.mark.parametrize("model", NO_MODELS)
 def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
     app.query_params["model"] = model
@@ -192,7 +192,7 @@ def test_a_broken_model_folder_is_an_error_in_words(app, tmp_path):
 def test_what_is_wrong_with_one_folder_is_not_told_of_another(app, tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
-        app.run().text_input(key=controls.ANOTHER).input(str(tmp_path / name)).run()
+        app.run().text_input(key=sidebar.ANOTHER).input(str(tmp_path / name)).run()
         measured(app)
         assert f"{name} is no model" in app.error[0].value.replace("\\", "")
 

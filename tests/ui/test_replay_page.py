@@ -11,7 +11,7 @@ from explorer.encoding.read.readings import OWN
 from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
-from explorer.ui import work
+from explorer.ui.access import jobs
 from tests import trainings
 from tests.visits import cards, measured
 
@@ -70,12 +70,12 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
         for step in steps
     ]
     assert len(set(scored)) > 2, "the premise"
-    drawn, before = [], set(work._jobs)
+    drawn, before = [], set(jobs._jobs)
     for at, step in enumerate(steps):
         app.select_slider(key="replayed_step").set_value(step)
         app.run()
         assert not app.exception
-        assert set(work._jobs) <= before, "nothing is left to be scored"
+        assert set(jobs._jobs) <= before, "nothing is left to be scored"
         *_, own_grid, changes, line = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
         *_, every, star = line["data"]
         assert every["y"] == pytest.approx(scored)
@@ -91,11 +91,11 @@ def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
     app.query_params["replayed"], app.query_params["replayed_projection"] = "plain", "UMAP"
     measured(app)
     assert not app.exception
-    frames, told, before = [], [], set(work._jobs)
+    frames, told, before = [], [], set(jobs._jobs)
     for step in app.select_slider(key="replayed_step").options:
         app.select_slider(key="replayed_step").set_value(int(step))
         app.run()
-        assert set(work._jobs) <= before, "nothing is left to be laid out"
+        assert set(jobs._jobs) <= before, "nothing is left to be laid out"
         figure = json.loads(app.get("plotly_chart")[0].proto.spec)
         frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
         told += [caption.value for caption in app.caption if "UMAP of every look" in caption.value]
@@ -148,6 +148,6 @@ def test_without_a_run_of_ones_own_the_example_is_replayed(app, tmp_path, monkey
 
 def test_without_a_run_the_way_to_train_one_is_shown(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
-    monkeypatch.setattr("explorer.ui.replay_view.runs.examples", lambda: [])
+    monkeypatch.setattr("explorer.ui.replay.replay_view.runs.examples", lambda: [])
     app.run()
     assert "Train one" in app.info[0].value

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from explorer.training.record.runs import METRICS
-from explorer.ui.run_numbers import POINTS, RunNumbers
+from explorer.ui.runs.run_metrics import POINTS, RunNumbers
 
 
 def line(step, number=1, **more):
@@ -28,7 +28,7 @@ def test_what_is_added_is_read_and_what_was_read_is_not_read_again(tmp_path, mon
     numbers = RunNumbers(tmp_path)
     assert steps(numbers) == [1, 2]
     parsed, real = [], json.loads
-    monkeypatch.setattr("explorer.ui.run_numbers.json.loads", lambda text: parsed.append(text) or real(text))
+    monkeypatch.setattr("explorer.ui.runs.run_metrics.json.loads", lambda text: parsed.append(text) or real(text))
     write(tmp_path, [line(3)])
     assert steps(numbers) == [1, 2, 3]
     assert len(parsed) == 1

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from explorer.ui import query_form
+from explorer.ui.search import query_form
 from tests import live
 from tests.live import settle
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from explorer.__main__ import main
-from explorer.ui import query_form
+from explorer.ui.search import query_form
 from tests.tiny_models import save_tiny
 
 NASTY = (

@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from explorer.ui import microscope, typed_sentences
+from explorer.ui.microscope import microscope
+from explorer.ui.sentences import sentence_box
 from tests.tiny_models import save_tiny
 from tests.visits import cards, measured
 
@@ -28,7 +29,7 @@ def app(furnished):
 def typed(app, text):
     """Run the page with this in its box."""
     measured(app)
-    app.text_area(key=typed_sentences.BOX).set_value(text)
+    app.text_area(key=sentence_box.BOX).set_value(text)
     # the vectors first, then the tokens of a pair
     measured(app)
     return measured(app)
@@ -173,11 +174,11 @@ def test_what_was_typed_is_there_again_after_another_page(app):
     app.switch_page("pages/start.py").run()
     app.switch_page("pages/sentences.py")
     measured(app)
-    assert app.text_area(key=typed_sentences.BOX).value == TYPED
+    assert app.text_area(key=sentence_box.BOX).value == TYPED
     (button,) = (one for one in app.button if one.label == "The first sentences again")
     button.click()
     measured(app)
-    assert app.text_area(key=typed_sentences.BOX).value == typed_sentences.FIRST_SEEN
+    assert app.text_area(key=sentence_box.BOX).value == sentence_box.FIRST_SEEN
 
 
 def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
@@ -190,7 +191,7 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     (button,) = (one for one in app.button if one.label == "Look at 3 sentences")
     button.click()
     measured(app)
-    assert app.text_area(key=typed_sentences.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
+    assert app.text_area(key=sentence_box.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
     uploader = app.get("file_uploader")[0]
     uploader.set_value(("own.csv", b"\x89PNG", "text/csv"))
     app.run()

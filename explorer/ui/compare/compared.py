@@ -8,9 +8,10 @@ from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.training.record.tuned_pair import tuning
-from explorer.ui import cached, notices
-from explorer.ui.controls import Choice
-from explorer.ui.panels import Shown
+from explorer.ui.access import cached
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ def compared(
         about = judged(comparison, tuned)
         gap = differences.chosen if about is comparison else cached.differences(measured, about, *ways).chosen
     except StrataError as error:
-        notices.trouble(error)
+        messages.trouble(error)
         return None
     verdict = judge(found, one.pairs, about, gap, ways, tuned)
     return Compared(sides, choices, ways, comparison, differences, about, verdict)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.measuring.comparing.rank_errors import BROKEN, FIXED
-from explorer.ui import flips, microscope, notices, two_sentences
+from explorer.ui.compare import flipped_pairs
 from explorer.ui.compare.compared import Compared
+from explorer.ui.layer_attention import sentence_pair_form
+from explorer.ui.microscope import microscope
+from explorer.ui.widgets import messages
 
 UNCHANGED = "unchanged"
 _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
@@ -41,14 +44,14 @@ def show(compared: Compared) -> None:
                 continue
             pair = compared.sides[0].pairs.first[place], compared.sides[0].pairs.second[place]
             for sentence in pair:
-                st.markdown(f"> {notices.plain(two_sentences.shortened(sentence, 200))}")
+                st.markdown(f"> {messages.plain(sentence_pair_form.shortened(sentence, 200))}")
             st.markdown(
                 f"Human score {compared.sides[0].pairs.gold[place]:.2f}  \n"
                 f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"
                 f"Rank error {errors.one[place]:.1%} → {errors.other[place]:.1%}"
             )
             st.button("Token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,))
-    opened: tuple[str, str] | None = st.session_state.get(flips.EXAMPLE)
+    opened: tuple[str, str] | None = st.session_state.get(flipped_pairs.EXAMPLE)
     if opened is not None:
         _microscope(compared, opened)
 
@@ -60,4 +63,4 @@ def _microscope(compared: Compared, pair: tuple[str, str]) -> None:
 
 
 def _open(pair: tuple[str, str] | None) -> None:
-    st.session_state[flips.EXAMPLE] = pair
+    st.session_state[flipped_pairs.EXAMPLE] = pair

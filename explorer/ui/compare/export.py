@@ -7,8 +7,9 @@ import streamlit as st
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.dev_picking import Pick
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
-from explorer.ui import downloads, report_button
+from explorer.ui.compare import report_button
 from explorer.ui.compare.compared import Compared
+from explorer.ui.widgets import downloads
 
 
 def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geometry: LayerGeometry | None) -> None:

@@ -7,8 +7,9 @@ import streamlit as st
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, readings
 from explorer.measuring.comparing import cosines_by_grade
-from explorer.ui import camera, controls, downloads
 from explorer.ui.compare.compared import Compared
+from explorer.ui.frame import picture_format, sidebar
+from explorer.ui.widgets import downloads
 
 
 def pooling_control() -> str:
@@ -36,7 +37,7 @@ def grids(compared: Compared) -> None:
                 key=key,
                 on_select=lambda key=key, name=name, last=scores.last: _choose_clicked(key, name, last),
                 selection_mode="points",
-                config=camera.config(f"grid-{name}"),
+                config=picture_format.config(f"grid-{name}"),
                 alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below holds the numbers.",
             )
     with columns[2]:
@@ -58,7 +59,7 @@ def _differences(compared: Compared) -> None:
         key="grid of differences",
         on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one.last),
         selection_mode="points",
-        config=camera.config("grid-difference"),
+        config=picture_format.config("grid-difference"),
         alt="What every layer & pooling gained or lost. The table below holds the numbers.",
     )
 
@@ -69,7 +70,7 @@ def _choose_clicked(key: str, side: str, last: int) -> None:
     if points:
         reading = (*readings(last), OWN)[int(points[0]["customdata"])]
         if side != "B":
-            controls.choose_reading(reading)
+            sidebar.choose_reading(reading)
         if side != "A":
             st.session_state["beside_reading"] = reading.title
 
@@ -83,7 +84,7 @@ def lines(compared: Compared) -> str:
         pooling = pooling_control()
         st.plotly_chart(
             compared_lines.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
-            config=camera.config("by-layer"),
+            config=picture_format.config("by-layer"),
             alt=f"{metric} of A and B by layer under {pooling}, and the difference with its interval.",
         )
     with right:
@@ -91,7 +92,7 @@ def lines(compared: Compared) -> str:
         bins = comparison.gold_bins()
         st.plotly_chart(
             grade_histograms.cosines_by_gold(bins),
-            config=camera.config("cosines"),
+            config=picture_format.config("cosines"),
             alt="Histograms of the cosines of A and B, one for every fifth of the scale of gold scores. "
             "The file below holds the numbers.",
         )

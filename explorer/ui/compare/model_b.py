@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui import controls, geometry_view, notices, panels, sides
-from explorer.ui.compare import grids_view
-from explorer.ui.controls import Choice
+from explorer.ui.access import side_scores
+from explorer.ui.compare import geometry_view, grids_view
+from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
 
 
 def ask() -> None:
     """The models there are, each a click away."""
     st.info("Choose model B in the sidebar under **Compare with: model B**, or here.", icon=":material/compare:")
-    for name in [one for one in controls.encoders() if one != controls.chosen().source][:6]:
-        st.button(f"Compare with {notices.plain(name)}", key=f"beside {name}", on_click=sides.choose, args=(name,))
+    for name in [one for one in sidebar.encoders() if one != sidebar.chosen().source][:6]:
+        st.button(
+            f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=second_encoder.choose, args=(name,)
+        )
     st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
 
 
@@ -21,7 +25,7 @@ def alone(choice: Choice) -> None:
     """The embedding geometry of A, which needs no B."""
     if not geometry_view.asked(1):
         return
-    shown = panels.shown(choice)
+    shown = side_scores.shown(choice)
     if shown is not None:
         geometry = geometry_view.found((shown,), grids_view.pooling_control(), choice.settings)
         if geometry is not None:

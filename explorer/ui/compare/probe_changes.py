@@ -9,9 +9,10 @@ from explorer.data import probes
 from explorer.drawing.sentences import probe_shares
 from explorer.errors import StrataError
 from explorer.measuring.sentences.probes import Probed, changed, probed, sentences_of
-from explorer.ui import camera, notices
+from explorer.ui.access.side_readers import Reader
 from explorer.ui.compare.compared import Compared
-from explorer.ui.readers import Reader
+from explorer.ui.frame import picture_format
+from explorer.ui.widgets import messages
 
 
 def show(compared: Compared, headline: DeltaGenerator) -> None:
@@ -26,7 +27,7 @@ def show(compared: Compared, headline: DeltaGenerator) -> None:
     try:
         by_key = {key: reader.vectors(sentences_of(packs)) for key, reader in {r.key: r for r in readers}.items()}
     except StrataError as error:
-        notices.trouble(error)
+        messages.trouble(error)
         return
     made = {reader.name: by_key[reader.key] for reader in readers}
     known = {name: probed(packs, vectors) for name, vectors in made.items() if vectors is not None}
@@ -41,7 +42,7 @@ def show(compared: Compared, headline: DeltaGenerator) -> None:
     st.plotly_chart(
         probe_shares.shares_side_by_side(shares),
         key="probe shares",
-        config=camera.config("probe-shares"),
+        config=picture_format.config("probe-shares"),
         alt="Share of cases in which A and B distinguish a paraphrase, for every pack. The Sentences page has a table.",
     )
     if not changed(known["A"], known["B"]):

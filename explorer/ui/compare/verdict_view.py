@@ -10,8 +10,9 @@ from explorer.measuring.comparing.comparison_verdict import judge
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.table_cells import Rows
-from explorer.ui import notices, score_ways, verdict, verdict_banner
+from explorer.ui.compare import score_cards
 from explorer.ui.compare.compared import Compared
+from explorer.ui.widgets import messages, score_options, verdict_banner
 
 
 def show(compared: Compared) -> DeltaGenerator:
@@ -23,7 +24,7 @@ def show(compared: Compared) -> DeltaGenerator:
     verdict_banner.show(found.sentence())
     second = st.empty()
     if found.tuning is None:
-        verdict.cards(compared.comparison, *compared.ways, compared.differences.chosen)
+        score_cards.cards(compared.comparison, *compared.ways, compared.differences.chosen)
     else:
         _three_numbers(compared)
     if not compared.about_chosen:
@@ -36,7 +37,7 @@ def show(compared: Compared) -> DeltaGenerator:
     )
     for side, shown in zip("AB", compared.sides, strict=True):
         if str(shown.found.folder).endswith(shown.found.name):  # a folder that was typed, by its last part
-            st.caption(f"{side} is {notices.plain(str(shown.found.folder))}")
+            st.caption(f"{side} is {messages.plain(str(shown.found.folder))}")
     return second
 
 
@@ -45,9 +46,9 @@ def _three_numbers(compared: Compared) -> None:
     found = compared.verdict
     numbers = found.numbers()
     for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        notices.number(card, label, score_ways.told(one.score), one.reading, border=True)
+        messages.number(card, label, score_options.told(one.score), one.reading, border=True)
     if found.why_not_same:
-        st.caption(notices.plain(found.why_not_same))
+        st.caption(messages.plain(found.why_not_same))
 
 
 def _chosen(compared: Compared) -> None:
@@ -57,9 +58,10 @@ def _chosen(compared: Compared) -> None:
         (one.found, other.found), one.pairs, compared.comparison, compared.differences.chosen, compared.ways
     ).sentence()
     st.markdown(
-        f"Under the chosen layers & poolings: **{notices.plain(chosen.word.lower())}**. {notices.plain(chosen.detail)}"
+        f"Under the chosen layers & poolings: **{messages.plain(chosen.word.lower())}**. "
+        f"{messages.plain(chosen.detail)}"
     )
-    verdict.cards(compared.comparison, *compared.ways, compared.differences.chosen)
+    score_cards.cards(compared.comparison, *compared.ways, compared.differences.chosen)
 
 
 def changed_cells(compared: Compared) -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, readings
-from explorer.ui import sides
 from explorer.ui.compare.compared import Compared
+from explorer.ui.frame import second_encoder
 
 EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
 KEY = "compared view"
@@ -37,6 +37,6 @@ def control(compared: Compared) -> None:
 
 def _take(title: str) -> None:
     if st.session_state[KEY] == EACH:
-        sides.choose_each_default()
+        second_encoder.choose_each_default()
     elif st.session_state[KEY] == SAME:
-        sides.choose_same(title)
+        second_encoder.choose_same(title)

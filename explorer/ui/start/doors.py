@@ -12,9 +12,13 @@ from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui import cached, cached_text, clicks, controls, notices, shortcuts, shown_run
-from explorer.ui.controls import Choice
+from explorer.ui.access import cached, cached_text
+from explorer.ui.frame import sidebar
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.runs import run_in_address
 from explorer.ui.start import example
+from explorer.ui.train import shortcuts
+from explorer.ui.widgets import messages, refused_clicks
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
@@ -55,7 +59,7 @@ def _see_what_changed() -> None:
         Step("Verdict: on the Compare page", False),
     )
     if tuned is None:
-        _button("Fine-tune with the defaults", TRAIN, "door train defaults", shown_run.leave, primary=True)
+        _button("Fine-tune with the defaults", TRAIN, "door train defaults", run_in_address.leave, primary=True)
     else:
         _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
 
@@ -72,7 +76,7 @@ def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
         st.markdown("[:material/upload: Upload your pairs below](#your-own-graded-pairs)")
         _button("Try it on the sample", LAYERS, "door layers sample", lambda: None)
     else:
-        _button("Score your pairs", LAYERS, "door layers", lambda: controls.choose_set(uploaded), primary=True)
+        _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)
 
 
 def _fine_tune(choice: Choice, uploaded: str | None) -> None:
@@ -85,11 +89,11 @@ def _fine_tune(choice: Choice, uploaded: str | None) -> None:
         Step("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
     if uploaded is None:
-        _button("Upload text and train", TRAIN, "door train", shown_run.leave)
+        _button("Upload text and train", TRAIN, "door train", run_in_address.leave)
     else:
         reason = cached_text.why_not_split(uploaded, sets.TRAIN_PART)
         if reason:
-            st.caption(notices.plain(reason))
+            st.caption(messages.plain(reason))
         else:
             _button("Train on your pairs", TRAIN, "door train own", lambda: _train_on(uploaded), primary=True)
 
@@ -98,7 +102,7 @@ def _rail(*steps: Step) -> None:
     """The steps in order; a mark and a word say which are done."""
     st.markdown(
         "  \n".join(
-            f"{DONE if step.done else OPEN} {number} {notices.plain(step.told)}{' (done)' if step.done else ''}"
+            f"{DONE if step.done else OPEN} {number} {messages.plain(step.told)}{' (done)' if step.done else ''}"
             for number, step in enumerate(steps, start=1)
         )
     )
@@ -116,7 +120,7 @@ def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary
 
 
 def _compare(tuned: str) -> None:
-    clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(model_names.RUN))))
+    refused_clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(model_names.RUN))))
 
 
 def _train_on(uploaded: str) -> None:

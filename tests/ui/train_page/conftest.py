@@ -3,7 +3,8 @@
 import pytest
 
 from explorer.training.record import runs
-from explorer.ui import trainer, work
+from explorer.ui.access import jobs
+from explorer.ui.runs import training_queue
 from tests.train_visits import PAGE, say
 
 
@@ -12,7 +13,7 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
     yield
-    work._jobs.clear()
+    jobs._jobs.clear()
 
 
 @pytest.fixture
@@ -21,8 +22,8 @@ def app(app):
     app.switch_page(PAGE)
     app.query_params["method"], app.query_params["data"] = "sg-opt", "sample"
     yield app
-    for run, _ in trainer.under_way():
-        trainer.stop(run, runs.KEEP)
+    for run, _ in training_queue.under_way():
+        training_queue.stop(run, runs.KEEP)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from explorer.data import sample, wordnet
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
-from explorer.ui import work
+from explorer.ui.access import jobs
 from tests import trainings
 from tests.train_visits import PAGE, labels, say, well
 from tests.visits import button, wait_until, words
@@ -205,9 +205,9 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     assert button(app, "Start").disabled
     (make,) = (label for label in labels(app) if label.startswith("Make one of"))
     button(app, make).click().run()
-    (job,) = (job for job in work._jobs.values() if job.title == "making a generator")
+    (job,) = (job for job in jobs._jobs.values() if job.title == "making a generator")
     job._ended.wait(60)
-    assert job.state == work.DONE, job.error
+    assert job.state == jobs.DONE, job.error
     app.run()
     assert any("it guesses" in told and "masked words" in told for told in words(app.caption))
     button(app, "Use it").click().run()
@@ -260,7 +260,7 @@ def test_what_was_typed_is_there_after_a_look_at_another_page(app):
 
 def test_one_step_can_be_tried_first(tiny):
     button(tiny, "Estimate time and memory").click().run()
-    wait_until(lambda: not any(job.live for job in work._jobs.values()))
+    wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     well(tiny.run())
     assert any("a step, about" in told for told in words(tiny.info))
     assert runs.every() == []

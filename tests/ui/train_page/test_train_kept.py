@@ -7,7 +7,7 @@ import pytest
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui import trainer
+from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.train_visits import ended, labels, new, say, show, stands, started, the_run, well
 from tests.visits import button, wait_until, words
@@ -76,7 +76,7 @@ def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
     (link,) = tiny.sidebar.get("page_link")
     assert link.proto.label.startswith("Training\\: step")
     assert run.name in link.proto.query_string
-    trainer.stop(run, runs.KEEP)
+    training_queue.stop(run, runs.KEEP)
     ended(run)
     tiny.run()
     assert not tiny.sidebar.get("page_link")

@@ -7,7 +7,8 @@ import pytest
 from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui import trainer, work
+from explorer.ui.access import jobs
+from explorer.ui.runs import training_queue
 from tests import trainings
 from tests.train_visits import ended, labels, say, started, well
 from tests.visits import button, wait_until, words
@@ -22,7 +23,7 @@ def gate():
         opened.wait(60)
         yield Progress("working", 1, 1)
 
-    work.follow("front", "another run", in_front, lane=work.TRAINING)
+    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
     yield opened
     opened.set()
 
@@ -132,7 +133,7 @@ def test_a_stopped_run_is_resumed_where_it_was(tiny):
     say(tiny, steps=60)
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
-    trainer.stop(run, runs.KEEP)
+    training_queue.stop(run, runs.KEEP)
     assert ended(run).state == statuses.STOPPED
     tiny.run()
     button(tiny, "Resume").click().run()

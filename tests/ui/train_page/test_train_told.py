@@ -7,7 +7,7 @@ from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui import work
+from explorer.ui.access import jobs
 from tests.train_visits import ended, labels, new, show, stands, well
 from tests.visits import button, wait_until, words
 
@@ -103,7 +103,7 @@ def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
         yield Progress("starting", 0, 0)
         raise ZeroDivisionError("by nothing")
 
-    job = work.follow(str(run.folder), run.name, broken, lane=work.TRAINING)
+    job = jobs.follow(str(run.folder), run.name, broken, lane=jobs.TRAINING)
     wait_until(lambda: not job.live)
     well(show(app, run))
     assert words(app.error) == ["ZeroDivisionError: by nothing"]

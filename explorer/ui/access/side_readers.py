@@ -1,0 +1,71 @@
+"""Who reads: A, and B where one is chosen, each an encoder that is there, with its reading?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.encoding.load import declared
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
+from explorer.errors import StrataError
+from explorer.measuring.scores.measure import Settings
+from explorer.ui.access import availability, vectors
+from explorer.ui.access.vectors import Vectors
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A side: `name` is A or B."""
+
+    name: str
+    found: Found
+    reading: Reading
+    settings: Settings
+
+    @property
+    def title(self) -> str:
+        """As it stands over a picture, safe inside markdown."""
+        described = declared.described(self.reading, self.found.folder)
+        return f"**{self.name}** {messages.plain(self.found.name)}, {messages.plain(described)}"
+
+    @property
+    def key(self) -> str:
+        """What stands for it where things are remembered by value."""
+        return f"{self.found.digest} {self.reading.title} {self.settings}"
+
+    def vectors(self, sentences: Sequence[str]) -> Vectors | None:
+        """Vectors (sentence, width); None while they are being made."""
+        return vectors.of_reading(self.found, sentences, self.reading, self.settings)
+
+
+def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
+    """A, and B where it is there; none without A. What is in the way of either is shown."""
+    one = _reader("A", choice)
+    if one is None:
+        return ()
+    second = _reader("B", other) if other else None
+    return (one,) if second is None else (one, second)
+
+
+def ask_for_b() -> None:
+    """Say where another encoder is chosen."""
+    st.info(
+        "To compare two encoders, choose model B in the sidebar under **Compare with: model B**.",
+        icon=":material/compare:",
+    )
+
+
+def _reader(name: str, choice: Choice) -> Reader | None:
+    found = availability.encoder(choice.source)
+    if found is None:
+        return None
+    try:
+        return Reader(name, found, choice.reading_of(found.folder), choice.settings)
+    except StrataError as error:
+        messages.trouble(error)
+        return None

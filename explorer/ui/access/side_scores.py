@@ -1,0 +1,65 @@
+"""Which scores does the choice in the sidebar lead to, and what is shown on the way to them?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
+from explorer.errors import StrataError
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.measure import measure, shelf_key
+from explorer.ui.access import availability, cached, jobs
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An encoder, a set, what the one scored on the other, and the reading that is looked at."""
+
+    found: Found
+    pairs: GradedPairs
+    scores: LayerScores
+    reading: Reading
+
+    @property
+    def measured(self) -> tuple[object, ...]:
+        """What was scored on what, and how, as a value to remember things by."""
+        scores = self.scores
+        return self.found.digest, self.pairs.digest, scores.precision, scores.device, scores.max_length
+
+
+def shown(choice: Choice) -> Shown | None:
+    """What the choice leads to; until it is there, what is in the way: an error, a question, progress."""
+    found, pairs = availability.encoder(choice.source), availability.pairs(choice.sts)
+    if found is None or pairs is None:
+        return None
+    scores = _scores(found, pairs, choice)
+    if scores is None:
+        return None
+    try:
+        return Shown(found, pairs, scores, choice.reading_of(found.folder))
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+
+
+def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | None:
+    # the folder too: what is wrong with one folder is not to be told of another that holds the same
+    key = f"{found.folder} {shelf_key(found, pairs, choice.settings)}"
+    scores = cached.kept_scores(found, pairs, choice.settings)
+    if scores is not None:
+        jobs.forget(key)  # its job holds the scores and the pairs a second time
+        return scores
+    job = jobs.follow(
+        key,
+        f"{found.name} on {pairs.name}",
+        lambda: measure(found, pairs, choice.settings, load=cached.encoder),
+    )
+    if job.state == jobs.DONE:  # measured by this process, and not on the shelf: it cannot be written, or was emptied
+        of_job: LayerScores = job.result
+        return of_job
+    messages.progress_of(job)
+    return None

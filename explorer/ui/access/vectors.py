@@ -1,0 +1,65 @@
+"""Which vectors does a side of the sidebar make of sentences? Made once in the background, then remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.data.kinds import digest_of
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences import sentence_vectors, shipped_vectors
+from explorer.progress import Progress, Work
+from explorer.ui.access import cached, jobs
+from explorer.ui.access.jobs import Make
+from explorer.ui.widgets import messages
+
+Vectors = NDArray[np.float32]
+
+# where less than this is to be done, no page need tell of it
+_MOMENT = 0.3
+
+
+def made(key: str, title: str, make: Make) -> Any:
+    """What long work gives, remembered under a key of values; None until it is there, with its progress and Stop."""
+    held = cached.held(key)
+    if not held:
+        job = jobs.follow(key, title, make)
+        job.ends_within(_MOMENT)
+        if job.state != jobs.DONE:
+            messages.progress_of(job)
+            return None
+        held.append(job.result)
+        jobs.forget(key)  # its job holds the result a second time
+    return held[0]
+
+
+def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
+    """Vectors (sentence, width), in the order of the sentences; None while they are being made."""
+    shipped = _shipped(found.digest, reading.title, tuple(sentences)) if settings.max_length is None else None
+    if shipped is not None:
+        return shipped
+    key = f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
+    title = f"{found.name} reads {len(sentences):,} sentences"
+    vectors: Vectors | None = made(key, title, lambda: _read(found, sentences, reading, settings))
+    return vectors
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _shipped(digest: str, title: str, sentences: tuple[str, ...]) -> Vectors | None:
+    """Vectors that ship with an example run, whose weights do not."""
+    return shipped_vectors.read(digest, sentences, title)
+
+
+def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Work[Vectors]:
+    yield Progress(f"loading {found.name}", 0, 0)
+    vectors = yield from sentence_vectors.of_reading(
+        cached.encoder(found, settings), sentences, reading, settings.max_length
+    )
+    vectors.setflags(write=False)  # every tab of every visitor holds the same
+    return vectors

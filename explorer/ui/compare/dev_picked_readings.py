@@ -1,0 +1,60 @@
+"""Choose the layer & pooling of A and of B on a dev set, and compare the two on the chosen pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.data.graded import sets
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.dev_picking import Pick, pick
+from explorer.ui.access import cached, side_scores
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.compare import score_cards
+from explorer.ui.frame import sidebar
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
+
+NOTHING = "nothing"
+
+
+def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> Pick | None:
+    """The readings that are best on the pairs that the visitor names; None where none are named, or not scored yet."""
+    here = sides[0].pairs
+    name: str = st.selectbox(
+        "Choose both layers & poolings on",
+        sidebar.with_current([NOTHING, *(one for one in sets.names() if one != choices[0].sts)], "picked_on"),
+        key="picked_on",
+        bind="query-params",
+        width=300,
+        help=f"A dev set. The best layer & pooling of A and of B on it are what is compared on {here.name}.",
+    )
+    if name == NOTHING:
+        return None
+    one, other = (side_scores.shown(replace(choice, sts=name, reading=None)) for choice in choices)
+    if one is None or other is None:
+        return None  # what is under way, or in the way, is shown
+    return pick(one.pairs, (one.scores, other.scores), here, metric)
+
+
+def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
+    """Both scores of these readings, the difference, and how they were picked."""
+    comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
+    differences = cached.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
+    score_cards.cards(comparison, metric, aggregate, differences.chosen)
+    st.caption(messages.plain(found.told))
+    if found.readings != (sides[0].reading, sides[1].reading):
+        st.button(
+            "Use these layers & poolings",
+            icon=":material/check:",
+            on_click=_take,
+            args=(found,),
+            help="On every page.",
+        )
+
+
+def _take(found: Pick) -> None:
+    one, other = found.readings
+    sidebar.choose_reading(one)
+    st.session_state["beside_reading"] = other.title

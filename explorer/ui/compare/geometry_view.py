@@ -1,0 +1,137 @@
+"""How do the layers of A, or of A and B, lie in space, and how far has each moved? Looked at when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.drawing.scores import layer_geometry as drawn
+from explorer.measuring.geometry.geometry_tables import (
+    HOW_TO_READ,
+    MEASURES,
+    definition,
+    drift_rows,
+    geometry_rows,
+    not_comparable,
+)
+from explorer.measuring.geometry.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.measure import Settings
+from explorer.ui.access import cached, vectors
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.frame import picture_format
+from explorer.ui.widgets import downloads, messages
+
+Sides = Sequence[Shown]
+
+
+def asked(count: int) -> bool:
+    """Whether it is to be shown, of so many sides: reading sentences takes a while, and the page need not wait."""
+    st.subheader("Geometry and drift" if count > 1 else "Geometry")
+    readers = "A and once with B" if count > 1 else "A"
+    shown: bool = st.toggle(
+        "Show how the layers lie in space" + ", and how far each has moved" * (count > 1),
+        key="geometry",
+        bind="query-params",
+        help=f"Reads the sentences of the pairs, at most {MOST:,}, once with {readers}. "
+        "Tells why every cosine is near 0.9, if it is.",
+    )
+    return shown
+
+
+def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
+    """Whether it was looked at before."""
+    held = cached.held(_key(sides, pooling, settings))
+    return bool(held) and all(
+        held[0].cloud_of(place, side.reading) or cached.held(_cloud_key(side, settings))
+        for place, side in enumerate(sides)
+    )
+
+
+def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
+    """The numbers; None while they are being made, which is shown."""
+    encoders, readings = [side.found for side in sides], [side.reading for side in sides]
+    made: LayerGeometry | None = vectors.made(
+        _key(sides, pooling, settings),
+        f"Geometry of {' and '.join(one.name for one in encoders)}",
+        lambda: layer_geometry(encoders, sides[0].pairs, pooling, readings, settings, cached.encoder),
+    )
+    if made is None:
+        return None
+    # the layers are remembered, whatever stands for a sentence: a reading apart from them is looked at by itself
+    clouds = [made.cloud_of(place, side.reading) or _cloud(side, settings) for place, side in enumerate(sides)]
+    known = [(reading, cloud) for reading, cloud in zip(readings, clouds, strict=True) if cloud is not None]
+    return made.standing_for(known) if len(known) == len(sides) else None
+
+
+def _cloud(side: Shown, settings: Settings) -> Cloud | None:
+    cloud: Cloud | None = vectors.made(
+        _cloud_key(side, settings),
+        f"Geometry of {side.reading.title} of {side.found.name}",
+        lambda: reading_cloud(side.found, side.pairs, side.reading, settings, cached.encoder),
+    )
+    return cloud
+
+
+def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
+    """Every measure by layer, alignment by uniformity, and the drift."""
+    st.caption(messages.plain(definition(geometry)))
+    for start in range(0, len(MEASURES), 3):
+        for column, measure in zip(st.columns(3, gap="small"), MEASURES[start : start + 3], strict=False):
+            with column:
+                st.markdown(f"**{measure.name[0].upper()}{measure.name[1:]}**", help=measure.meaning)
+                st.plotly_chart(
+                    drawn.measure_by_layer(geometry, measure),
+                    config=picture_format.config(measure.name.replace(" ", "-")),
+                    alt=f"{measure.name} by layer. {measure.meaning} The table below holds the numbers.",
+                )
+    if len(geometry.sides) > 1:
+        left, right = st.columns(2, gap="medium")
+        with right:
+            _drift(geometry, differences)
+    else:
+        left = st.container()
+    with left:
+        st.markdown(
+            "**Alignment and uniformity**",
+            help="The arrow leads from A to B, at the chosen readings." if len(geometry.sides) > 1 else None,
+        )
+        st.plotly_chart(
+            drawn.alignment_by_uniformity(geometry),
+            config=picture_format.config("alignment-uniformity"),
+            alt="Each layer by its uniformity and alignment. The table below holds the numbers.",
+        )
+    with st.expander("The numbers"):
+        _tables(geometry, differences, stem)
+
+
+def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
+    if geometry.alike:
+        st.markdown("**Drift by layer**", help=HOW_TO_READ)
+        st.plotly_chart(
+            drawn.drift_by_layer(geometry, differences),
+            config=picture_format.config("drift"),
+            alt="CKA, shift and the difference of the scores by layer. The table below holds the numbers.",
+        )
+        st.caption(HOW_TO_READ)
+    if not_comparable(geometry):
+        st.info(not_comparable(geometry), icon=":material/difference:")
+
+
+def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
+    rows, moved = geometry_rows(geometry), drift_rows(geometry, differences)
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    st.dataframe(rows, hide_index=True, column_config={measure.name: number for measure in MEASURES})
+    downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
+    if moved:
+        st.dataframe(moved, hide_index=True)
+        downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
+
+
+def _key(sides: Sides, pooling: str, settings: Settings) -> str:
+    return f"geometry {[side.found.digest for side in sides]} {sides[0].pairs.digest} {pooling} {settings}"
+
+
+def _cloud_key(side: Shown, settings: Settings) -> str:
+    return f"cloud {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"

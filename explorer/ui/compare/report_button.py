@@ -1,0 +1,43 @@
+"""How does a visitor take the whole comparison along? As one file, made when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.drawing.report import report
+from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.scores.measure import Settings
+from explorer.ui.compare import geometry_view
+from explorer.ui.compare.geometry_view import Sides
+from explorer.ui.widgets import downloads
+
+_ASKED = "report asked for"
+
+
+def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) -> None:
+    """A button that makes the report; where the geometry is there already, one that saves it."""
+    what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
+    there = geometry_view.is_there(sides, pooling, settings)
+    if not there and st.session_state.get(_ASKED) != what:
+        st.button(
+            "Make the report (HTML)",
+            icon=":material/description:",
+            on_click=lambda: st.session_state.update({_ASKED: what}),
+            help="Reads the sentences with A and with B for the geometry; then the report can be saved.",
+        )
+        return
+    geometry = geometry_view.found(sides, pooling, settings)
+    if geometry is None:
+        return
+    whole = replace(findings, geometry=geometry)
+    st.download_button(
+        "Report (HTML)",
+        lambda: report(whole, pooling),
+        f"{downloads.file_name(f'{sides[0].found.name} {sides[1].found.name} {sides[0].pairs.name}')}.html",
+        "text/html",
+        icon=":material/description:",
+        on_click="ignore",
+        help="One file that stands alone: figures, tables, flipped pairs and how all of it was measured.",
+    )

@@ -1,0 +1,27 @@
+"""Show the scores of A and B and their difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_tables import told_difference
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.verdict_text import CI
+from explorer.ui.widgets import messages, score_options
+
+
+def cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval) -> None:
+    """Three numbers side by side."""
+    where = st.container(horizontal=True)
+    for name, scores, reading in (
+        ("A", comparison.one, comparison.one_reading),
+        ("B", comparison.other, comparison.other_reading),
+    ):
+        score = score_options.told(scores.score(reading, metric, aggregate))
+        messages.number(where, name, score, reading.title, border=True)
+    sure = f"significant ({CI} excludes 0)" if chosen.sure else "could be chance"
+    if not np.isfinite(chosen.difference):
+        sure = "a side has no score"
+    messages.number(where, "B - A", told_difference(chosen), sure, border=True)

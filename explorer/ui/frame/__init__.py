@@ -1,0 +1,1 @@
+"""What all pages share around them: menu, sidebar, model B, figure format."""

@@ -1,0 +1,103 @@
+"""Choose model B, which is compared with the sidebar's model A, and its layer & pooling; the address keeps both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.encoding.load import declared
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import StrataError
+from explorer.ui.access import cached
+from explorer.ui.frame import sidebar
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
+
+NOTHING = "nothing"
+SAME = "same as A"
+
+
+def control(choice: Choice) -> None:
+    """Choose B, and remember it for `beside`; a key exchanges the two."""
+    st.session_state["_beside"] = None
+    others = [name for name in sidebar.encoders() if name != choice.source]
+    source: str = st.selectbox(
+        "Compare with: model B",
+        sidebar.with_current([NOTHING, *others, choice.source], "beside"),
+        key="beside",
+        bind="query-params",
+        accept_new_options=True,
+        help="A second encoder, B, that is compared with the one above, A: on the Compare page and wherever two are "
+        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name. Choose "
+        "A's own encoder again, with another layer & pooling, to see what those change.",
+    )
+    if source == NOTHING:
+        return
+    reading = _reading(source, choice)
+    st.button(
+        "Exchange A and B",
+        icon=":material/swap_horiz:",
+        on_click=_exchange,
+        args=(choice, source, reading),
+        shortcut="x",
+        help="Or press x.",
+    )
+    st.session_state["_beside"] = replace(choice, source=source, reading=reading)
+
+
+def beside() -> Choice | None:
+    """What the sidebar says of B; None where there is none."""
+    found: Choice | None = st.session_state["_beside"]
+    return found
+
+
+def choose(source: str, reading: str | None = None) -> None:
+    """Make an encoder B; only in a callback."""
+    st.session_state["beside"] = source
+    st.session_state["beside_reading"] = reading or SAME
+
+
+def choose_each_default() -> None:
+    """Give A and B the model default of each; only in a callback."""
+    st.session_state["reading"] = MODEL_DEFAULT
+    st.session_state["beside_reading"] = SAME
+
+
+def choose_same(title: str) -> None:
+    """Give A and B one layer & pooling; only in a callback."""
+    st.session_state["reading"] = title
+    st.session_state["beside_reading"] = SAME
+
+
+def _reading(source: str, choice: Choice) -> str | None:
+    """B's layer & pooling: A's choice, where B has it, unless another is chosen."""
+    try:
+        folder = cached.found(source).folder
+        titles = sidebar.titles(folder)
+    except StrataError:
+        return None  # the page says what is wrong with the encoder, at length
+    # where A has its model default, "same as A" gives B its own model default
+    options = [*[SAME] * (choice.reading in titles), *titles]
+    if st.session_state.get("beside_reading") not in options:
+        st.session_state.pop("beside_reading", None)  # another encoder has fewer layers
+    title: str = st.selectbox(
+        "Layer & pooling of B",
+        options,
+        key="beside_reading",
+        bind="query-params",
+        help="How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
+        "default, the model default of B.",
+    )
+    reading = choice.reading if title == SAME else title
+    if declared.named(reading, folder) == declared.default(folder):
+        st.caption(messages.plain(declared.described(declared.default(folder), folder)))
+    return reading
+
+
+def _exchange(choice: Choice, source: str, reading: str | None) -> None:
+    state = st.session_state
+    state["model"], state["beside"] = source, choice.source
+    if reading is not None:
+        state["reading"] = reading
+    state["beside_reading"] = choice.reading if choice.reading and choice.reading != reading else SAME

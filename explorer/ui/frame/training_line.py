@@ -1,0 +1,33 @@
+"""Is a run being trained, seen from any page?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.ui.runs import run_status_text, training_queue
+from explorer.ui.widgets import messages
+
+PAGE = "pages/train.py"
+
+
+def line() -> None:
+    """A line that leads to the run under way and keeps up with it; nothing, and no looking, where there is none."""
+    if training_queue.under_way():
+        st.fragment(_line, run_every=2.0)()
+
+
+def _line() -> None:
+    live = training_queue.under_way()
+    if not live:
+        st.rerun()  # the whole page: with it this fragment's clock goes
+    run, status = live[0]
+    told = f"Training: {run_status_text.place(status)}"
+    if len(live) > 1:
+        told += f" (+{len(live) - 1})"
+    st.page_link(
+        PAGE,
+        label=messages.plain(told),
+        icon=":material/model_training:",
+        query_params={"run": run.name},
+        help=messages.plain(run.name),
+    )

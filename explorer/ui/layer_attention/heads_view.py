@@ -1,0 +1,130 @@
+"""Which tokens do the heads of self-attention look at, in two sentences?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.drawing.sentences import attention_heads as drawn
+from explorer.encoding.locate.model_names import Found
+from explorer.errors import StrataError
+from explorer.measuring.attention import attention_heads as measured
+from explorer.measuring.attention.attention_tables import head_rows
+from explorer.ui.access import cached, encoder_loading
+from explorer.ui.frame import picture_format
+from explorer.ui.widgets import downloads, messages
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.self_attention import SelfAttention
+
+TITLE = "Self-attention by layer and head"
+OVERVIEW = "every head"
+WIDE, SPECIAL = "tokens looked at", "share of special tokens"
+
+
+def folded(found: Found, sentences: tuple[str, str]) -> None:
+    """The same, made when it is opened: it loads the model once more."""
+    fold = st.expander(TITLE, icon=":material/grid_on:", key="open heads", on_change="rerun")
+    if fold.open:
+        with fold:
+            show(found, sentences)
+
+
+def show(found: Found, sentences: tuple[str, str]) -> None:
+    """Every head at a glance, and the chosen one token by token."""
+    if encoder_loading.attending(found) is None:
+        return
+    try:
+        _show(found, sentences)
+    except StrataError as error:
+        messages.trouble(error)
+
+
+def _show(found: Found, sentences: tuple[str, str]) -> None:
+    ways = cached.ways_to_attend(found)
+    _keep_only(ways, "read")
+    with st.container(horizontal=True):
+        way: str = st.segmented_control("Read", ways, default=ways[0], required=True, key="read", bind="query-params")
+        by: str = st.segmented_control(
+            "Colour of a head", (WIDE, SPECIAL), default=WIDE, required=True, key="heads", bind="query-params"
+        )
+    attention = cached.self_attention(found, *sentences, way)
+    # many tokens need the whole width
+    few = len(attention.tokens) <= drawn.FEW
+    left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())
+    with left:
+        layer, head = _overview(attention, by)
+    with right:
+        st.plotly_chart(
+            drawn.token_by_token(attention, layer, head),
+            key="one head",
+            config=picture_format.config("self-attention"),
+            alt=f"Layer {layer}, head {head}: which token looks at which. The file below holds the numbers.",
+        )
+        st.caption(_about(attention.weights, attention.left_out, ways, layer, head))
+        stem = f"{found.name} layer {layer} head {head}"
+        downloads.rows(head_rows(attention, layer, head), stem, "This head (CSV)")
+
+
+def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
+    """Every head by its colour; gives the layer and the head that are chosen."""
+    layers, count = attention.weights.shape[:2]
+    with st.container(horizontal=True):
+        layer = _one_of("Layer", "layer", layers)
+        head = _one_of("Head", "head", count)
+    values = measured.tokens_looked_at(attention.weights)
+    if by == SPECIAL:
+        values = measured.share_of(attention.weights, attention.special)
+    st.plotly_chart(
+        drawn.every_head(values, by, (layer, head)),
+        key=OVERVIEW,
+        on_select=lambda: _choose_clicked(count),
+        selection_mode="points",
+        config=picture_format.config("self-attention"),
+        alt=f"{by}, a cell for each layer and head. Choose one with the fields above.",
+    )
+    st.caption(
+        "Click a head, or choose it above. "
+        + (
+            "Tokens looked at: e to the power of the entropy of a token's weights, averaged over tokens; 1 is one "
+            f"token each, {len(attention.tokens)} all of them alike."
+            if by == WIDE
+            else "Share of special tokens: of a token's weights, how much falls on tokens such as \\[CLS\\] and "
+            "\\[SEP\\], averaged over tokens."
+        )
+    )
+    return layer, head
+
+
+def _about(weights: NDArray[np.float32], left_out: int, ways: tuple[str, ...], layer: int, head: int) -> str:
+    told = [f"Layer {layer}, head {head}: each row is a token, sums to 1, and says what it looks at."]
+    if left_out:
+        told.append(f"{left_out:,} more tokens did not fit into the {weights.shape[-1]} that are read here.")
+    if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
+        told.append("No token looks ahead: this model reads from left to right.")
+    if len(ways) == 2:
+        told.append("This model's tokenizer puts nothing between two sentences, so each is read alone.")
+    return " ".join(told)
+
+
+def _one_of(label: str, key: str, count: int) -> int:
+    options = tuple(map(str, range(1, count + 1)))
+    _keep_only(options, key)
+    return int(st.selectbox(label, options, key=key, bind="query-params"))
+
+
+def _keep_only(options: tuple[str, ...], key: str) -> None:
+    """Forget what was chosen of another model."""
+    if st.session_state.get(key) not in options:
+        st.session_state.pop(key, None)
+
+
+def _choose_clicked(count: int) -> None:
+    """Make the clicked cell the head that is shown; runs before the page is drawn anew."""
+    points = st.session_state[OVERVIEW]["selection"]["points"]
+    if points:
+        layer, head = divmod(int(points[0]["customdata"]), count)
+        st.session_state["layer"], st.session_state["head"] = str(layer + 1), str(head + 1)

@@ -1,0 +1,66 @@
+"""What does each layer make of two sentences, in an encoder without a pooler?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.drawing.sentences import pair_curves
+from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
+from explorer.measuring.attention.attention_tables import pair_rows
+from explorer.ui.access import cached
+from explorer.ui.frame import picture_format, sidebar
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.layer_attention import pooler_runs, sentence_pair_form
+from explorer.ui.widgets import downloads, messages
+
+DRAWN = ("cls", "mean")
+
+
+def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
+    """Cosines by layer, and what each adds to the last."""
+    _no_pooler(found)
+    pair = cached.pair_layers(found, *sentences, choice.settings)
+    sentence_pair_form.told_of_cuts(sentences, pair.cut, pair.max_length)
+    st.subheader("How alike each layer finds the two")
+    st.plotly_chart(
+        pair_curves.cosines_and_contributions(pair, DRAWN),
+        key="pair by layer",
+        config=picture_format.config("pair-by-layer"),
+        alt="The cosine of the two sentences by layer, under cls and mean, and what each layer adds to the cosine of "
+        "the last layer. The file below holds the numbers.",
+    )
+    last = len(pair.cosines) - 1
+    sums = ", ".join(f"{pair.cosines[last, pair.poolings.index(name)]:.3f} under {name}" for name in DRAWN)
+    st.caption(
+        f"A layer adds its vector less that of the layer below it, and layer 0 the embeddings' output, so that the "
+        f"vector of layer {last} is the sum of all. Bars: the inner product of what a layer adds to one sentence with "
+        f"the other's vector of layer {last}, taken both ways, halved, and divided by both lengths. They sum to the "
+        f"cosine of layer {last}: {sums}."
+    )
+    downloads.rows(pair_rows(pair), f"{found.name} pair by layer", "Cosines and contributions (CSV)")
+
+
+def _no_pooler(found: Found) -> None:
+    st.info(
+        f"{messages.plain(found.name)} has no pooler that weighs its layers. Below is what can be told of any encoder: "
+        "what each layer makes of a pair, and which tokens its heads look at.",
+        icon=":material/info:",
+    )
+    listening = pooler_runs.of_runs()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for run in listening[:5]:
+            st.button(
+                f"Look at {messages.plain(run.name)}",
+                key=f"listen to {run.name}",
+                icon=":material/hearing:",
+                on_click=sidebar.choose_encoder,
+                args=(f"{model_names.RUN}{run.name}",),
+                help="A run whose model weighs its layers.",
+            )
+        st.page_link(
+            "pages/train.py",
+            label="Train a pooler over layers",
+            icon=":material/model_training:",
+            query_params={"method": next(name for name, card in cached.methods().items() if "pooler" in card.knobs)},
+        )

@@ -1,0 +1,83 @@
+"""How did a pooler come to listen as it does? Its weights at every look of the run that made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from explorer.drawing.sentences import layer_weights
+from explorer.encoding.locate.model_names import Found
+from explorer.measuring.attention.attention_tables import path_rows
+from explorer.measuring.attention.pooler_weights import Floats, Listening
+from explorer.measuring.geometry.dev_check import PROBE
+from explorer.training.record import recorder, runs
+from explorer.training.record.runs import Run
+from explorer.ui.access import cached
+from explorer.ui.frame import picture_format
+from explorer.ui.widgets import downloads, messages
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Mean weights (step, layer that answers) of a seed; `best` is the step whose weights the model has."""
+
+    seed: int
+    steps: tuple[int, ...]
+    weights: Floats
+    best: int | None
+
+
+def show(found: Found, heard: Listening) -> None:
+    """The path, or why there is none."""
+    run = run_of(found)
+    if run is None:
+        st.caption("The path is kept in the folder of the run that trained a model, and this one lies in none.")
+        return
+    path = path_of(run)
+    if path is None:
+        st.caption(
+            f"The run {messages.plain(run.name)} did not keep the weights: an older version made it. Train it again to "
+            "see the path."
+        )
+        return
+    st.plotly_chart(
+        layer_weights.path(path.steps, path.weights, heard.layers, path.best),
+        key=f"path {run.name}",
+        config=picture_format.config("listening-path"),
+        alt="How much each layer was listened to at each look of the run, layer by layer. The file below holds "
+        "the numbers.",
+    )
+    st.caption(
+        messages.plain(
+            f"Seed {path.seed} of the run {run.name}: at each look, the mean weight of each layer over the layers that "
+            f"ask and over {PROBE} of the development sentences, or all where there are fewer. Listened to alike, "
+            f"each would have {1 / len(heard.layers):.3f}."
+        )
+    )
+    downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", "Path (CSV)")
+
+
+def run_of(found: Found) -> Run | None:
+    """The run whose model this is."""
+    return runs.of_model(found.folder)
+
+
+def path_of(run: Run) -> Path | None:
+    """The path of the seed whose weights the model has; None where no look kept any."""
+    status = run.status()
+    number, seed = status.seed_number, status.seed
+    scored = [(result["dev"], -place, result["seed"]) for place, result in enumerate(status.results) if result["dev"]]
+    if scored:
+        _, place, seed = max(scored)  # of equals the first, as the trainer has it
+        number = 1 - place
+    looks = cached.numbers(run.folder).looks(number)
+    known = [
+        (look, weights) for look in looks if (weights := recorder.layer_weights(run, seed, look["step"])) is not None
+    ]
+    if not known:
+        return None
+    best = next((look["step"] for look, _ in reversed(known) if look.get("best")), None)
+    steps = tuple(look["step"] for look, _ in known)
+    return Path(seed, steps, np.stack([weights.mean(axis=0) for _, weights in known]).astype(np.float64), best)

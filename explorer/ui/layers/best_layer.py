@@ -1,0 +1,155 @@
+"""Show the best layer & pooling: chosen on the dev set, reported on the test set, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from explorer.data.graded import sets, user_sets
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import OWN, Reading
+from explorer.measuring.scores.best_cell import Chosen, default_title, told
+from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.ui.access import availability, cached, cached_text, side_scores
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages, score_options
+
+
+@dataclass(frozen=True)
+class Split:
+    """A dev set or a test set with its scores."""
+
+    pairs: GradedPairs
+    scores: LayerScores
+    measured: tuple[object, ...]
+
+
+def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
+    """The verdict where the set has a dev and a test set; else the best cell of the set and a warning."""
+    splits = _dev_and_test(shown, choice)
+    if splits is None:
+        _cards(shown.scores, shown, metric, aggregate, *_best_of_all(shown.scores, metric, aggregate))
+        _told_how(shown, f"{metric} × 100 of {len(shown.pairs):,} pairs.")
+        _inflated(choice.sts)
+        return
+    dev, test = splits
+    measured = dev.measured, test.measured
+    chosen = cached.best_layer(measured, dev.scores, test.scores, metric, aggregate)
+    if chosen is None:
+        st.warning(
+            f"No layer & pooling has a score on {messages.plain(dev.pairs.name)}: choose **all** sub-corpora, or a "
+            "set with more pairs.",
+            icon=":material/block:",
+        )
+    else:
+        _verdict(chosen, dev, test)
+    best = None if chosen is None else chosen.best
+    _cards(test.scores, shown, metric, aggregate, "Best on the dev set", best)
+    _told_how(shown, f"{metric} × 100 of the {len(test.pairs):,} pairs of {messages.plain(test.pairs.name)}.")
+
+
+def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
+    """Both splits of the chosen set, scored; None where it has none, or they are not scored yet."""
+    names = sets.dev_and_test(choice.sts)
+    if names is None:
+        return None
+    if names == sets.halves(choice.sts):
+        return _halves(shown, choice, names)
+    other = next(name for name in names if name != shown.pairs.name)  # as it is written in the menu
+    if not availability.on_this_disk(other):
+        return None
+    partner = side_scores.shown(replace(choice, sts=other))
+    if partner is None:
+        return None  # progress is shown
+    both = [Split(one.pairs, one.scores, one.measured) for one in (shown, partner)]
+    dev, test = both[::-1] if other == names[0] else both
+    return dev, test
+
+
+def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split, Split] | None:
+    """The halves of the sample or of an own set: their pairs among those of the whole set."""
+    if user_sets.is_own(choice.sts) and cached_text.why_not_split(choice.sts):
+        return None
+    name = user_sets.whole(choice.sts) if user_sets.is_own(choice.sts) else sets.SAMPLE
+    whole = shown if name == choice.sts else side_scores.shown(replace(choice, sts=name))
+    if whole is None:
+        return None
+    dev, test = map(cached_text.graded_pairs, names)
+    first, second = (
+        Split(half, whole.scores.of_pairs(whole.pairs.rows_of(half)), (*whole.measured, half.digest))
+        for half in (dev, test)
+    )
+    return first, second
+
+
+def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
+    """One sentence on the choice, one on the model default; coloured by the latter, which is what people use."""
+    over_default = chosen.over_default
+    sentence = f"**Best layer & pooling: {chosen.best.title}**"
+    if chosen.runner_up is not None and chosen.over_runner_up is not None:
+        sentence += f", {messages.plain(told(chosen.over_runner_up, chosen.runner_up.title))}"
+    if over_default is not None:
+        sentence += f".  \nIt is {messages.plain(told(over_default, default_title(test.scores)))}"
+    box, icon = st.info, ":material/balance:"
+    if over_default is not None and over_default.sure:
+        better = float(over_default.difference) > 0
+        box, icon = (st.success, ":material/trending_up:") if better else (st.warning, ":material/trending_down:")
+    box(f"{sentence}.", icon=icon)
+    second = "" if chosen.runner_up is None else f" Second there: {chosen.runner_up.title}."
+    st.caption(
+        f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
+        f"{score_options.told(chosen.dev_score)}).{second} Differences are on {messages.plain(test.pairs.name)} ({len(test.pairs):,} pairs), with "
+        f"{LEVEL:.0%} confidence intervals ({RESAMPLES:,} bootstrap resamples)."
+    )
+
+
+def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
+    count = np.isfinite(scores.table(metric, aggregate)).sum()
+    return f"Best of {count} layers & poolings", scores.best(metric, aggregate)
+
+
+def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label: str, best: Reading | None) -> None:
+    """The best, the model default and the chosen one, on the same pairs."""
+    cards = st.container(horizontal=True)
+    if best is not None:
+        messages.number(
+            cards, label, score_options.told(scores.score(best, metric, aggregate)), best.title, border=True
+        )
+    if scores.own is not None:
+        score = score_options.told(scores.score(OWN, metric, aggregate))
+        messages.number(cards, "Model default", score, scores.own_title, border=True)
+    score = score_options.told(scores.score(shown.reading, metric, aggregate))
+    messages.number(cards, "Chosen layer & pooling", score, shown.reading.title, border=True)
+
+
+def _told_how(shown: Shown, what: str) -> None:
+    scores = shown.scores
+    cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
+    st.caption(
+        f"{what} {scores.sentences:,} sentences were encoded, at most {scores.max_length} tokens each: {cut}. "
+        f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
+    )
+
+
+def _inflated(name: str) -> None:
+    """Why the best cell is no result, and what would make it one."""
+    st.info(
+        "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
+        "pooling on a dev set and score it on a test set.",
+        icon=":material/balance:",
+    )
+    names = sets.dev_and_test(name)
+    why = cached_text.why_not_split(name) if user_sets.is_own(name) else ""
+    missing = next((one for one in names or () if not why and not availability.on_this_disk(one)), None)
+    if why:
+        st.caption(messages.plain(why))
+    elif missing is not None:
+        st.caption(f"{messages.plain(missing)} is not on this disk; with it, the best is chosen on the dev set.")
+        availability.offer_set(missing)
+    elif names is not None:
+        dev, test = map(messages.plain, names)
+        st.caption(f"When both are scored, the best is chosen on {dev} and reported on {test}.")

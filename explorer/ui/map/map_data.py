@@ -1,0 +1,93 @@
+"""What is on the maps? Vectors, neighbours and places of both sides, made in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from explorer.data.kinds import digest_of
+from explorer.data.map_sentences import Column, Described
+from explorer.measuring.geometry import drift
+from explorer.measuring.maps import projection, umap_layout
+from explorer.measuring.maps.projection import Map, Maps, Way
+from explorer.measuring.neighbours.nearest import Neighbourhoods, neighbourhoods
+from explorer.measuring.neighbours.neighbour_overlap import COMPARED, overlap_of
+from explorer.progress import Work
+from explorer.ui.access import jobs, vectors
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.access.vectors import Vectors
+
+MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """Sentences on one or two maps."""
+
+    subject: str  # a value that says which sentences, by which encoders
+    described: Described  # with what changed from A to B among the columns
+    sides: tuple[Reader, ...]
+    vectors: tuple[Vectors, ...]
+    near: tuple[Neighbourhoods, ...]
+    maps: Maps
+
+    @property
+    def drawn(self) -> tuple[Map, ...]:
+        """A's map, and B's."""
+        return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
+
+
+def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
+    """All of it; None while it is being made."""
+    if way.kind == "UMAP":
+        jobs.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=jobs.LOADING)
+    read: list[Vectors] = []
+    for one in sides:
+        of_one = one.vectors(described.texts)
+        if of_one is None:
+            return None
+        read.append(of_one)
+    subject = digest_of([described.digest, *(one.key for one in sides)])
+    near = vectors.made(
+        f"neighbours {subject}", f"Neighbours of {len(described):,} sentences", lambda: _near(tuple(read))
+    )
+    if near is None:
+        return None
+    maps = vectors.made(
+        f"map {subject} {way}", f"{way.kind} of {len(described):,} sentences", lambda: _maps(tuple(read), near, way)
+    )
+    if maps is None:
+        return None
+    known = _changes(tuple(read), near)
+    return Mapped(subject, _with(described, known), sides, tuple(read), near, maps)
+
+
+def _near(read: tuple[Vectors, ...]) -> Work[tuple[Neighbourhoods, ...]]:
+    found = []
+    for name, of_one in zip("AB", read, strict=False):
+        found.append((yield from neighbourhoods(of_one, f"looking for neighbours in {name}")))
+    return tuple(found)
+
+
+def _maps(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...], way: Way) -> Work[Maps]:
+    return (yield from projection.maps(read[0], read[1] if len(read) > 1 else None, near, way))
+
+
+def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Iterable[Column]:
+    """How far each sentence moved from A to B, and what share of its neighbours it exchanged."""
+    if len(read) < 2:
+        return
+    moved = drift.moved(read[0], read[1])
+    if moved is not None:
+        yield Column(MOVED, tuple(moved.tolist()))
+    changed = 1 - overlap_of(*(one.places[:, :COMPARED] for one in near)).jaccard
+    if np.isfinite(changed).any():
+        yield Column(CHANGED, tuple(changed.tolist()))
+
+
+def _with(described: Described, known: Iterable[Column]) -> Described:
+    """What changed leads, but not before the name of the pairs that are joined by lines."""
+    first = described.columns[: 1 if described.lines else 0]
+    return replace(described, columns=(*first, *known, *described.columns[len(first) :]))

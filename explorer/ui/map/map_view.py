@@ -1,0 +1,146 @@
+"""How do two maps look side by side, what is selected in both, and which neighbours did a sentence exchange?"""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.data.map_sentences import Column
+from explorer.drawing.maps import sentence_maps as drawing
+from explorer.measuring.maps import map_tables
+from explorer.measuring.maps.projection import Way
+from explorer.ui.access import side_readers
+from explorer.ui.frame import picture_format
+from explorer.ui.layer_attention.sentence_pair_form import shortened
+from explorer.ui.map import projection_form, selection, word_search
+from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
+from explorer.ui.widgets import downloads, messages, vector_downloads
+
+SHOWN = 500  # rows of a table; the file has all
+
+
+@st.fragment
+def show(mapped: Mapped, way: Way) -> None:
+    """The maps, what is selected, and its neighbours; a selection draws no other part of the page anew."""
+    tools = st.container(horizontal=True, vertical_alignment="bottom")
+    colour = projection_form.colour(tools, mapped.described.columns)
+    found = word_search.found(tools, mapped.described.texts)
+    selected = selection.current(mapped.subject, (way, colour.name), len(mapped.described), found)
+    _tools(tools, mapped, len(selected))
+    span = drawing.spans(*(one.places for one in mapped.drawn))
+    columns = st.columns(2, gap="medium")
+    for name, side, one, column in zip("AB", mapped.sides, mapped.drawn, columns, strict=False):
+        with column:
+            st.markdown(side.title)
+            _one_map(mapped, name, span, colour, selected)
+            st.caption(one.faithfulness.told)
+    for told in (
+        *map_tables.told_of_lines(mapped.described, mapped.vectors),
+        *map_tables.told_of_widths(mapped.vectors),
+    ):
+        st.caption(messages.plain(told))
+    if len(mapped.sides) < 2:
+        with columns[1]:
+            side_readers.ask_for_b()
+    if selected:
+        _selected(mapped, selected)
+
+
+def take_along(mapped: Mapped) -> None:
+    """Both maps as a file, and the vectors they are made of."""
+    st.subheader("Take it along")
+    rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
+    downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
+    labels = map_tables.labels(mapped.described)
+    for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
+        vector_downloads.offer(side.name, side.found.name, mapped.described.texts, vectors, labels)
+
+
+def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
+    with tools:
+        st.button("Clear selection", icon=":material/deselect:", on_click=selection.clear, disabled=not selected)
+    if mapped.maps.one.places.shape[1] == 2:
+        both = (
+            "Drag round sentences in either map: they light up in both. The other map is drawn anew for it, in full, "
+            "whatever was zoomed into."
+        )
+        st.caption(f"{both if len(mapped.sides) > 1 else 'Drag round sentences to select them.'} Double click clears.")
+    else:
+        st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
+
+
+def _one_map(
+    mapped: Mapped, name: str, span: list[tuple[float, float]], colour: Column, selected: tuple[int, ...]
+) -> None:
+    places = mapped.drawn["AB".index(name)].places
+    key = f"map of {name}"
+    config = picture_format.config(f"map-{name}")
+    if len(places) > drawing.SHARP:
+        config["plotGlPixelRatio"] = 1  # at 2, plotly's own, a browser without a GPU is twice as slow to drag it
+    alt = f"{mapped.maps.kind} of {len(places):,} sentences as {name} sees them, coloured by {colour.name}."
+    if places.shape[1] == 3:
+        figure = drawing.deep_map(places, span, mapped.described, colour, selected)
+        st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
+        return
+    figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name))
+    st.plotly_chart(
+        # told the same again it is another figure: of one that stays, what was drawn round in it stays, too
+        figure.update_layout(uirevision=selection.times(name)),
+        key=key,
+        on_select=lambda: selection.take(name, key),
+        selection_mode=("points", "box", "lasso"),
+        config=config,
+        alt=alt,
+    )
+
+
+def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
+    """The selected sentences as a table, and the neighbours of the one that is picked in it."""
+    st.subheader(f"{len(selected):,} selected")
+    rows = map_tables.rows(mapped.described, [], selected)
+    numbers = {
+        name: st.column_config.NumberColumn(label, format="%.3f", width=width)
+        for name, label, width in ((MOVED, "moved", 90), (CHANGED, CHANGED, 150), ("score of its pairs", None, 140))
+    }
+    numbers |= {"words": st.column_config.NumberColumn(format="%d", width="small")}
+    told = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
+    event = st.dataframe(
+        rows[:SHOWN],
+        hide_index=True,
+        height=35 * min(8, len(rows) + 1) + 3,
+        placeholder=messages.MISSING,
+        column_config={"sentence": st.column_config.TextColumn(width="large"), **numbers},
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"selected {mapped.subject} {told}",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        downloads.rows(rows, "selected sentences", "Selection (CSV)")
+        if len(rows) > SHOWN:
+            st.caption(f"The first {SHOWN} are shown; the file has all {len(rows):,}.")
+    picked = event["selection"]["rows"]
+    _neighbours(mapped, selected[picked[0] if picked else 0])
+
+
+def _neighbours(mapped: Mapped, sentence: int) -> None:
+    rows = map_tables.neighbour_rows(mapped.described.texts, mapped.vectors, mapped.near, sentence)
+    if not rows:
+        return
+    st.subheader("Its neighbours")
+    text = mapped.described.texts[sentence]
+    pick = "Pick another in the table above." if len(mapped.described) > 1 else ""
+    st.caption(f"The nearest in full space of “{messages.plain(shortened(text, 200))}”. {pick}")
+    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=35 * min(12, len(rows) + 1) + 3,
+        placeholder=messages.MISSING,
+        column_config={
+            "sentence": st.column_config.TextColumn(width="large"),
+            **dict.fromkeys(("cosine", "cosine in A", "cosine in B"), number),
+        },
+    )
+    downloads.rows(rows, f"neighbours of {shortened(text, 40)}", "Neighbours (CSV)")

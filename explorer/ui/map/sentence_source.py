@@ -1,0 +1,95 @@
+"""Which sentences are mapped? Those of the graded pairs, the likest and unlikest of them, a file, or typed ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.data import map_sentences
+from explorer.data.map_sentences import Described
+from explorer.data.tables.files import ENDINGS, read_bytes
+from explorer.errors import StrataError
+from explorer.ui.access import availability, cached_text
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+
+PAIRS, EXTREMES, FILE, TYPED = "all sentences of the pairs", "likest and unlikest pairs", "a file", "typed sentences"
+UPLOAD = "sentences that are brought"
+SUGGESTED = "\n".join(
+    (
+        "The kettle boils.", "Water is boiling in the kettle.", "Put the kettle on, please.",
+        "A train leaves the station.", "The last train has gone.", "We missed our train again.",
+        "She plays the violin.", "A girl is playing an instrument.", "The orchestra tunes up.",
+        "Prices rose again in March.", "Inflation is higher than last year.", "Bread costs more than it did.",
+    )
+)  # fmt: skip
+
+
+def asked_for(choice: Choice, seed: int) -> Described | None:
+    """The sentences with what is known of each; None, with what is in the way, where there are none."""
+    kind: str = st.segmented_control(
+        "What is mapped",
+        [PAIRS, EXTREMES, FILE, TYPED],
+        default=PAIRS,
+        required=True,
+        key="mapped",
+        bind="query-params",
+        help="The graded pairs are those of the sidebar. Of the likest and unlikest, 20 each are joined by lines.",
+    )
+    try:
+        found = _of_kind(kind, choice, seed)
+        return None if found is None else map_sentences.sampled(found, seed=seed)
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+
+
+def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
+    if kind == FILE:
+        return _of_file()
+    if kind == TYPED:
+        return _typed()
+    pairs = availability.pairs(choice.sts)
+    if pairs is None:
+        return None
+    return map_sentences.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
+
+
+def _of_file() -> Described | None:
+    """A file of this machine, named or brought; which of its columns holds the sentences can be corrected."""
+    refused_clicks.refused()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        file = st.text_input(
+            "Path of a file",
+            key="map_file",
+            bind="query-params",
+            placeholder="sentences.csv",
+            help=f"On this machine. What can be read: {', '.join(ENDINGS)}. Sentences can be coloured by its columns.",
+        ).strip()
+        upload_boxes.to_stay("A file of sentences", UPLOAD, _take)
+    if not file:
+        st.info("Name a file, or bring one.", icon=":material/upload_file:")
+        return None
+    names = cached_text.columns_of(file)
+    column = None
+    if len(names) > 1:
+        if st.session_state.get("map_column") not in names:
+            st.session_state.pop("map_column", None)
+        column = st.selectbox(
+            "Column of the sentences", names, cached_text.sentence_column(file), key="map_column", bind="query-params"
+        )
+    return cached_text.described_file(file, column)
+
+
+def _typed() -> Described | None:
+    typed = st.text_area("One sentence a line", SUGGESTED, height=220, key="map typed", persist_state="session")
+    if not typed.strip():
+        st.info("Type at least two sentences, one a line.", icon=":material/edit:")
+        return None
+    table = read_bytes("typed.txt", typed.encode("utf-8", "replace"))
+    return replace(map_sentences.of_table(replace(table, name="The text box")), name="the text box")
+
+
+def _take(path: str) -> None:
+    st.session_state["map_file"] = path

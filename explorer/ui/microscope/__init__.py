@@ -1,0 +1,1 @@
+"""Two sentences token by token, in a dialog that several pages open."""

@@ -1,0 +1,202 @@
+"""What do A and B make of two sentences, token by token and layer by layer?"""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from explorer.data.kinds import digest_of
+from explorer.drawing.sentences import pair_curves, token_grid
+from explorer.encoding.read.readings import GRID_POOLINGS
+from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
+from explorer.progress import Progress, Work
+from explorer.ui.access import cached, vectors
+from explorer.ui.access.side_readers import Reader, readers
+from explorer.ui.frame import picture_format
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.layer_attention import sentence_pair_form
+from explorer.ui.microscope import token_downloads
+from explorer.ui.widgets import messages
+
+AS_READ = "as its reading"
+
+Pairs = dict[str, tuple[Reader, TokenPair]]
+
+
+def show(choice: Choice, other: Choice | None, first: str, second: str) -> None:
+    """The same of the two sides of the sidebar, from any page."""
+    of_sides(readers(choice, other), first, second)
+
+
+def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
+    """Both sentences, the cosine by layer, what each token adds to it, and tokens beside tokens."""
+    made = [(side, _made(side, first, second)) for side in sides]
+    pairs: Pairs = {side.name: (side, pair) for side, pair in made if pair is not None}
+    if not pairs or len(pairs) < len(sides):
+        return  # what is under way is shown
+    _headline(pairs, first, second)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _by_layer(pairs)
+    with right:
+        _shares(pairs)
+    layers = _tokens(pairs)
+    token_downloads.offer({name: pair for name, (_, pair) in pairs.items()}, layers, (first, second))
+
+
+def _made(side: Reader, first: str, second: str) -> TokenPair | None:
+    key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
+    title = f"{side.found.name} reads two sentences"
+    found: TokenPair | None = vectors.made(key, title, lambda: _read(side, first, second))
+    return found
+
+
+def _read(side: Reader, first: str, second: str) -> Work[TokenPair]:
+    yield Progress(f"loading {side.found.name}", 0, 0)
+    encoder = cached.encoder(side.found, side.settings)
+    return (yield from token_pair(encoder, first, second, side.reading, side.settings.max_length))
+
+
+def _headline(pairs: Pairs, first: str, second: str) -> None:
+    for sentence in (first, second):
+        st.markdown(f"> {messages.plain(sentence_pair_form.shortened(sentence, 300))}")
+    cards = st.container(horizontal=True)
+    for name, (side, pair) in pairs.items():
+        messages.number(cards, f"Cosine {name}", _told(pair.cosine), side.reading.title, border=True)
+    if len(pairs) == 2:
+        change = pairs["B"][1].cosine - pairs["A"][1].cosine
+        messages.number(
+            cards, "B - A", _told(change, "+.3f"), "more alike in B" if change > 0 else "less alike in B", border=True
+        )
+    for _, pair in pairs.values():
+        sentence_pair_form.told_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
+
+
+def _by_layer(pairs: Pairs) -> None:
+    st.markdown("**By layer**")
+    chosen: str = st.segmented_control(
+        "Pooling", [AS_READ, *GRID_POOLINGS], default=AS_READ, required=True, key="pair_pooling", bind="query-params"
+    )
+    st.plotly_chart(
+        pair_curves.side_by_side(
+            {
+                name: (pair.by_layer, _pooling(pair) if chosen == AS_READ else chosen, _layers(pair))
+                for name, (_, pair) in pairs.items()
+            }
+        ),
+        key="pair by layer",
+        config=picture_format.config("pair"),
+        alt="The cosine of the two sentences by layer.",
+    )
+
+
+def _pooling(pair: TokenPair) -> str:
+    """The pooling of the reading; the mean, where the reading has none that is drawn for every layer."""
+    pooled = pair.pooled
+    return pooled.pooling if pooled and pooled.pooling in GRID_POOLINGS else "mean"
+
+
+def _layers(pair: TokenPair) -> tuple[int, ...]:
+    """The layers of the reading, where it is a pooling of layers."""
+    return pair.pooled.row.layers if pair.pooled else ()
+
+
+def _shares(pairs: Pairs) -> None:
+    st.markdown("**What each token adds to the cosine**")
+    known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
+    for figure in _apart(known):
+        st.plotly_chart(
+            token_grid.token_shares(figure),
+            key=f"shares {' '.join(figure)}",
+            config=picture_format.config("pair"),
+            alt="What each token of either sentence adds to their cosine.",
+        )
+    for name, (side, pair) in pairs.items():
+        if pair.shares is None:
+            st.info(f"{name}: {_why_not(side, pair)}", icon=":material/block:")
+    if known:
+        st.caption(_meaning({pair.pooled.pooling for pair, _ in known.values() if pair.pooled}, pairs))
+
+
+def _apart(known: dict[str, tuple[TokenPair, Shares]]) -> list[dict[str, tuple[TokenPair, Shares]]]:
+    """Both sides in one figure where they read the same tokens, else one for each."""
+    if len({pair.tokens for pair, _ in known.values()}) < 2:
+        return [known] if known else []
+    return [{name: one} for name, one in known.items()]
+
+
+def _why_not(side: Reader, pair: TokenPair) -> str:
+    if pair.pooled is None:
+        return "this reading has maps behind its pooling, so its cosine is no sum over tokens."
+    if np.isnan(pair.cosine):
+        return "a sentence has a vector without length, so there is no cosine."
+    return (
+        f"{messages.plain(side.reading.title)} is one token's state. What the others gave it went through attention in "
+        "the layers below, so its cosine is no sum over tokens. Choose a mean or a max in the sidebar to see shares."
+    )
+
+
+def _meaning(poolings: set[str], pairs: Pairs) -> str:
+    told = []
+    if poolings - {"max"}:
+        told.append(
+            "A sentence's vector is a sum over its tokens, so the cosine is, too: a bar is the inner product of a "
+            "token's part with the other sentence's vector, over both lengths."
+        )
+    if "max" in poolings:
+        told.append(
+            "Under max every dimension comes from the token that is largest there: a bar is the part of the cosine in "
+            "the dimensions that come from a token."
+        )
+    told.append("The bars of either sentence sum to the cosine.")
+    for name, (_, pair) in pairs.items():
+        if pair.shares is not None and any(pair.left_out):
+            rest = [float(values[MOST:].sum()) for values in (pair.shares.first, pair.shares.second)]
+            told.append(
+                f"{name}: of each sentence the first {MOST} tokens are drawn; the others add {rest[0]:+.3f} and "
+                f"{rest[1]:+.3f}."
+            )
+    return " ".join(told)
+
+
+def _tokens(pairs: Pairs) -> dict[str, int]:
+    """Tokens beside tokens at a layer of each side; gives the layers."""
+    st.markdown("**Token beside token**")
+    most = max(len(pair.cosines) for _, pair in pairs.values())
+    options = [AS_READ, *map(str, range(most))]
+    if st.session_state.get("token_layer", AS_READ) not in options:
+        st.session_state.pop("token_layer")  # another encoder has fewer layers
+    chosen: str = st.selectbox("Layer", options, key="token_layer", bind="query-params", width=190)
+    layers = {
+        name: (_layers(pair) or (len(pair.cosines) - 1,))[-1] if chosen == AS_READ else int(chosen)
+        for name, (_, pair) in pairs.items()
+    }
+    there = {name: layer for name, layer in layers.items() if layer < len(pairs[name][1].cosines)}
+    span = token_grid.span_of(*((pairs[name][1], layer) for name, layer in there.items()))
+    columns = st.columns(2, gap="medium")
+    for column, (name, (side, pair)) in zip(columns, pairs.items(), strict=False):
+        with column:
+            if name not in there:
+                st.info(f"{name} has no layer {chosen}: its last is {len(pair.cosines) - 1}.", icon=":material/block:")
+                continue
+            st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
+            st.plotly_chart(
+                token_grid.token_by_token(pair, there[name], span),
+                key=f"tokens {name}",
+                config=picture_format.config("pair"),
+                alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
+            )
+    told = "Rows: tokens of the first sentence; columns: of the second. "
+    scale = "one scale" if len(there) > 1 else "a scale"
+    told += f"Cosines of their states on {scale} from {span[0]:.2f} to {span[1]:.2f}."
+    left_out = [
+        f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
+    ]
+    if left_out:
+        told += f" Only the first {MOST} tokens of each are shown; left out: {', '.join(left_out)}."
+    st.caption(told)
+    return there
+
+
+def _told(number: float, spelled: str = ".3f") -> str:
+    return "none" if np.isnan(number) else format(number, spelled)

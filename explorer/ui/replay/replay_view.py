@@ -1,0 +1,120 @@
+"""How did a run go, looked at again: its sentences, its scores and its vectors at any step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.drawing.runs import metric_curves, step_pictures
+from explorer.encoding.locate import model_names
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
+from explorer.ui.access import cached
+from explorer.ui.frame import picture_format, second_encoder, sidebar
+from explorer.ui.replay import step_grid, step_map
+from explorer.ui.runs import run_curves
+from explorer.ui.runs.run_metrics import Line
+from explorer.ui.widgets import messages
+
+
+def choose_run() -> Run | None:
+    """A run that has looked at least twice; the one that is A or B leads."""
+    found = {run.name: run for run in [*runs.every(), *runs.examples()] if len(cached.numbers(run.folder).looks()) > 1}
+    if not found:
+        st.info(
+            "No run has kept looks to be replayed. Train one; it keeps what it needs.", icon=":material/model_training:"
+        )
+        st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
+        return None
+    sides_of = [sidebar.chosen(), second_encoder.beside()]
+    named = [side.source.removeprefix(model_names.RUN).partition("@")[0] for side in sides_of if side]
+    first = [name for name in reversed(named) if name in found]
+    names = list(dict.fromkeys([*first, *found]))
+    name: str = st.selectbox("Run", sidebar.with_current(names, "replayed"), key="replayed", bind="query-params")
+    if name not in found:
+        messages.trouble(f"There is no run '{name}' that can be replayed. There are: {', '.join(names[:5])}.")
+        return None
+    return found[name]
+
+
+def choose_seed(run: Run) -> int:
+    """Which of the run's seeds, counted from 1."""
+    seeds = run.recipe().seeds
+    looked = [number for number in range(1, len(seeds) + 1) if len(cached.numbers(run.folder).looks(number)) > 1]
+    if len(looked) < 2:
+        return looked[0]
+    number: int = st.segmented_control(
+        "Seed",
+        looked,
+        format_func=lambda number: str(seeds[number - 1]),
+        default=looked[0],
+        required=True,
+        key=f"seed of {run.name}",
+    )
+    return number
+
+
+def choose_step(looks: list[Line], run: Run) -> int:
+    """Which look, by its place among them."""
+    steps = [look["step"] for look in looks]
+    best = next((look["step"] for look in reversed(looks) if look.get("best")), steps[-1])
+    if st.session_state.get("replayed_step") not in steps:
+        st.session_state["replayed_step"] = best  # of another run, or none yet
+    step: int = st.select_slider("Step", steps, key="replayed_step", bind="query-params", help="Arrow keys move it.")
+    return steps.index(step)
+
+
+def numbers(looks: list[Line], at: int) -> None:
+    """What was measured at the step, and how it compares with the beginning."""
+    cards = st.container(horizontal=True)
+    for label, name, digits in (
+        ("Development pairs", "dev", 2),
+        ("Alignment", "alignment", 3),
+        ("Uniformity", "uniformity", 3),
+        ("Mean cosine of strangers", "strangers", 3),
+    ):
+        now, before = looks[at].get(name), looks[0].get(name)
+        told = "none" if now is None else f"{now:.{digits}f}"
+        note = "" if before is None else f"{before:.{digits}f} at step {looks[0]['step']}"
+        messages.number(cards, label, told, note, border=True)
+
+
+def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
+    """The sentences at the step, and the step on the run's way."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        step_map.show(run, looks, run.recipe().seeds[number - 1], at)
+    with right:
+        st.subheader("How they lie")
+        st.plotly_chart(
+            step_pictures.alignment_and_uniformity(looks, at),
+            key="alignment and uniformity",
+            config=picture_format.config("replay"),
+            alt="Alignment and uniformity at each look of the run, this step marked.",
+        )
+        st.caption(
+            "Of the development pairs, vectors at length 1. Alignment: mean squared distance of pairs graded in the "
+            "top fifth of the scale. Uniformity: log of the mean of exp(−2 d²) over two sentences of the probe. "
+            "Lower is better for both (Wang and Isola 2020)."
+        )
+    status = run.status()
+    st.plotly_chart(
+        metric_curves.dev_scores(looks, status.base, 0, looks[at]["step"], run_curves.same_reading(status)),
+        key="replayed scores",
+        config=picture_format.config("replay"),
+        alt="The development score at each look, this step marked.",
+    )
+
+
+def show() -> None:
+    """The page, once there is a run."""
+    run: Any = choose_run()
+    if run is None:
+        return
+    number = choose_seed(run)
+    looks = cached.numbers(run.folder).looks(number)
+    at = choose_step(looks, run)
+    numbers(looks, at)
+    figures(run, looks, number, at)
+    step_grid.show(run, looks, number, at)

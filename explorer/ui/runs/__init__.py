@@ -1,0 +1,1 @@
+"""Runs as several pages show them: queue, metrics, curves and words."""

@@ -1,0 +1,67 @@
+"""Which sentences are searched? Those of the graded pairs, of the sample, of a set, or of a file."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.data import search_corpus, uploads
+from explorer.data.corpora import SAMPLE
+from explorer.data.graded import sts, user_sets
+from explorer.data.search_corpus import Searched
+from explorer.errors import SetNotFound, StrataError
+from explorer.ui.access import availability, cached_text
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+
+PAIRS = "the graded pairs"
+SOURCE = "corpus"
+UPLOAD = "corpus that is brought"
+
+
+def asked_for(choice: sidebar.Choice, line: DeltaGenerator) -> Searched | None:
+    """The sentences; where there are none, what is in the way. The widgets stand in a line."""
+    with line:
+        source: str = st.selectbox(
+            "Search in",
+            upload_boxes.offered(sidebar.with_current([PAIRS, SAMPLE, *user_sets.names(), *sts.menu()], SOURCE)),
+            format_func=uploads.label,
+            key=SOURCE,
+            bind="query-params",
+            accept_new_options=True,
+            width=360,
+            help="The sentences of the graded pairs in the sidebar, the sample's, those of a set, or the path of a "
+            "file on this machine: type it and press Enter.",
+        )
+        upload_boxes.to_stay(
+            "A file of sentences",
+            UPLOAD,
+            _take,
+            "It is kept on this machine only.",
+            "One sentence a line; or a table, of which all columns of sentences are taken. "
+            "For more than 20 MB, type the file's path instead.",
+        )
+    refused_clicks.refused()
+    found = _read(source.strip(), choice)
+    if found is not None:
+        st.caption(messages.plain(found.told))
+        for dropped in found.dropped:
+            st.warning(messages.plain(dropped), icon=":material/filter_alt:")
+    return found
+
+
+def _read(source: str, choice: sidebar.Choice) -> Searched | None:
+    try:
+        if source == PAIRS:
+            pairs = availability.pairs(choice.sts)
+            return None if pairs is None else search_corpus.of_pairs(pairs)
+        return cached_text.searched(source)
+    except StrataError as error:
+        messages.trouble(error)
+        if isinstance(error, SetNotFound):
+            availability.offer_set(source)
+        return None
+
+
+def _take(path: str) -> None:
+    st.session_state[SOURCE] = path

@@ -1,0 +1,52 @@
+"""How does a sentence that was found look? Its text as it is, what is known of it, and a key that searches for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, Result
+from explorer.measuring.neighbours.search_tables import found_rows, told_mark
+from explorer.ui.layer_attention.sentence_pair_form import shortened
+from explorer.ui.search import query_form
+from explorer.ui.widgets import downloads
+
+# characters that are shown of a sentence; the file has all
+MOST = 400
+# results that are shown at full length; more are rolled, in so many pixels
+UNROLLED, TALL = 10, 760
+# a word and a sign say it, the colour only helps
+BADGES = {
+    KEPT: ":gray-badge[:material/check: {}]",
+    LOST: ":orange-badge[:material/remove: {}]",
+    GAINED: ":blue-badge[:material/add: {}]",
+}
+
+
+def found(results: Sequence[Result], sentences: Sequence[str], side: str, other: str, query: str) -> None:
+    """What a side found, nearest first; `other` names the other, "" where there is none."""
+    with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
+        for result in results:
+            mark = BADGES[result.mark].format(told_mark(result, other)) if result.mark else ""
+            note = f":small[cosine {result.cosine:.3f}] {mark}"
+            item(f"{side} {result.place}", result.rank, sentences[result.place], note)
+    downloads.rows(found_rows(results, sentences, other), f"{side} {shortened(query, 40)}", f"{side} (CSV)")
+
+
+def item(key: str, rank: int, sentence: str, note: str) -> None:
+    """A sentence, with a note in markdown below it."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
+        st.button(
+            str(rank),
+            key=f"search for {key}",
+            icon=":material/search:",
+            type="tertiary",
+            help="Search for this sentence",
+            on_click=query_form.choose,
+            args=(sentence,),
+            width=52,
+        )
+        with st.container(gap=None, width="stretch"):
+            st.text(shortened(sentence, MOST))
+            st.markdown(note)

@@ -1,0 +1,55 @@
+"""Has a side of the sidebar read the corpus and the query? In the background, with its progress shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.data.search_corpus import Searched
+from explorer.errors import StrataError
+from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
+from explorer.measuring.neighbours.vector_index import Index, indexed
+from explorer.ui.access import encoder_loading, vectors
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.widgets import messages
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The corpus and the query as an encoder reads them."""
+
+    side: Side
+    key: str  # stands for encoder, reading, settings and corpus; not for the query
+
+
+def read(reader: Reader, searched: Searched, query: str) -> Asked | None:
+    """Both, once they are read; until then what is in the way, under the reader's name."""
+    st.markdown(reader.title)
+    try:
+        corpus = reader.vectors(searched.sentences)
+        if corpus is None:
+            return None
+        key = f"{reader.key} {searched.digest}"
+        index: Index | None = vectors.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
+        side = None if index is None else _side(reader, searched, index, query)
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    return None if side is None else Asked(side, key)
+
+
+def _side(reader: Reader, searched: Searched, index: Index, query: str) -> Side | None:
+    """The query beside the corpus; where it is one of its sentences, its vector is there already."""
+    place = place_of(query, searched.sentences)
+    if place is not None:
+        return Side(index, place)
+    encoder = encoder_loading.encoder(reader.found, reader.settings)
+    if encoder is None:
+        return None
+    most = reader.settings.max_length
+    if encoder.tokens([query], most).truncated:
+        st.warning(
+            f"Only the first {encoder.limit(most):,} tokens of the query were read.", icon=":material/content_cut:"
+        )
+    return Side(index, vector_of(encoder, query, reader.reading, most))

@@ -1,0 +1,109 @@
+"""Show how often A and B distinguish a paraphrase from a negation, exchanged roles, another number."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.data import probes
+from explorer.drawing.sentences import probe_bars
+from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.frame import picture_format
+from explorer.ui.microscope import microscope
+from explorer.ui.widgets import downloads, messages
+
+
+def show(sides: tuple[Reader, ...]) -> None:
+    """Bars for every pack, what is distinguished, the pairs, and the microscope for one of them."""
+    packs = probes.packs()
+    made = [(side.name, side.vectors(sentences_of(packs))) for side in sides]
+    known = {name: probed(packs, vectors) for name, vectors in made if vectors is not None}
+    if len(known) < len(sides):
+        return  # what is under way is shown
+    one, other = known["A"], known.get("B")
+    st.markdown(" · ".join(side.title for side in sides))
+    _headline(known)
+    st.plotly_chart(
+        probe_bars.packs_side_by_side(known),
+        key="probes",
+        config=picture_format.config("probes"),
+        alt="Mean cosine of every pack. The table below holds the numbers.",
+    )
+    st.caption(
+        "A bar is the mean cosine of a pack, a point one of its pairs. An encoder of meaning has high bars "
+        "left of the line and low ones right of it; an encoder of words has it the other way round."
+    )
+    _packs(one, other)
+    _pairs(sides, one, other)
+
+
+def _headline(known: dict[str, Probed]) -> None:
+    cards = st.container(horizontal=True)
+    for name, side in known.items():
+        share = side.distinguished_from_all()
+        interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
+        messages.number(cards, f"Distinguished by {name}", f"{share.value:.0%}", interval, border=True)
+    different = sum(len(pack) for pack in known["A"].packs if not pack.same)
+    alike = len(known["A"].of(probes.PARAPHRASE))
+    st.caption(
+        f"Of all {alike * different:,} couples of a paraphrase and a pair that means something else, the share in "
+        "which the paraphrase has the higher cosine. Higher is better; 50 % is chance. "
+        f"It is a probe of {alike + different} pairs, not a benchmark."
+    )
+
+
+def _packs(one: Probed, other: Probed | None) -> None:
+    share = st.column_config.NumberColumn(format="%.0f%%")
+    number = st.column_config.NumberColumn(format="%.3f")
+    about = {pack.name: pack.about for pack in one.packs}
+    rows = [{**row, "about": about[str(row["pack"])]} for row in pack_rows(one, other)]
+    names = ("A", "B") if other is not None else ("A",)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_order=["pack", "about", *(key for key in rows[0] if key not in ("pack", "about", "pairs"))],
+        column_config={
+            "about": st.column_config.TextColumn(width="medium"),
+            **{f"mean cosine {name}": number for name in names},
+            **{f"distinguished {name}": share for name in names},
+        },
+        placeholder=messages.MISSING,
+    )
+    same = " and ".join(pack.name for pack in one.packs if pack.same)
+    named = " ".join(
+        f"{name} distinguishes paraphrase from negation in {100 * side.distinguished('negation').value:.0f} % of cases "
+        "(chance 50 %)."
+        for name, side in (("A", one), ("B", other))
+        if side is not None
+    )
+    st.caption(
+        f"{named} The interval is over the pairs, resampled {RESAMPLES:,} times. "
+        f"{messages.MISSING}: pairs of {same} mean the same, so there is nothing to distinguish."
+    )
+
+
+def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None:
+    st.subheader("Pairs")
+    names = [pack.name for pack in one.packs]
+    name: str = st.segmented_control("Pack", names, default="negation", required=True, key="pack", bind="query-params")
+    every = pair_rows(one, other)
+    rows = [row for row in every if row["pack"] == name]
+    number = st.column_config.NumberColumn(format="%.3f")
+    event = st.dataframe(
+        [{key: value for key, value in row.items() if key not in ("pack", "meaning")} for row in rows],
+        hide_index=True,
+        height="content",
+        key=f"pairs of {name}",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+        placeholder=messages.MISSING,
+    )
+    downloads.rows(every, f"probes {' '.join(side.found.name for side in sides)}", "Probes (CSV)")
+    st.subheader("Pair microscope")
+    chosen = event["selection"]["rows"]
+    if not chosen:
+        st.caption("Choose a row of the table to see its pair token by token.")
+        return
+    row = rows[chosen[0]]
+    microscope.of_sides(sides, str(row["first"]), str(row["second"]))

@@ -1,0 +1,109 @@
+"""Which sentences are looked at? Those in the box, one a line; a file fills the box."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.data.tables.columns import guess
+from explorer.data.tables.table import Table
+from explorer.data.typed_lines import Lines, read_lines, taken
+from explorer.errors import StrataError
+from explorer.ui.widgets import messages, upload_boxes
+
+MOST = 200
+BOX = "sentences that are looked at"
+# roles exchanged, another word for each, denied; few words shared; one word, two meanings; another number
+FIRST_SEEN = """\
+A dog chases a cat through the garden.
+A cat chases a dog through the garden.
+A puppy runs after a kitten outside.
+No dog chases a cat through the garden.
+The bank raised its interest rates again.
+Borrowing money has become more expensive.
+We sat on the bank of the river.
+We rested by the water.
+The concert starts at seven.
+The concert starts at nine."""
+
+
+def asked_for() -> tuple[str, ...]:
+    """The sentences of the box, up to MOST of them."""
+    typed: str | None = st.text_area(
+        "Sentences, one a line",
+        FIRST_SEEN if BOX not in st.session_state else None,
+        height=260,
+        key=BOX,
+        persist_state="session",
+        help=f"Up to {MOST} are read. What is typed here is not part of the address.",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Bring a file", icon=":material/upload_file:"):
+            _file()
+        st.button(
+            "The first sentences again",
+            icon=":material/restart_alt:",
+            on_click=_fill,
+            args=(FIRST_SEEN,),
+            disabled=typed == FIRST_SEEN,
+        )
+    lines = read_lines(typed or "", MOST)
+    _told(lines)
+    return lines.sentences
+
+
+def _told(lines: Lines) -> None:
+    told = f"{len(lines.sentences):,} sentence{'s' * (len(lines.sentences) != 1)}"
+    if lines.empty and lines.sentences:
+        told += f"; {lines.empty:,} empty line{'s' * (lines.empty != 1)} passed over"
+    st.caption(f"{told}.")
+    if lines.left_out:
+        st.warning(
+            f"Only the first {MOST} are looked at: {lines.left_out:,} are left out.", icon=":material/content_cut:"
+        )
+
+
+def _file() -> None:
+    upload = upload_boxes.to_read(
+        "A file of sentences",
+        "Text with one sentence a line, or a table with a column of sentences. It takes the place of what is in the "
+        "box.",
+    )
+    if upload is None:
+        return
+    try:
+        table = upload_boxes.table(upload)
+        lines = taken(table.column(_column(table)), MOST)
+    except StrataError as error:
+        messages.trouble(error)
+        return
+    if not lines.sentences:
+        messages.trouble(f"{upload.name} has no sentence in this column. Choose another column, or another file.")
+        return
+    if lines.left_out:
+        st.caption(f"The first {MOST} of {MOST + lines.left_out:,} sentences.")
+    st.button(
+        f"Look at {len(lines.sentences)} sentences",
+        type="primary",
+        icon=":material/check:",
+        on_click=_fill,
+        args=("\n".join(lines.sentences),),
+    )
+
+
+def _column(table: Table) -> str:
+    """The column that is likeliest to hold sentences, or the one that is chosen."""
+    guessed = guess(table, "sentences").column("sentence") or table.columns[0]
+    if len(table.columns) == 1:
+        return guessed
+    column: str = st.selectbox(
+        "Column",
+        table.columns,
+        index=table.columns.index(guessed),
+        key=f"column of sentences {table.name}",
+    )
+    return column
+
+
+def _fill(text: str) -> None:
+    """Put text into the box; only in a callback."""
+    st.session_state[BOX] = text

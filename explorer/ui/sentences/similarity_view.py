@@ -1,0 +1,146 @@
+"""How alike do A and B find your sentences, every one to every other? Squares to click."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.data.kinds import digest_of
+from explorer.drawing.sentences import similarity_grid as drawn
+from explorer.measuring.sentences.cosine_matrix import Matrix, apart, clustered, foremost, pair_row, similarities
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.access.vectors import Vectors
+from explorer.ui.frame import picture_format
+from explorer.ui.layer_attention.sentence_pair_form import shortened
+from explorer.ui.widgets import messages
+
+TYPED = "as typed"
+FOREMOST = 5  # pairs that stand beside the squares
+
+
+def matrices(vectors: tuple[Vectors, ...]) -> tuple[Matrix, Matrix | None]:
+    """Cosines of A, and of B where there is one."""
+    one, *others = (similarities(side) for side in vectors)
+    return one, others[0] if others else None
+
+
+def show(
+    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
+) -> tuple[int, int] | None:
+    """The squares, and the pair that is chosen in them; None where it is one sentence twice."""
+    order = _order(sides, sentences, one, other)
+    first_row = st.columns(2, gap="medium")
+    second_row = first_row if other is None else st.columns(2, gap="medium")
+    with second_row[1]:  # before the squares, which frame what is chosen there
+        chosen = _chosen_pair(sentences, one, other)
+    span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
+    with first_row[0]:
+        _square(sides[0].title, drawn.alike(one, sentences, order, span, chosen), sentences)
+    if other is not None:
+        with first_row[1]:
+            _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
+        with second_row[0]:
+            figure = drawn.changed(other - one, sentences, order, chosen)
+            _square("**B - A**, blue where B finds them more alike", figure, sentences)
+    scale = "one scale" if other is not None else "a scale"
+    st.caption(
+        f"Cosines on {scale} from {span[0]:.2f} to {span[1]:.2f}; a sentence with itself is left out."
+        " Click a cell to choose its pair." + _told_of_all(one, other)
+    )
+    return None if chosen[0] == chosen[1] else chosen
+
+
+def _told_of_all(one: Matrix, other: Matrix | None) -> str:
+    """What all pairs did together, so that what one did is not taken for its own."""
+    if other is None or np.isnan(apart(other - one)).all():
+        return ""
+    together = float(np.nanmean(apart(other - one)))
+    return (
+        f" Over all pairs B - A is {together:+.3f} on average: what a pair did beyond that is its own, the rest is a "
+        "move of the whole space."
+    )
+
+
+def _order(
+    sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
+) -> NDArray[np.intp]:
+    ways = (TYPED, *(f"clustered by {side.name}" for side in sides))
+    if st.session_state.get("order") not in ways:
+        st.session_state.pop("order", None)  # there is no B any more
+    way: str = st.segmented_control(
+        "Order",
+        ways,
+        default=TYPED,
+        required=True,
+        key="order",
+        bind="query-params",
+        help="Clustered: sentences that are alike stand together, by average linkage. Every square has the same order.",
+    )
+    if way == TYPED:
+        return np.arange(len(sentences))
+    return clustered(one if other is None or way == ways[1] else other)
+
+
+def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
+    st.markdown(title)
+    st.plotly_chart(
+        figure,
+        key=title,
+        on_select=partial(_choose_clicked, title, sentences),
+        selection_mode="points",
+        config=picture_format.config("sentences"),
+        alt="Cosines of every two sentences. The file under Take it along holds the numbers.",
+    )
+
+
+def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
+    """The names of the two boxes that hold the pair: other sentences have others."""
+    digest = digest_of(sentences)[:12]
+    return f"one of {digest}", f"another of {digest}"
+
+
+def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> tuple[int, int]:
+    pairs = foremost(one, other, FOREMOST)
+    st.markdown("**The pair under the microscope**")
+    first, second = (
+        st.selectbox(
+            label,
+            range(len(sentences)),
+            index=place,
+            format_func=lambda number: f"{number + 1} · {shortened(sentences[number], 90)}",
+            key=name,
+            persist_state="session",
+        )
+        for label, place, name in zip(
+            ("First sentence", "Second sentence"), pairs[0], _pair_boxes(sentences), strict=True
+        )
+    )
+    if first == second:
+        st.info(f"Choose two different numbers: both are sentence {first + 1}.", icon=":material/swap_horiz:")
+    st.caption("Pairs that changed most" if other is not None else "Pairs that are most alike")
+    number = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        [pair_row(sentences, one, other, pair) for pair in pairs],
+        hide_index=True,
+        column_order=["number", "other number", "cosine A", "cosine B", "B - A"],
+        column_config={
+            "number": "First",
+            "other number": "Second",
+            **dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+        },
+        placeholder=messages.MISSING,
+    )
+    return first, second
+
+
+def _choose_clicked(key: str, sentences: tuple[str, ...]) -> None:
+    """Make the clicked cell the pair under the microscope; runs before the page is drawn anew."""
+    points = st.session_state[key]["selection"]["points"]
+    if points:
+        pair = divmod(int(points[0]["customdata"]), len(sentences))
+        for name, place in zip(_pair_boxes(sentences), pair, strict=True):
+            st.session_state[name] = place

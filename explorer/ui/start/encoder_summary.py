@@ -1,0 +1,47 @@
+"""Show the loaded encoder in a line, and the others on this disk."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.frame.sidebar import Choice
+from explorer.ui.widgets import messages
+
+
+def encoder(shown: Shown) -> None:
+    """The encoder of the sidebar, in a line."""
+    scores, best = shown.scores, shown.scores.best()
+    told = (
+        f"**{messages.plain(shown.found.name)}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
+    )
+    if scores.own_title:
+        told += f" Model default: {messages.plain(scores.own_title)}."
+    if best is not None:
+        told += (
+            f" On **{messages.plain(shown.pairs.name)}**, {best.title} has the highest Spearman: "
+            f"{scores.score(best):.2f}."
+        )
+    st.markdown(told)
+
+
+def on_disk(choice: Choice) -> None:
+    """Every encoder that loads without a network, each a click away."""
+    names, other = sidebar.encoders(), second_encoder.beside()
+    for name in names:
+        line = st.container(horizontal=True, vertical_alignment="center")
+        line.text(name)
+        if name == choice.source:
+            line.badge("chosen", icon=":material/check:")
+            continue
+        line.button("Choose", key=f"choose {name}", on_click=sidebar.choose_encoder, args=(name,))
+        if other is not None and name == other.source:
+            line.page_link("pages/compare.py", label="Compare", icon=":material/compare:")
+        else:
+            line.button("Compare with it", key=f"beside {name}", on_click=second_encoder.choose, args=(name,))
+    if len(names) == 1:
+        st.caption(
+            "It came with the requirements. Models of the hub that other programs have fetched show up here; "
+            "to read one from a folder, type the folder into the sidebar."
+        )

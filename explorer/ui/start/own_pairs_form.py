@@ -1,0 +1,136 @@
+"""The form for a file of the user's own scored pairs: columns, a report, and what to do with the pairs."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.data.graded import sets, user_sets
+from explorer.data.kinds import GradedPairs
+from explorer.data.tables import columns, text_rows
+from explorer.data.tables.column_roles import ROLES, Mapping
+from explorer.data.tables.row_reports import Report
+from explorer.data.tables.table import Table
+from explorer.errors import StrataError
+from explorer.ui.access import cached
+from explorer.ui.frame import sidebar
+from explorer.ui.start import own_pairs_steps
+from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+
+# rows of the file that are shown, so that a wrong column is seen
+PREVIEW = 5
+NONE = "(none)"
+
+
+def own_pairs() -> None:
+    """The form: it ends with the user's file among the sets of the sidebar."""
+    own_pairs_steps.go_on()
+    upload = upload_boxes.to_read(
+        "A file with two sentences and a score in each row",
+        "It is kept on this machine only. Columns are guessed and can be corrected.",
+    )
+    if upload is None:
+        st.caption(
+            "For example a CSV whose first line is `sentence1,sentence2,score`. Any names and any range of scores will "
+            "do, with a decimal point or comma. "
+            "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
+        )
+    else:
+        try:
+            table = upload_boxes.table(upload)
+        except StrataError as error:
+            messages.trouble(error)
+        else:
+            _from_table(table)
+    _kept_files()
+
+
+def _from_table(table: Table) -> None:
+    mapping = _columns(table)
+    _preview(table, mapping)
+    try:
+        pairs, report = text_rows.graded_pairs(table, mapping)
+    except StrataError as error:
+        messages.trouble(error)
+    else:
+        _report(pairs, report)
+        own_pairs_steps.offer(pairs)
+
+
+def _columns(table: Table) -> Mapping:
+    """The guess, to be corrected: a select box for each role."""
+    guess = columns.guess(table, "graded pairs")
+    chosen: dict[str, str | None] = {}
+    boxes = st.container(horizontal=True)
+    for role in ROLES["graded pairs"]:
+        options = [NONE, *table.columns]
+        guessed = guess.column(role.name) or NONE
+        column = boxes.selectbox(
+            f"Column: {role.label}",
+            options,
+            index=options.index(guessed),
+            help=role.help + ("" if role.required else " May be left out."),
+            key=f"column {table.name} {role.name}",
+            width=220,
+        )
+        chosen[role.name] = None if column == NONE else column
+    return guess.corrected(chosen)
+
+
+def _preview(table: Table, mapping: Mapping) -> None:
+    """The first rows, the score first: behind two long sentences it would not be seen."""
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]]
+    mapped = [mapping.column(role) for role in ("score", "first", "second", "part")]
+    order = dict.fromkeys([*(column for column in mapped if column in table.columns), *table.columns])
+    st.dataframe([{column: row[column] for column in order} for row in rows], hide_index=True)
+
+
+def _report(pairs: GradedPairs, report: Report) -> None:
+    low, high = report.score_range or (0.0, 0.0)
+    cards = st.container(horizontal=True, gap="large")
+    messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
+    messages.number(cards, "Scores", f"{low:g} to {high:g}")
+    messages.number(cards, "Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}")
+    messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
+    _truncation(cards, pairs)
+    for dropped in report.dropped:
+        st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
+    if report.set_aside:
+        st.caption(messages.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
+    if report.same_twice:
+        st.warning(
+            f"{report.same_twice:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the "
+            "columns, or delete these rows where their score is not the highest.",
+            icon=":material/content_copy:",
+        )
+
+
+def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
+    """What share of the sentences the chosen encoder would cut."""
+    choice = sidebar.chosen()
+    try:
+        limit, share = cached.share_cut(choice.found(), pairs, choice.settings)
+    except StrataError:
+        return  # the encoder has troubles of its own, which the top of the page tells
+    messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
+
+
+def _kept_files() -> None:
+    names = user_sets.names()
+    if not names:
+        return
+    with st.expander(f"Files you uploaded ({len(names)})", icon=":material/folder:"):
+        for name in names:
+            line = st.container(horizontal=True, vertical_alignment="center")
+            line.text(name)
+            line.button("Use", key=f"use {name}", on_click=sidebar.choose_set, args=(name,))
+            line.button("Forget", key=f"forget {name}", on_click=_forget, args=(name,), help="Deletes Strata's copy.")
+
+
+def _forget(name: str) -> None:
+    def forget() -> None:
+        user_sets.forget(name)
+        if user_sets.whole(sidebar.chosen().sts) == name:
+            sidebar.choose_set(sets.SAMPLE)
+
+    refused_clicks.attempt(forget)

@@ -1,0 +1,93 @@
+"""Show how uploaded pairs are split, keep them, and lead to the Layers and the Train page with them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.data.graded import user_sets
+from explorer.data.graded.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
+from explorer.data.kinds import GradedPairs
+from explorer.ui.access import cached_text
+from explorer.ui.frame import sidebar
+from explorer.ui.train import shortcuts
+from explorer.ui.widgets import messages, refused_clicks
+
+LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
+_NEXT = "_page after the upload"
+_LAYERS_HELP = (
+    "Without halves, the best layer & pooling is chosen on the pairs it is scored on.",
+    "The best layer & pooling is chosen on the dev half and reported on the test half.",
+)
+_TRAIN_HELP = "Train on the train part, choose the best checkpoint on the dev part, report on the test half."
+
+
+def go_on() -> None:
+    """Open the page that was asked for by the last click, or tell why it cannot be; first in the form."""
+    refused_clicks.refused()
+    page, address = st.session_state.pop(_NEXT, (None, {}))
+    if page is not None:
+        # with none named, Streamlit tries to clear all parameters, and refuses those that widgets are bound to
+        st.switch_page(page, query_params=address)
+
+
+def offer(pairs: GradedPairs) -> None:
+    """What the pairs are split into, and what can be done with them."""
+    split = cached_text.split_summary(pairs)
+    st.markdown(_told(pairs, split))
+    if split.no_halves or split.no_parts:
+        st.warning(messages.plain(split.no_halves or split.no_parts), icon=":material/call_split:")
+    with st.container(horizontal=True):
+        st.button(
+            "Find the best layer on them",
+            type="primary",
+            icon=":material/layers:",
+            on_click=_open,
+            args=(pairs, LAYERS),
+            help=_LAYERS_HELP[not split.no_halves],
+        )
+        st.button(
+            "Train on them",
+            icon=":material/model_training:",
+            on_click=_open,
+            args=(pairs, TRAIN),
+            disabled=bool(split.no_parts),
+            help=messages.plain(split.no_parts) if split.no_parts else _TRAIN_HELP,
+        )
+        st.button(
+            "Use these pairs",
+            icon=":material/check:",
+            on_click=_open,
+            args=(pairs, ""),
+            help="Chooses them in the sidebar, and stays here.",
+        )
+    chosen = sidebar.chosen().sts
+    if chosen == user_sets.name_of(pairs):
+        st.success(
+            f"Kept on this machine and chosen in the sidebar: {messages.plain(chosen)}.", icon=":material/check:"
+        )
+
+
+def _told(pairs: GradedPairs, split: Summary) -> str:
+    """`**500 pairs** in 431 families: 250 in the dev half, 250 in the test half, …`."""
+    told = f"**{len(pairs):,} pairs** in {split.families:,} families (pairs that share a sentence stay together)"
+    if split.no_halves:
+        return f"{told}."
+    told += f": {split.sizes[DEV_HALF]:,} in the dev half, {split.sizes[TEST_HALF]:,} in the test half"
+    if not split.no_parts:
+        told += (
+            f". For training, the dev half is split again: train part {split.sizes[TRAIN_PART]:,}, "
+            f"dev part {split.sizes[DEV_PART]:,}"
+        )
+    return f"{told}. No sentence is in two of them."
+
+
+def _open(pairs: GradedPairs, page: str) -> None:
+    """Keep the pairs, choose them, and remember where to go."""
+
+    def keep() -> None:
+        name = user_sets.keep(pairs)
+        sidebar.choose_set(name)
+        if page:
+            st.session_state[_NEXT] = page, shortcuts.train_on_own_pairs(name) if page == TRAIN else {}
+
+    refused_clicks.attempt(keep)

@@ -1,0 +1,79 @@
+"""Choose the model a new run starts from; a run's model only when the visitor says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.encoding.locate import model_names
+from explorer.errors import StrataError
+from explorer.training.model_card.card import named
+from explorer.training.record import runs
+from explorer.training.record.runs import Run
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import messages
+
+BASE = "recipe base"
+
+
+def base() -> str | None:
+    """The model to start from; None until the visitor has said whether the run stacks on another one."""
+    source = sidebar.chosen().source
+    run = _run_of(source)
+    if run is None:
+        st.markdown(
+            f"Fine-tunes a copy of **{messages.plain(named(source))}**, the model of the sidebar. The original is not "
+            "changed; a new model is saved."
+        )
+        return source
+    options = [source, *_base_of(run)]
+    if st.session_state.get(BASE) not in options:
+        st.session_state[BASE] = None
+    chosen: str | None = st.radio(
+        "Start from",
+        options,
+        key=BASE,
+        format_func=lambda option: _told(option, run, source),
+        persist_state="session",
+        help=f"The sidebar's model is that of run '{run.name}'. Training it further stacks two trainings.",
+    )
+    if chosen is None:
+        st.warning(
+            f"The model of the sidebar was trained by run {messages.plain(run.name)}: choose whether to stack on it.",
+            icon=":material/layers:",
+        )
+    return chosen
+
+
+def choose(source: str) -> None:
+    """Make this the model to start from; only in a callback."""
+    sidebar.choose_encoder(source)
+    st.session_state[BASE] = source
+
+
+def _told(option: str, run: Run, source: str) -> str:
+    if option == source:
+        return f"{messages.plain(named(option))}: stacks on run {messages.plain(run.name)}"
+    return f"{messages.plain(named(option))}: the base of that run"
+
+
+def _run_of(source: str) -> Run | None:
+    """The run whose model, or model of a step, a name means."""
+    if source.startswith(model_names.RUN):
+        name = source.removeprefix(model_names.RUN).partition("@")[0]
+        try:
+            return runs.find(name)
+        except StrataError:
+            return None  # the page says what is wrong with the model
+    try:
+        return runs.of_model(Path(source).expanduser().absolute())
+    except (OSError, RuntimeError, ValueError):  # no such user, or too long: the page says so
+        return None
+
+
+def _base_of(run: Run) -> list[str]:
+    try:
+        return [run.recipe().model]
+    except StrataError:  # a recipe that cannot be read names no base
+        return []

@@ -1,0 +1,169 @@
+"""Choose the seeds, the dev set that selects the best checkpoint, and the test set that is reported."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.data.corpora import evaluated_beside
+from explorer.data.graded import sets, user_sets
+from explorer.data.kinds import GradedPairs
+from explorer.errors import BadChoice, StrataError
+from explorer.ui.access import availability, cached_text
+from explorer.ui.frame import sidebar
+from explorer.ui.train import knob_form, text_form
+from explorer.ui.train.method_cards import MethodCard
+from explorer.ui.widgets import messages
+
+SEEDS, DEV, TEST = "recipe seeds", "recipe dev", "recipe test"
+NO_TEST = "none"
+BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep what they say
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Seeds, development pairs, and test pairs if there are any."""
+
+    seeds: tuple[int, ...]
+    dev: str
+    test: str | None
+
+
+def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
+    """What the fields say; None where something has to be mended first."""
+    _fill_untouched(sources, card)
+    left, middle, right = st.columns(knob_form.COLUMNS)
+    with left:
+        dev, dev_pairs = _set_field(
+            "Dev set",
+            DEV,
+            [],
+            "Scored pairs that choose the best checkpoint: the model is evaluated on them meanwhile.",
+        )
+    with middle:
+        test, test_pairs = _set_field(
+            "Test set",
+            TEST,
+            [NO_TEST],
+            "Scored pairs for the number to report: the base and the best checkpoint are evaluated on them at the end.",
+        )
+    with right:
+        typed = st.text_input(
+            "Seeds",
+            key=SEEDS,
+            persist_state="session",
+            help="Whole numbers. With several, such as `1, 2, 3`, the run is trained once for each, and tells mean "
+            "and spread.",
+        )
+        seeds = _seeds(typed)
+    _warn(sources, card, dev_pairs, test_pairs)
+    if seeds is None or dev_pairs is None or (test_pairs is None and test != NO_TEST):
+        return None
+    return Judging(seeds, dev, None if test == NO_TEST else test)
+
+
+def follow_text() -> None:
+    """Let dev and test set follow the text again, as before they were set by hand; only in a callback."""
+    st.session_state[BY_HAND] = set()
+
+
+def fill(judging: Judging) -> None:
+    """Make the fields say this; only in a callback."""
+    state = st.session_state
+    state[SEEDS] = ", ".join(map(str, judging.seeds))
+    state[DEV], state[TEST] = judging.dev, judging.test or NO_TEST
+    state[BY_HAND] = {DEV, TEST}
+
+
+def read_seeds(typed: str) -> tuple[int, ...]:
+    """`1, 2, 3` as numbers."""
+    words = re.split(r"[\s,;]+", typed.strip(" ,;\t"))
+    if not all(re.fullmatch(r"[0-9]{1,10}", word) for word in words):
+        raise BadChoice(f"Seeds cannot be '{typed}'. Type whole numbers with commas between them, such as 1, 2, 3.")
+    return tuple(map(int, words))
+
+
+def _seeds(typed: str) -> tuple[int, ...] | None:
+    try:
+        return read_seeds(typed)
+    except BadChoice as error:
+        messages.trouble(error)
+        return None
+
+
+def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, GradedPairs | None]:
+    """A menu of sets; the pairs of the chosen one, if they can be had."""
+    options = _with_current([*first, *sets.halves(), *_own_halves(), *sets.names()], key)
+    name: str = st.selectbox(
+        label, options, key=key, on_change=_by_hand, args=(key,), persist_state="session", help=help
+    )
+    return name, None if name == NO_TEST else availability.pairs(name)
+
+
+def _own_halves() -> list[str]:
+    """The halves of every own set that can be split."""
+    return [half for name in user_sets.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
+
+
+def _by_hand(key: str) -> None:
+    st.session_state[BY_HAND] = {*st.session_state.get(BY_HAND, ()), key}
+
+
+def _fill_untouched(sources: tuple[str, ...], card: MethodCard) -> None:
+    """Put the default into every field that the visitor has not set."""
+    state = st.session_state
+    if SEEDS not in state:
+        state[SEEDS] = "1"
+    untouched = {DEV, TEST} - state.get(BY_HAND, set())
+    for key, name in zip((DEV, TEST), _defaults(sources, card), strict=True):
+        if key in untouched and state.get(key) != name:
+            state[key] = name
+
+
+def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
+    """The pieces beside a train part in the text; else the halves of an own set in the sidebar; else STS-B."""
+    beside = evaluated_beside(sources, card.eats)
+    if beside is not None:
+        return beside
+    chosen = sidebar.chosen().sts
+    if user_sets.is_own(chosen) and not cached_text.why_not_split(chosen):
+        return sets.halves(chosen)
+    published = "STS-B dev", "STS-B test"
+    return published if all(map(availability.on_this_disk, published)) else sets.halves()
+
+
+def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, test: GradedPairs | None) -> None:
+    """Tell where dev set, test set and training text share sentences: scores on them are optimistic."""
+    from explorer.methods import load
+
+    if dev is not None and test is not None and 2 * len({*dev.sentences} & {*test.sentences}) > len(test.sentences):
+        st.warning(
+            "The best checkpoint is chosen on sentences of the test set: the score will be too good. Choose a dev set "
+            "without them.",
+            icon=":material/balance:",
+        )
+    if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # these are held out
+        return
+    told = []
+    for what, pairs in (("dev", dev), ("test", test)):
+        try:
+            count = pairs and cached_text.shared(sources, card.eats, text_form.columns(sources, card.eats), pairs)
+        except StrataError:
+            return  # told where the text is read
+        if pairs is not None and count:
+            of = "all" if count == len(pairs.sentences) else f"{count:,} of the {len(pairs.sentences):,}"
+            told.append(f"{of} {what} sentences")
+    if told:
+        st.warning(
+            f"The training text holds {' and '.join(told)}: scores on them are optimistic. Choose other text, or "
+            "other pairs.",
+            icon=":material/visibility:",
+        )
+
+
+def _with_current(options: list[str], key: str) -> list[str]:
+    """Options, and what is chosen already if it is not among them."""
+    current = st.session_state.get(key)
+    return options if current is None or current in options else [*options, current]

@@ -1,0 +1,91 @@
+"""Are the models that knobs name on this machine, and if one is not, where can it come from?"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.encoding.locate import model_names
+from explorer.errors import HubUnreachable, StrataError
+from explorer.knobs import Knob, Values
+from explorer.places import cache_folder
+from explorer.progress import Work
+from explorer.ui.access import availability, jobs
+from explorer.ui.train import knob_form, text_form
+from explorer.ui.train.method_cards import MethodCard
+from explorer.ui.widgets import messages
+
+
+def ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:
+    """Whether all are here; where one is not, buttons that fetch it, or make one of the base encoder."""
+    knobs = [knob for knob in card.knobs.values() if knob.masked_model]
+    here = [_is_here(card, knob, str(settings.get(knob.name, knob.default)), base, sources) for knob in knobs]
+    return all(here)
+
+
+def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple[str, ...]) -> bool:
+    try:
+        model_names.find(named)
+        return True
+    except HubUnreachable:
+        label = messages.plain(knob.name.replace("_", " "))
+        st.warning(
+            f"{messages.plain(card.name)} needs a {label}, a masked language model with the encoder's vocabulary, and "
+            f"'{messages.plain(named)}' is not on this machine. Fetch it from the hub, make one here, or name a folder "
+            f"in the field {label}, under Every other setting.",
+            icon=":material/extension:",
+        )
+        availability.offer(f"Fetch {named} from the hub", lambda: model_names.fetch(named))
+        _offer_to_make(card, knob, base, sources)
+    except StrataError as error:
+        messages.trouble(error)
+    return False
+
+
+def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
+    """A copy of the base learns to guess masked words of the text; what was made before is there to be used."""
+    try:
+        folder = cache_folder() / "generators" / model_names.find(base).digest[:16]
+    except StrataError:  # the form says what is wrong with the base, at length
+        return
+    key = f"make {folder}"
+    job = jobs.find(key)
+    if folder.is_dir():
+        told = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
+        st.caption(
+            f"One was made of {messages.plain(base)}: of {told['words']:,} masked words in sentences that it did not "
+            f"see, it guesses {100 * told['after']:.1f} % right ({100 * told['before']:.1f} % before)."
+        )
+        st.button("Use it", icon=":material/check:", on_click=_use, args=(card, knob, folder), type="primary")
+    elif job is not None and job.state != jobs.DONE:
+        messages.progress_of(job)
+    else:
+        columns = text_form.columns(sources, card.eats)
+        st.button(
+            f"Make one of {messages.plain(base)} from this text",
+            icon=":material/build:",
+            on_click=_begin,
+            args=(key, partial(_make, base, sources, columns, folder)),
+        )
+
+
+def _begin(key: str, make: jobs.Make) -> None:
+    jobs.forget(key)
+    jobs.follow(key, "making a generator", make, lane=jobs.TRAINING)
+
+
+def _make(base: str, sources: tuple[str, ...], columns: dict[str, str], folder: Path) -> Work[None]:
+    from explorer.data.corpora import corpus
+    from explorer.encoding.load.loading import load
+    from explorer.training.generator import make_generator
+
+    text, _ = corpus(sources, "sentences", columns)
+    encoder = load(model_names.find(base), precision="float32")
+    yield from make_generator(encoder, text.texts[0], folder)
+
+
+def _use(card: MethodCard, knob: Knob, folder: Path) -> None:
+    st.session_state[knob_form.key_of(card.name, knob.name)] = str(folder)

@@ -1,0 +1,132 @@
+"""Draw a form of knobs: a field for each, with the paper's value, the range and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.errors import StrataError
+from explorer.knobs import Knob, Values
+from explorer.ui.train.method_cards import MethodCard
+from explorer.ui.widgets import messages
+
+COLUMNS = 3
+BY_EPOCHS = "as many as the epochs make"
+
+
+def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
+    """What these fields say that is not the default; None where one says something that is not allowed."""
+    found: dict[str, bool | int | float | str] = {}
+    wrong: list[StrataError] = []
+    columns: list[DeltaGenerator] = []
+    for place, knob in enumerate(knobs):
+        if place % COLUMNS == 0:  # a row at a time: on a narrow screen columns stand below one another
+            columns = st.columns(COLUMNS)
+        with columns[place % COLUMNS]:
+            try:
+                value = knob.checked(_field(card, knob))
+            except StrataError as error:
+                wrong.append(error)
+                _mark(card, knob)
+                continue
+            if value != knob.default:
+                found[knob.name] = value
+            if value != _reference(card, knob):
+                _mark(card, knob)
+    for one in wrong:
+        messages.trouble(one)
+    return None if wrong else found
+
+
+def fit_batch(card: MethodCard, rows: int) -> int | None:
+    """Where the text has fewer rows than the paper's batch, start the field at what fits; tells what that is.
+
+    It follows the text for as long as nobody has touched the field.
+    """
+    key, last = key_of(card.name, "batch_size"), f"fitted {card.name}"
+    paper = int(card.knobs["batch_size"].default)
+    fitting = fitting_batch(rows) if rows < paper else paper
+    if st.session_state.get(key, paper) == st.session_state.get(last, paper) or key not in st.session_state:
+        st.session_state[key] = fitting
+    st.session_state[last] = fitting
+    return fitting if fitting != paper else None
+
+
+def fitting_batch(rows: int) -> int:
+    """The largest power of two of which there are eight in the rows, and at least 2."""
+    return max(2, 1 << max(1, rows // 8).bit_length() - 1)
+
+
+def fill(card: MethodCard, settings: Values) -> None:
+    """Make the fields say what a recipe says; only in a callback."""
+    for name, knob in card.knobs.items():
+        st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
+    st.session_state.pop(f"fitted {card.name}", None)
+
+
+def as_in_paper(card: MethodCard) -> None:
+    """A button that sets every field to the paper's value, where a paper has such values."""
+    if not card.as_published:
+        return
+    st.button(
+        "As in the paper",
+        key=f"as in paper {card.name}",
+        icon=":material/article:",
+        on_click=fill,
+        args=(card, {name: knob.paper_value for name, knob in card.knobs.items()}),
+        help="Set every field to the paper's value. On the command line: `--as-in-paper`.",
+    )
+
+
+def key_of(method: str, knob: str) -> str:
+    """The name of the widget of a knob."""
+    return f"knob {method} {knob}"
+
+
+def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
+    """The field, and what it says."""
+    key = key_of(card.name, knob.name)
+    if key not in st.session_state:
+        st.session_state[key] = _shown(knob, knob.default)
+    label, tip = messages.plain(knob.name.replace("_", " ").capitalize()), _tip(card, knob)
+    found: bool | int | float | str
+    if knob.choices:
+        found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
+    elif knob.kind is bool:
+        # as a select box: a lone switch in a row of fields stands on no line of theirs
+        found = st.selectbox(label, ("on", "off"), key=key, help=tip, persist_state="session")
+    elif knob.kind is int:
+        low = None if knob.low is None else int(knob.low)
+        high = None if knob.high is None else int(knob.high)
+        found = st.number_input(label, low, high, step=1, key=key, help=tip, persist_state="session")
+    else:  # as text: a number field would round 5e-05
+        found = st.text_input(label, key=key, help=tip, persist_state="session")
+    return found
+
+
+def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
+    """A value as its field holds it."""
+    return value if knob.kind is int and isinstance(value, int) else Knob.told(value)
+
+
+def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
+    """What a value is compared with: the paper's; the default, where a paper has no such values."""
+    return knob.paper_value if card.as_published else knob.default
+
+
+def _mark(card: MethodCard, knob: Knob) -> None:
+    """Below a field that differs: what the paper has. The label is left alone, since it is read aloud."""
+    value = _reference(card, knob)
+    shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.told(value)
+    st.badge(f"{'paper' if card.as_published else 'default'}: {messages.plain(shown)}", color="orange")
+
+
+def _tip(card: MethodCard, knob: Knob) -> str:
+    told = f"Default: {Knob.told(knob.default)}. "
+    if card.as_published or knob.paper is not None:
+        paper = f"The paper's value: {Knob.told(knob.paper_value)}. "
+        told = paper if knob.paper_value == knob.default else told + paper
+    told += f"Allowed: {knob.allowed}."
+    return f"{messages.plain(knob.help)}\n\n{messages.plain(told)}\n\nOn the command line: `--set {knob.name}=…`"

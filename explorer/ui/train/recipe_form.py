@@ -1,0 +1,169 @@
+"""What shall be trained, on what, and how? Method, text, knobs, seeds and graded pairs become a Recipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.encoding.load.hardware import DEVICES, PRECISIONS
+from explorer.errors import StrataError
+from explorer.knobs import Values
+from explorer.ui.access import availability, cached
+from explorer.ui.train import base_form, evaluation_form, generator_form, knob_form, method_menu, text_form
+from explorer.ui.train.evaluation_form import Judging
+from explorer.ui.train.method_cards import MethodCard
+from explorer.ui.widgets import messages
+
+if TYPE_CHECKING:
+    from explorer.training.recipe import Recipe
+
+PRECISION, DEVICE = "recipe precision", "recipe device"
+VISITED = "_form was visited"
+
+
+def recipe() -> Recipe | None:
+    """What the form says; None where something in it has to be mended first, which it tells."""
+    _first_visit()
+    st.subheader("What to train")
+    model = base_form.base()
+    there = model is not None and availability.encoder(model) is not None
+    left, right = st.columns(2, gap="medium")
+    with left:
+        sources = text_form.sources()
+    with right:
+        card = method_menu.method()
+        method_menu.about(card)
+        ready = method_menu.ready(card)
+    with left:
+        text_form.choose_columns(sources, card.eats)
+        rows = text_form.rows(sources, card.eats)
+    method_menu.every(sources)
+    settings, steps = _settings(card, rows)
+    judging = evaluation_form.judging(sources, card)
+    if rows is not None and settings is not None and judging is not None and card.eats == "graded pairs":
+        evaluated = tuple(name for name in (judging.dev, judging.test) if name)
+        rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
+    if rows is not None and settings is not None:
+        steps.caption(plan(card, settings, rows))
+    if model is None or not (there and ready) or rows is None or settings is None or judging is None:
+        return None
+    if not generator_form.ready(card, model, sources, settings):
+        return None
+    if card.trains and not _batch_fits(card, settings, rows):
+        return None
+    return _checked(card, model, sources, settings, judging)
+
+
+def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaGenerator]:
+    """The knobs: a few at first, the rest folded; and the place for the number of steps."""
+    st.subheader("How to train it" if card.trains else "How to make it")
+    fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
+    front = [knob for knob in card.knobs.values() if knob.front]
+    folded = [knob for knob in card.knobs.values() if not knob.front]
+    knob_form.as_in_paper(card)
+    few = knob_form.fields(card, front)
+    if fitting is not None:
+        whose = "the paper's" if card.as_published else "the default"
+        st.caption(
+            f"{rows:,} rows do not fill {whose} batch of {card.knobs['batch_size'].default}: the field starts at "
+            f"{fitting}."
+        )
+    told = st.container()
+    with st.expander("Every other setting", icon=":material/tune:"):
+        rest = knob_form.fields(card, folded)
+        boxes = st.container(horizontal=True)
+        _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 where this machine computes in it.", boxes)
+        _choice("Device", DEVICES, DEVICE, "auto: a GPU if there is one.", boxes)
+    return (None if few is None or rest is None else {**few, **rest}), told
+
+
+def plan(card: MethodCard, settings: Values, rows: int) -> str:
+    """`1,280 rows in batches of 16: 80 steps, …`: what the settings come to."""
+    if not card.trains:
+        return f"{rows:,} rows, and no steps: nothing is trained."
+    from explorer.methods import Schedule, load
+
+    scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
+    from explorer.training.loop import held_out_triplets
+
+    schedule = load(card.name).schedule.but(scheduled)
+    held = 0 if schedule.select_by == "dev" else held_out_triplets.count(rows)
+    steps = schedule.updates(rows - held)
+    every = schedule.look_every(steps)
+    return (
+        f"{rows - held:,} rows in batches of {schedule.batch_size}: {steps:,} steps, evaluated on the dev set every "
+        f"{f'{every} steps' if every > 1 else 'step'}." + f" {held:,} rows are held out." * bool(held)
+    )
+
+
+def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
+    batch = _batch(card, settings)
+    if rows >= batch:
+        return True
+    messages.trouble(f"The text has {rows:,} rows, and a batch takes {batch}. Lower batch size, or bring more rows.")
+    return False
+
+
+def _batch(card: MethodCard, settings: Values) -> int:
+    return int(settings.get("batch_size", card.knobs["batch_size"].default))
+
+
+def _checked(
+    card: MethodCard,
+    model: str,
+    sources: tuple[str, ...],
+    settings: Values,
+    judging: Judging,
+) -> Recipe | None:
+    from explorer.training.recipe import Recipe
+
+    state = st.session_state
+    try:
+        return Recipe(
+            card.name,
+            model,
+            sources,
+            text_form.columns(sources, card.eats),
+            judging.dev,
+            judging.test,
+            settings,
+            judging.seeds,
+            state[PRECISION],
+            state[DEVICE],
+        ).checked()
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+
+
+def _first_visit() -> None:
+    """Let the form say the demonstration until the visitor, or a link, has said something else."""
+    state = st.session_state
+    if state.get(VISITED) or {method_menu.METHOD, text_form.SOURCES} & {*st.query_params}:
+        return
+    from explorer.training import demonstration
+
+    state[VISITED] = True
+    found = demonstration.recipe()
+    knob_form.fill(cached.methods()[found.method], found.settings)
+
+
+def fill(recipe: Recipe) -> None:
+    """Make the form say what a recipe says; only in a callback."""
+    card = cached.methods()[recipe.method]
+    base_form.choose(recipe.model)
+    state = st.session_state
+    state[VISITED] = True
+    state[method_menu.METHOD] = recipe.method
+    text_form.choose(recipe.data)
+    for role, column in recipe.columns.items():
+        state[text_form.column_key(role)] = column
+    knob_form.fill(card, recipe.settings)
+    evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test))
+    state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
+
+
+def _choice(label: str, options: tuple[str, ...], key: str, help: str, where: DeltaGenerator) -> None:
+    where.selectbox(label, options, key=key, help=help, width=220, persist_state="session")

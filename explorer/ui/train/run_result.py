@@ -1,0 +1,110 @@
+"""Show what a run came to: the verdict, its scores beside the base's, its model, and the lines that load it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from explorer.measuring.scores import verdict as verdicts
+from explorer.training.record import run_verdict
+from explorer.training.record.runs import Run
+from explorer.training.record.seed_scores import spread
+from explorer.training.record.status import Status
+from explorer.ui.runs import run_status_text
+from explorer.ui.train import run_scores, shortcuts
+from explorer.ui.widgets import messages, verdict_banner
+
+COMPARE_PAGE = "pages/compare.py"
+
+
+def card(run: Run, status: Status) -> None:
+    """The verdict, the scores it comes from, then the model, as far as there are any."""
+    verdict = run_verdict.headline(status)
+    if verdict is not None:
+        verdict_banner.show(verdict)
+    elif not status.live and status.verdict is not None:
+        st.info("Not tested: the run was stopped. Resume it to finish and test it.", icon=":material/science_off:")
+    run_scores.show(status)
+    _progress(status)
+    below = run_scores.lower(status)
+    if below:
+        st.warning(
+            f"The tuned model scores below the base as people use it: {', '.join(below)}. Other text, fewer steps or "
+            "a lower learning rate may help. The base is not changed.",
+            icon=":material/trending_down:",
+        )
+    if status.facts.get("seen"):
+        st.warning(messages.plain(str(status.facts["seen"])), icon=":material/visibility:")
+    if len(status.results) > 1:
+        _seeds(status)
+    _model(run, status)
+
+
+def _progress(status: Status) -> None:
+    """The best checkpoint and the time it took."""
+    cards = st.container(horizontal=True)
+    if status.best_step and status.seeds == 1:
+        of = f"of {status.total:,} steps, dev {run_status_text.score(status.best)}"
+        messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True)
+    if status.seconds:
+        messages.number(cards, "Time", run_status_text.duration(status.seconds), _steps(status), border=True)
+
+
+def _steps(status: Status) -> str:
+    return f"{status.step:,} steps" if status.step else "nothing to train"
+
+
+def _seeds(status: Status) -> None:
+    with st.expander(f"Each of {len(status.results)} seeds", icon=":material/casino:"):
+        st.dataframe(
+            [_seed_row(one) for one in status.results],
+            hide_index=True,
+            column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
+        )
+        test = spread(status.results, "test")
+        told = "" if test is None else f"Test: {test[0]:.2f} ± {test[1]:.2f}, mean and standard deviation over seeds. "
+        st.caption(f"{told}Gain is over the base as people use it. The model kept is that of the best seed on dev.")
+
+
+def _seed_row(result: Mapping[str, Any]) -> dict[str, Any]:
+    verdict = verdicts.read(result.get("verdict"))
+    return {
+        "Seed": str(result["seed"]),
+        "Best checkpoint": result["best_step"],
+        "Dev": result["dev"],
+        "Test": result["test"],
+        "Gain": verdict.test.difference if verdict and verdict.test else None,
+    }
+
+
+def _model(run: Run, status: Status) -> None:
+    """A look at what changed, then where the model is and how it is loaded."""
+    if not run.model.is_dir():
+        return
+    if st.button(
+        "Compare with base",
+        type="primary",
+        icon=":material/compare_arrows:",
+        on_click=shortcuts.compare_with_base,
+        args=(run,),
+        help="Opens the Compare page: A is the base as people use it, B the tuned model as exported, on the test set.",
+    ):
+        # with no parameter named, Streamlit would clear all of them, and refuses those that widgets are bound to
+        st.switch_page(COMPARE_PAGE, query_params={})
+    if not run.has_model:
+        st.caption("The example ships without its weights (90 MB). **Train it again** saves the model.")
+        return
+    st.caption("Its folder, and how it is loaded:")
+    st.code(str(run.model), language=None, wrap_lines=True)
+    own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for what none of the library's can express
+    trusting = ", trust_remote_code=True" if own_modules else ""
+    loaded = f"SentenceTransformer({str(run.model)!r}{trusting})"
+    st.code(
+        f"from sentence_transformers import SentenceTransformer\n\nmodel = {loaded}",
+        language="python",
+        wrap_lines=True,
+    )
+    if own_modules:
+        st.caption(f"The folder brings `{'`, `'.join(own_modules)}`, which the library runs when it is told to.")

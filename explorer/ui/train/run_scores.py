@@ -1,0 +1,59 @@
+"""Show a run's scores beside its base's: three numbers for each evaluation set, on the same pairs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.measuring.scores.verdict import Outcome
+from explorer.training.model_card.card import named
+from explorer.training.record.status import Status
+from explorer.ui.runs import run_status_text
+from explorer.ui.widgets import messages
+
+HELP = {
+    "base": "The base as people use it: under the layer & pooling that it declares. Higher is better, at most 100.",
+    "same": "The base under the layer & pooling that was trained. The gap to the tuned model is what training brought.",
+    "tuned": "The tuned model as exported, as sentence-transformers loads it.",
+}
+
+
+def show(status: Status) -> None:
+    """A row of cards for the test set, and one for the dev set."""
+    verdict = status.verdict
+    if verdict is None:
+        st.caption("This run has no comparison with its base as people use it: it was trained by an older version.")
+        return
+    trained = str(status.facts.get("reading") or "trained layer & pooling")
+    for use, found in (("Test", verdict.test), ("Dev", verdict.dev)):
+        if found is not None:
+            _row(use, found, trained, status)
+
+
+def lower(status: Status) -> list[str]:
+    """The evaluation sets on which the tuned model scores below its base, with the difference."""
+    verdict = status.verdict
+    if verdict is None:
+        return []
+    found = (("test set", verdict.test), ("dev set", verdict.dev))
+    return [f"{one.difference:+.2f} on the {use}" for use, one in found if one and (one.difference or 0) < 0]
+
+
+def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
+    name, pairs = status.facts.get(use.lower()), dict(status.facts.get("pairs", {})).get(use.lower())
+    size = f", {pairs:,} pairs" if pairs else ""
+    st.markdown(f"**{use} set**: {messages.plain(named(str(name)))}{size} · Spearman × 100")
+    cards = st.columns(3, gap="small")
+    default = str(status.facts.get("default", ""))
+    before = (("base, model default", found.declared_base, default, "base"),
+              ("base, trained layer & pooling", found.same_reading_base, trained, "same"))  # fmt: skip
+    for card, (label, score, note, help) in zip(cards, before, strict=False):
+        messages.number(card, f"{use}: {label}", run_status_text.score(score), note, border=True, help=HELP[help])
+    value = run_status_text.score(found.exported) if found.exported is not None else _not_yet(status)
+    note = ""
+    if found.difference is not None and found.low is not None and found.high is not None:
+        note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
+    messages.number(cards[-1], f"{use}: tuned, as exported", value, note, border=True, help=HELP["tuned"])
+
+
+def _not_yet(status: Status) -> str:
+    return "not yet" if status.live else "not tested"

@@ -1,0 +1,133 @@
+"""How does one run stand, under way and at its end? Drawn from its folder alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.training.model_card.card import named
+from explorer.training.record import status as statuses
+from explorer.training.record.runs import DISCARD, KEEP, Run
+from explorer.training.record.status import Status
+from explorer.ui.access import jobs
+from explorer.ui.runs import run_curves, run_status_text, training_queue
+from explorer.ui.train import run_result
+from explorer.ui.widgets import messages, refused_clicks
+
+REDRAWN = 3.0  # seconds
+
+
+def show(run: Run) -> None:
+    """The run; while it lives, its place is told every second, and its curves are drawn anew every few."""
+    live = training_queue.standing(run).live
+    st.fragment(_place, run_every=1.0 if live else None)(run, live)
+    # a figure that has changed is put in place of the old one, which is seen: not every second
+    st.fragment(_traces, run_every=REDRAWN if live else None)(run)
+
+
+def _place(run: Run, was_live: bool) -> None:
+    status = training_queue.standing(run)
+    if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
+        st.rerun()  # the whole page: its list of runs, and this fragment's clock
+    refused_clicks.refused()
+    _headline(run, status)
+    if status.live:
+        _under_way(run, status)
+    else:
+        _how_it_ended(run, status)
+
+
+def _traces(run: Run) -> None:
+    run_curves.figures(run, training_queue.standing(run))
+    _log(run)
+
+
+def _headline(run: Run, status: Status) -> None:
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.subheader(messages.plain(run.name), width="content")
+    colour, icon = run_status_text.BADGES.get(status.state, run_status_text.UNKNOWN)
+    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
+    if run.is_example:
+        line.badge("example, read-only", icon=":material/school:", color="violet")
+    facts = status.facts
+    text = " + ".join(named(str(source)) for source in facts.get("data", []))
+    rows = f" ({facts['rows']:,} rows)" if "rows" in facts else ""
+    told = [
+        f"{facts.get('method', '')} on {named(str(facts.get('model', '')))}",
+        f"text: {text}{rows}",
+        f"development: {named(str(facts.get('dev', run_status_text.NONE)))}",
+        f"test: {named(str(facts.get('test') or run_status_text.NONE))}",
+    ]
+    if "device" in facts:
+        told.append(f"{facts['precision']} on {facts['device']}")
+    st.caption(messages.plain(" · ".join(told)))
+
+
+def _under_way(run: Run, status: Status) -> None:
+    """How far it is, what is in front of it, and the ways to stop it."""
+    told = [
+        run_status_text.place(status),
+        run_status_text.pace(status),
+        f"{run_status_text.duration(status.seconds)} so far",
+    ]
+    st.progress(run_status_text.share(status), messages.plain(" · ".join(filter(None, told))))
+    job = training_queue.job_of(run)
+    front = jobs.in_front(job) if job is not None else None
+    if front is not None:
+        st.caption(f"In front: {messages.plain(front.title)}")
+    if status.facts.get("estimate"):
+        st.caption(messages.plain(f"Estimated at its start: {status.facts['estimate']}."))
+    if run.wish():
+        st.caption("Stopping after this step …")
+        return
+    with st.container(horizontal=True):
+        st.button(
+            "Stop and keep",
+            icon=":material/stop_circle:",
+            on_click=_stop,
+            args=(run, KEEP),
+            help="The best step so far becomes the run's model, and the run can be resumed.",
+        )
+        with st.popover("Stop and discard", icon=":material/delete:"):
+            st.write("The run and everything it has learned will be deleted.")
+            st.button("Yes, discard it", type="primary", on_click=_stop, args=(run, DISCARD))
+
+
+def _stop(run: Run, wish: str) -> None:
+    refused_clicks.attempt(lambda: training_queue.stop(run, wish))
+
+
+def _how_it_ended(run: Run, status: Status) -> None:
+    if status.state == statuses.FAILED:
+        messages.trouble(status.error or "The run failed.", status.details)
+    elif status.state == statuses.INTERRUPTED:
+        st.warning(
+            "The process that trained it ended before the run did. Resume goes on from the last state that was kept, "
+            "or from the start if there is none.",
+            icon=":material/power_off:",
+        )
+    elif status.state == statuses.STOPPED:
+        at = f" at step {status.step:,} of {status.total:,}" if status.total else " before its first step"
+        st.info(f"Stopped{at}. Resume goes on from there.", icon=":material/stop_circle:")
+    run_result.card(run, status)
+
+
+def _log(run: Run) -> None:
+    folded = st.expander("Log", icon=":material/article:", key=f"open log {run.name}", on_change="rerun")
+    if not folded.open:
+        return
+    with folded:
+        st.code(run.log_tail() or "Nothing was written yet.", language=None, wrap_lines=True)
+        st.download_button(
+            "The whole log",
+            lambda: _whole_log(run),
+            f"{run.name}.log",
+            "text/plain",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _whole_log(run: Run) -> Any:
+    return run.log_tail(10**9).encode()

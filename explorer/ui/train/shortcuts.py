@@ -1,0 +1,46 @@
+"""Set every control that a shortcut to another page needs; only in callbacks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.data.corpora import SERVES
+from explorer.data.graded import sets
+from explorer.encoding.locate import model_names
+from explorer.training.record.runs import Run
+from explorer.ui.access import cached
+from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.runs import run_in_address
+from explorer.ui.train import evaluation_form, method_menu, text_form
+
+
+def compare_with_base(run: Run) -> None:
+    """The base of a run as A, its model as B, each under its model default, on the run's test set.
+
+    The base stays the model that is trained next.
+    """
+    facts = run.status().facts
+    if facts.get("model"):
+        sidebar.choose_encoder(str(facts["model"]))
+    second_encoder.choose(f"{model_names.RUN}{run.name}")
+    second_encoder.choose_each_default()
+    judged = facts.get("test") or facts.get("dev")
+    if judged:
+        sidebar.choose_set(str(judged))
+
+
+def train_on_own_pairs(name: str) -> dict[str, str]:
+    """The form of the Train page: the train part of an own set as text, its dev and test set, a method that fits.
+
+    Gives what the address says of it, for a reload.
+    """
+    run_in_address.leave()
+    address = {text_form.SOURCES: sets.parts(name)[0]}
+    text_form.choose(list(address.values()))
+    evaluation_form.follow_text()
+    sidebar.choose_set(name)
+    kinds = [eats for eats in SERVES["graded pairs"] if eats != "sentences"]  # what keeps the scores
+    fitting = [card.name for card in cached.methods().values() if card.eats in kinds]
+    if fitting:
+        st.session_state[method_menu.METHOD] = address[method_menu.METHOD] = fitting[0]
+    return address

@@ -1,0 +1,86 @@
+"""How is what the form says tried, started, or taken to the command line?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.ui.access import jobs
+from explorer.ui.runs import run_in_address, training_queue
+from explorer.ui.widgets import messages, refused_clicks
+
+if TYPE_CHECKING:
+    from explorer.training.recipe import Recipe
+
+NAME = "run name"
+
+
+def buttons(recipe: Recipe | None) -> None:
+    """Start, try one step, and the same from the command line."""
+    line = st.container(horizontal=True, vertical_alignment="bottom")
+    line.text_input(
+        "Name of the run",
+        key=NAME,
+        width=280,
+        placeholder="method, model and a number",
+        persist_state="session",
+        help="Letters, digits, '-', '_' and '.'. It names the run's folder.",
+    )
+    line.button(
+        "Start",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=recipe is None,
+        on_click=_start,
+        args=(recipe,),
+    )
+    if recipe is None:
+        st.caption("Fix the highlighted fields to start.")
+        return
+    if recipe.kind.trains():
+        _trial(recipe, line)
+    st.caption("The same from the command line:")
+    st.code(recipe.command(), language="bash", wrap_lines=True)
+    st.download_button(
+        "recipe.yaml",
+        recipe.as_yaml(),
+        "recipe.yaml",
+        icon=":material/download:",
+        on_click="ignore",
+        help="`python -m explorer train --recipe recipe.yaml` repeats it too.",
+    )
+
+
+def _start(recipe: Recipe) -> None:
+    def start() -> None:
+        run_in_address.choose(training_queue.start(recipe, st.session_state.get(NAME, "").strip()))
+        st.session_state[NAME] = ""
+
+    refused_clicks.attempt(start)
+
+
+def _try(recipe: Recipe) -> None:
+    training_queue.try_one_step(recipe)
+
+
+def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
+    """What a run would take: one step is tried, where no run is in the way."""
+    job = jobs.find(training_queue.trial_key(recipe))
+    if job is not None and job.state == jobs.DONE:
+        st.info(messages.plain(f"One step was tried: {job.result.told}."), icon=":material/speed:")
+    elif job is not None:
+        messages.progress_of(job)
+    else:
+        busy = bool(training_queue.under_way())
+        line.button(
+            "Estimate time and memory",
+            icon=":material/speed:",
+            disabled=busy,
+            on_click=_try,
+            args=(recipe,),
+            help="Wait for the run that is under way: side by side, the times would be wrong."
+            if busy
+            else "Loads everything and tries the longest rows: tells time, memory and disk, and keeps nothing.",
+        )

@@ -1,0 +1,173 @@
+"""Which text is learned from? The sample, sets by name, files of this machine, and files that are brought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.data import uploads
+from explorer.data.corpora import SAMPLE, SHIPPED, Eats
+from explorer.data.graded import sets, sts, user_sets
+from explorer.data.sample import MINIMAL_PAIRS
+from explorer.data.tables.column_roles import ROLES
+from explorer.data.tables.row_reports import Report
+from explorer.errors import SetNotFound, StrataError
+from explorer.training.model_card.card import named
+from explorer.ui.access import availability, cached_text
+from explorer.ui.widgets import messages, upload_boxes
+
+SOURCES = "data"  # the widget's name, and that of its parameter in the address
+FILLED = "_text was set"
+UPLOAD = "text that is brought"
+GUESSED = "(as recognised)"
+
+
+def sources() -> tuple[str, ...]:
+    """The names and files that are chosen."""
+    filled = st.session_state.pop(FILLED, False)
+    chosen: list[str] = st.multiselect(
+        "Text to learn from",
+        _offered(),
+        None if filled else [MINIMAL_PAIRS],  # Streamlit warns of a default beside a value that was set just now
+        format_func=uploads.label,
+        key=SOURCES,
+        bind="query-params",
+        accept_new_options=True,
+        placeholder="a name, or the path of a file",
+        help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
+        "`sample` and `minimal pairs` come with Strata. Methods that learn from graded pairs use the scores; every "
+        "other method takes the sentences of graded pairs alone.",
+    )
+    upload_boxes.to_stay(
+        "A file of text",
+        UPLOAD,
+        _take,
+        "It is kept on this machine, so that the run can be resumed and repeated from the command line.",
+        "One sentence a line; or a table with two columns for pairs, three for triplets, or two and a score for graded "
+        "pairs. "
+        "For more than 20 MB, type the file's path instead.",
+    )
+    return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+
+
+def choose(sources: Sequence[str]) -> None:
+    """Make this the text; only in a callback."""
+    st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
+
+
+def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
+    """How many rows the text gives a method; where it gives none, what is in the way."""
+    if not chosen:
+        messages.trouble("No text to learn from is chosen. Choose 'sample', a set, or a file.")
+        return None
+    try:
+        count, reports = cached_text.rows(chosen, eats, columns(chosen, eats))
+    except StrataError as error:
+        messages.trouble(error)
+        if isinstance(error, SetNotFound):
+            for source in chosen:
+                availability.offer_set(source)
+        return None
+    _told(count, eats, reports)
+    return count
+
+
+def left(chosen: tuple[str, ...], eats: Eats, evaluated: tuple[str, ...], batch: int) -> int | None:
+    """How many rows share no sentence with the dev and test pairs, which only graded pairs must not."""
+    try:
+        count, dropped = cached_text.left(chosen, eats, columns(chosen, eats), evaluated, batch)
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    if dropped:
+        st.warning(messages.plain(f"{dropped}."), icon=":material/filter_alt:")
+    return count
+
+
+def lacks(chosen: Sequence[str], eats: Eats) -> str:
+    """Why the text cannot give a kind of rows; "" if it can."""
+    for source in chosen:
+        try:
+            lack = cached_text.serves(source, {})[eats]
+        except StrataError:  # told where the rows are read
+            continue
+        if lack:
+            return f"{named(source)} {lack}"
+    return ""
+
+
+def columns(chosen: Sequence[str], eats: Eats) -> dict[str, str]:
+    """The columns of the files that the visitor chose in place of those that were recognised, by role."""
+    kept = {role: st.session_state.get(column_key(role), GUESSED) for role in _roles(eats)}
+    return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
+
+
+def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
+    """A select box for each role that a file's column can play."""
+    files = _files(chosen)
+    if not files:
+        return
+    try:
+        names = cached_text.columns_of(files[0])
+    except StrataError:
+        return  # told where the rows are read
+    if len(names) < 2:
+        return
+    with st.expander("Columns", icon=":material/view_column:"):
+        boxes = st.container(horizontal=True)
+        for role in ROLES[eats]:
+            if role.name not in _roles(eats):
+                continue
+            key = column_key(role.name)
+            if st.session_state.get(key) not in names:
+                st.session_state[key] = GUESSED
+            options = [GUESSED, *names]
+            boxes.selectbox(role.label, options, key=key, help=role.help, width=220, persist_state="session")
+
+
+def column_key(role: str) -> str:
+    """The name of the widget of a role."""
+    return f"text column {role}"
+
+
+def _roles(eats: Eats) -> list[str]:
+    """The parts that columns play in training; a sub-corpus is for scoring only."""
+    return [role.name for role in ROLES[eats] if role.name != "part"]
+
+
+def _offered() -> list[str]:
+    """Names to choose from, and what is chosen already."""
+    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    known = [*SHIPPED, *user_sets.names(), *_train_parts(), *whole, *sts.menu()]
+    chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
+    return upload_boxes.offered([*known, *chosen])
+
+
+def _train_parts() -> list[str]:
+    """The train part of the sample's pairs, and of every own set that has one."""
+    splittable = (name for name in user_sets.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
+    return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
+
+
+def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
+    lengths = [report.words for report in reports if report.rows_kept]
+    told = f"{count:,} {'sentences' if eats == 'sentences' else f'rows of {eats}'}"
+    if lengths:
+        told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
+    st.caption(f"{told}.")
+    for report in reports:
+        for dropped in report.dropped:
+            st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
+
+
+def _files(chosen: Sequence[str]) -> list[str]:
+    known = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
+    return [source for source in chosen if source not in known and not user_sets.is_own(source) and Path(source).suffix]
+
+
+def _take(path: str) -> None:
+    """Add a file to what is chosen; the sample was only there until something else is."""
+    before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
+    choose([*before, path])

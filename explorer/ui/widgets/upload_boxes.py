@@ -1,0 +1,52 @@
+"""Upload boxes: a file is read, or kept on this machine as training text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.data import uploads
+from explorer.data.tables.files import ENDINGS
+from explorer.data.tables.table import Table
+from explorer.ui.access import cached_text
+from explorer.ui.widgets import refused_clicks
+
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+TYPES = [ending.removeprefix(".") for ending in ENDINGS]
+
+
+def to_stay(label: str, key: str, take: Callable[[str], object], help: str | None = None, told: str = "") -> None:
+    """A box behind a button; a file put into it is kept, and its path taken, before the page is drawn anew."""
+    with st.popover("Bring a file", icon=":material/upload_file:"):
+        st.file_uploader(label, type=TYPES, key=key, on_change=_keep, args=(key, take), help=help)
+        if told:
+            st.caption(told)
+
+
+def to_read(label: str, help: str) -> UploadedFile | None:
+    """A box whose file is only read."""
+    return st.file_uploader(label, type=TYPES, help=help)
+
+
+def table(upload: UploadedFile) -> Table:
+    """What a file holds."""
+    data = upload.getvalue()
+    return cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+
+
+def offered(options: list[str]) -> list[str]:
+    """The options of a menu with the uploaded files; `label` shows those, and a link holds what it shows."""
+    kept = uploads.paths()
+    labels = set(map(uploads.label, kept))
+    return list(dict.fromkeys([*(one for one in options if one not in labels), *kept]))
+
+
+def _keep(key: str, take: Callable[[str], object]) -> None:
+    upload = st.session_state[key]
+    if upload is not None:
+        refused_clicks.attempt(lambda: take(uploads.keep(upload.name, upload.getvalue())))
