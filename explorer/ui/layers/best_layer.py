@@ -102,7 +102,8 @@ def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
     second = "" if chosen.runner_up is None else f" Second there: {chosen.runner_up.title}."
     st.caption(
         f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
-        f"{score_options.told(chosen.dev_score)}).{second} Differences are on {messages.plain(test.pairs.name)} ({len(test.pairs):,} pairs), with "
+        f"{score_options.told(chosen.dev_score)}).{second} Differences are on {messages.plain(test.pairs.name)} "
+        f"({len(test.pairs):,} pairs), with "
         f"{LEVEL:.0%} confidence intervals ({RESAMPLES:,} bootstrap resamples)."
     )
 
