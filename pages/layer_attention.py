@@ -3,13 +3,13 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.ui.access import availability, encoder_loading
-from explorer.ui.frame import page_frame, sidebar
+from explorer.ui.access import availability, encoder_loading, sidebar_choice
+from explorer.ui.frame import page_frame
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_view, sentence_pair_form
 from explorer.ui.widgets import messages
 
 page_frame.enter()
-choice = sidebar.chosen()
+choice = sidebar_choice.chosen()
 st.title("Layer attention")
 found = availability.encoder(choice.source)
 sentences = sentence_pair_form.asked_for()

@@ -6,7 +6,7 @@ from explorer.data.graded import sets
 from explorer.drawing.scores import by_layer, cosine_boxes, grid
 from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
-from explorer.ui.access import side_scores
+from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame, picture_format, sidebar
 from explorer.ui.layers import best_layer
 from explorer.ui.widgets import downloads, messages, score_options
@@ -57,7 +57,7 @@ def pictures(scores: LayerScores, metric: str, aggregate: str, reading: Reading)
 
 
 page_frame.enter()
-choice = sidebar.chosen()
+choice = sidebar_choice.chosen()
 st.title("Layers")
 shown = side_scores.shown(choice)
 if shown is None:

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.ui.access import side_readers
-from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.access import side_readers, sidebar_choice
+from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.map import map_data, map_view, projection_form, sentence_source
 from explorer.ui.widgets import messages
 
 page_frame.enter()
-choice, other = sidebar.chosen(), second_encoder.beside()
+choice, other = sidebar_choice.chosen(), second_encoder.beside()
 st.title("Map")
 reading = side_readers.readers(choice, other)
 if not reading:

@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from explorer.ui.access import availability
-from explorer.ui.frame import page_frame, sidebar
+from explorer.ui.access import availability, sidebar_choice
+from explorer.ui.frame import page_frame
 from explorer.ui.replay import replay_view
 
 page_frame.enter()
 st.title("Replay")
-availability.encoder(sidebar.chosen().source)  # a run is replayed without it, and yet what is wrong with it is told
+availability.encoder(
+    sidebar_choice.chosen().source
+)  # a run is replayed without it, and yet what is wrong with it is told
 replay_view.show()

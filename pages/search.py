@@ -4,8 +4,8 @@ import streamlit as st
 
 from explorer.measuring.neighbours.query_results import Findings, place_of, search
 from explorer.measuring.neighbours.search_tables import told_share
-from explorer.ui.access import side_readers
-from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.access import side_readers, sidebar_choice
+from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.search import corpus_form, neighbour_changes, query_form, result_list, side_index
 
 
@@ -17,7 +17,7 @@ def summary(findings: Findings, count: int) -> None:
 
 
 page_frame.enter()
-choice, other = sidebar.chosen(), second_encoder.beside()
+choice, other = sidebar_choice.chosen(), second_encoder.beside()
 st.title("Search")
 query = query_form.query()
 line = st.container(horizontal=True, vertical_alignment="bottom")

@@ -4,8 +4,8 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.measuring.sentences.cosine_matrix import similarity_rows
-from explorer.ui.access import side_readers
-from explorer.ui.frame import page_frame, second_encoder, sidebar
+from explorer.ui.access import side_readers, sidebar_choice
+from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.microscope import microscope
 from explorer.ui.sentences import probe_view, sentence_box, similarity_view
 from explorer.ui.widgets import downloads, messages, vector_downloads
@@ -37,7 +37,7 @@ def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
 
 page_frame.enter()
 st.title("Sentences")
-reading = side_readers.readers(sidebar.chosen(), second_encoder.beside())
+reading = side_readers.readers(sidebar_choice.chosen(), second_encoder.beside())
 if not reading:
     st.stop()
 if len(reading) < 2:

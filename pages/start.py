@@ -3,12 +3,12 @@
 import streamlit as st
 
 from explorer.drawing.scores import by_layer
-from explorer.ui.access import side_scores
-from explorer.ui.frame import page_frame, picture_format, sidebar
+from explorer.ui.access import side_scores, sidebar_choice
+from explorer.ui.frame import page_frame, picture_format
 from explorer.ui.start import doors, encoder_summary, own_pairs_form
 
 page_frame.enter()
-choice = sidebar.chosen()
+choice = sidebar_choice.chosen()
 st.title("Strata")
 st.write(
     "Strata scores every layer and pooling of a sentence encoder against human similarity scores, fine-tunes it, and "

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
-from explorer.ui.access import jobs
+from explorer.ui.access import job_progress, jobs
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -44,10 +44,9 @@ def test_every_mark_of_markup_is_escaped(text):
 
 def two_that_wait():
     from explorer.ui.access import jobs
-    from explorer.ui.widgets import messages
 
     for key in ("one", "other"):
-        messages.progress_of(jobs.find(key))
+        job_progress.progress_of(jobs.find(key))
 
 
 def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():

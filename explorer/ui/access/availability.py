@@ -13,7 +13,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, cached_text, jobs
+from explorer.ui.access import cached, cached_text, job_progress, jobs
 from explorer.ui.widgets import messages
 
 
@@ -66,7 +66,7 @@ def offer(label: str, make: jobs.Make) -> None:
     """A button that starts work on the network: never without being asked."""
     job = jobs.find(label)
     if job is not None and job.state != jobs.DONE:
-        messages.progress_of(job)
+        job_progress.progress_of(job)
     elif st.button(messages.plain(label), icon=":material/download:", key=label):
         jobs.forget(label)
         jobs.follow(label, label, make, lane=jobs.NETWORK)

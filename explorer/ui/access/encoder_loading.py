@@ -11,7 +11,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, job_progress, jobs
 from explorer.ui.widgets import messages
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _opened(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | No
     key = f"loading {how} {found.folder} {found.digest}"
     job = jobs.follow(key, f"Loading {found.name}", lambda: _loading(load), lane=jobs.LOADING)
     if not job.ends_within(AT_ONCE) or job.state != jobs.DONE:
-        messages.progress_of(job)
+        job_progress.progress_of(job)
         return None
     try:
         with st.spinner(messages.plain(f"Loading {found.name} …")):  # only where it had to make room for another

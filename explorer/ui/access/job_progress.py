@@ -1,0 +1,58 @@
+"""Show a background job: stage, share, time left and Stop, or how it ended and how to go on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.ui.access import jobs
+from explorer.ui.access.jobs import Job
+from explorer.ui.widgets.messages import plain, trouble
+
+
+def progress_of(job: Job) -> None:
+    """Show a job that has no result to show: stage, share, time left and Stop, or how it ended and how to go on."""
+    if job.live:
+        _follow(job.key)
+    elif job.state == jobs.STOPPED:
+        st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
+        _again(job, "Start again")
+    elif job.state == jobs.FAILED:
+        trouble(job.error, job.details)
+        _again(job, "Try again")
+
+
+@st.fragment(run_every=0.5)
+def _follow(key: str) -> None:
+    job = jobs.find(key)
+    if job is None or not job.live:
+        st.rerun()
+    progress = job.progress  # one look: the job's thread puts another one here
+    told = f"{plain(job.title)}: {plain(progress.stage)}"
+    if progress.total:
+        told += f", {progress.amount}"
+    left = job.seconds_left
+    told += f" · {_duration(job.seconds)} so far" if left is None else f" · about {_duration(left)} left"
+    st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
+    front = jobs.in_front(job)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _stop(job, "Stop", job.key)
+        if front is not None:
+            _stop(front, "Stop what is in front", f"before {job.key}")  # two on a page may wait for the same one
+            st.caption(f"In front: {plain(front.title)}")
+
+
+def _stop(job: Job, label: str, key: str) -> None:
+    if job.stopping:
+        st.caption("Stopping …")
+    else:
+        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
+
+
+def _again(job: Job, label: str) -> None:
+    st.button(label, icon=":material/refresh:", on_click=jobs.forget, args=(job.key,), key=f"again {job.key}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min"

@@ -13,8 +13,8 @@ from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.access import availability, vectors
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.access.vectors import Vectors
-from explorer.ui.frame.sidebar import Choice
 from explorer.ui.widgets import messages
 
 

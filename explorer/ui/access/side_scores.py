@@ -10,8 +10,8 @@ from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import measure, shelf_key
-from explorer.ui.access import availability, cached, jobs
-from explorer.ui.frame.sidebar import Choice
+from explorer.ui.access import availability, cached, job_progress, jobs
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import messages
 
 
@@ -61,5 +61,5 @@ def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | N
     if job.state == jobs.DONE:  # measured by this process, and not on the shelf: it cannot be written, or was emptied
         of_job: LayerScores = job.result
         return of_job
-    messages.progress_of(job)
+    job_progress.progress_of(job)
     return None

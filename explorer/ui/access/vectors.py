@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -15,28 +14,10 @@ from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import sentence_vectors, shipped_vectors
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, jobs
-from explorer.ui.access.jobs import Make
-from explorer.ui.widgets import messages
+from explorer.ui.access import cached
+from explorer.ui.access.remembered import made
 
 Vectors = NDArray[np.float32]
-
-# where less than this is to be done, no page need tell of it
-_MOMENT = 0.3
-
-
-def made(key: str, title: str, make: Make) -> Any:
-    """What long work gives, remembered under a key of values; None until it is there, with its progress and Stop."""
-    held = cached.held(key)
-    if not held:
-        job = jobs.follow(key, title, make)
-        job.ends_within(_MOMENT)
-        if job.state != jobs.DONE:
-            messages.progress_of(job)
-            return None
-        held.append(job.result)
-        jobs.forget(key)  # its job holds the result a second time
-    return held[0]
 
 
 def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:

@@ -8,9 +8,9 @@ from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.training.record.tuned_pair import tuning
-from explorer.ui.access import cached
 from explorer.ui.access.side_scores import Shown
-from explorer.ui.frame.sidebar import Choice
+from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.compare import cached_differences
 from explorer.ui.widgets import messages
 
 
@@ -60,10 +60,12 @@ def compared(
     measured = one.measured, other.measured
     found = one.found, other.found
     try:
-        differences = cached.differences(measured, comparison, *ways)
+        differences = cached_differences.differences(measured, comparison, *ways)
         tuned = tuning(found, one.pairs.name)
         about = judged(comparison, tuned)
-        gap = differences.chosen if about is comparison else cached.differences(measured, about, *ways).chosen
+        gap = (
+            differences.chosen if about is comparison else cached_differences.differences(measured, about, *ways).chosen
+        )
     except StrataError as error:
         messages.trouble(error)
         return None

@@ -9,11 +9,11 @@ import streamlit as st
 from explorer.data.graded import sets
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.dev_picking import Pick, pick
-from explorer.ui.access import cached, side_scores
+from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
-from explorer.ui.compare import score_cards
+from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.compare import cached_differences, score_cards
 from explorer.ui.frame import sidebar
-from explorer.ui.frame.sidebar import Choice
 from explorer.ui.widgets import messages
 
 NOTHING = "nothing"
@@ -41,7 +41,7 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
 def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
     """Both scores of these readings, the difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
-    differences = cached.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
+    differences = cached_differences.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
     score_cards.cards(comparison, metric, aggregate, differences.chosen)
     st.caption(messages.plain(found.told))
     if found.readings != (sides[0].reading, sides[1].reading):

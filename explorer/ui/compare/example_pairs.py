@@ -7,7 +7,6 @@ import streamlit as st
 from explorer.measuring.comparing.rank_errors import BROKEN, FIXED
 from explorer.ui.compare import flipped_pairs
 from explorer.ui.compare.compared import Compared
-from explorer.ui.layer_attention import sentence_pair_form
 from explorer.ui.microscope import microscope
 from explorer.ui.widgets import messages
 
@@ -44,7 +43,7 @@ def show(compared: Compared) -> None:
                 continue
             pair = compared.sides[0].pairs.first[place], compared.sides[0].pairs.second[place]
             for sentence in pair:
-                st.markdown(f"> {messages.plain(sentence_pair_form.shortened(sentence, 200))}")
+                st.markdown(f"> {messages.plain(messages.shortened(sentence, 200))}")
             st.markdown(
                 f"Human score {compared.sides[0].pairs.gold[place]:.2f}  \n"
                 f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"

@@ -13,7 +13,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.flip_tables import pair_rows
 from explorer.measuring.comparing.pair_traits import PairTraits, traits
 from explorer.measuring.comparing.rank_errors import FAR, FIXED, KINDS
-from explorer.ui.frame.sidebar import Choice
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import microscope
 from explorer.ui.widgets import downloads
 

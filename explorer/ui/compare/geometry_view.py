@@ -18,7 +18,7 @@ from explorer.measuring.geometry.geometry_tables import (
 from explorer.measuring.geometry.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
-from explorer.ui.access import cached, vectors
+from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.frame import picture_format
 from explorer.ui.widgets import downloads, messages
@@ -42,9 +42,9 @@ def asked(count: int) -> bool:
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether it was looked at before."""
-    held = cached.held(_key(sides, pooling, settings))
+    held = remembered.held(_key(sides, pooling, settings))
     return bool(held) and all(
-        held[0].cloud_of(place, side.reading) or cached.held(_cloud_key(side, settings))
+        held[0].cloud_of(place, side.reading) or remembered.held(_cloud_key(side, settings))
         for place, side in enumerate(sides)
     )
 
@@ -52,7 +52,7 @@ def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
 def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
     """The numbers; None while they are being made, which is shown."""
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
-    made: LayerGeometry | None = vectors.made(
+    made: LayerGeometry | None = remembered.made(
         _key(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
         lambda: layer_geometry(encoders, sides[0].pairs, pooling, readings, settings, cached.encoder),
@@ -66,7 +66,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
 
 
 def _cloud(side: Shown, settings: Settings) -> Cloud | None:
-    cloud: Cloud | None = vectors.made(
+    cloud: Cloud | None = remembered.made(
         _cloud_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
         lambda: reading_cloud(side.found, side.pairs, side.reading, settings, cached.encoder),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui.access import side_scores
+from explorer.ui.access import side_scores, sidebar_choice
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import geometry_view, grids_view
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.frame.sidebar import Choice
 from explorer.ui.widgets import messages
 
 
 def ask() -> None:
     """The models there are, each a click away."""
     st.info("Choose model B in the sidebar under **Compare with: model B**, or here.", icon=":material/compare:")
-    for name in [one for one in sidebar.encoders() if one != sidebar.chosen().source][:6]:
+    for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:6]:
         st.button(
             f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=second_encoder.choose, args=(name,)
         )

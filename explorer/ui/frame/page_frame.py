@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import picture_format, second_encoder, sidebar, training_line
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
@@ -33,7 +34,7 @@ def run() -> None:
     st.session_state["_frame"] = True
     with st.sidebar:
         with sidebar.sidebar():
-            second_encoder.control(sidebar.chosen())
+            second_encoder.control(sidebar_choice.chosen())
         picture_format.control()
         training_line.line()
     page.run()

@@ -9,9 +9,9 @@ import streamlit as st
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.ui.access import cached
+from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.frame.sidebar import Choice
 from explorer.ui.widgets import messages
 
 NOTHING = "nothing"
@@ -74,7 +74,7 @@ def _reading(source: str, choice: Choice) -> str | None:
     """B's layer & pooling: A's choice, where B has it, unless another is chosen."""
     try:
         folder = cached.found(source).folder
-        titles = sidebar.titles(folder)
+        titles = sidebar_choice.titles(folder)
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
     # where A has its model default, "same as A" gives B its own model default

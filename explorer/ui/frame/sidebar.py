@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.graded import sets
-from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import PRECISIONS
-from explorer.encoding.locate import bundled, hub, layout, model_names
-from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import OWN, Reading, readings
+from explorer.encoding.locate import bundled, hub, model_names
+from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
-from explorer.ui.access import cached, cached_text
+from explorer.ui.access import cached
+from explorer.ui.access.sidebar_choice import Choice, titles
 from explorer.ui.widgets import messages
 
 ANOTHER = "another encoder"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An encoder, a set of graded pairs, how to measure, and the title of the layer & pooling."""
-
-    source: str
-    sts: str
-    reading: str | None
-    settings: Settings
-
-    def found(self) -> Found:
-        """The encoder's folder."""
-        return cached.found(self.source)
-
-    def pairs(self) -> GradedPairs:
-        """The graded pairs."""
-        return cached_text.graded_pairs(self.sts)
-
-    def reading_of(self, folder: Path) -> Reading:
-        """The layer & pooling, in the encoder of that folder."""
-        return declared.named(self.reading, folder)
 
 
 def sidebar() -> DeltaGenerator:
@@ -91,12 +65,6 @@ def sidebar() -> DeltaGenerator:
     settings = Settings(precision, "auto", max_length)
     st.session_state["_choice"] = Choice(source, pairs, reading, settings)
     return beside
-
-
-def chosen() -> Choice:
-    """What the sidebar says."""
-    choice: Choice = st.session_state["_choice"]
-    return choice
 
 
 def choose_reading(reading: Reading) -> None:
@@ -148,16 +116,6 @@ def _reading_control(source: str) -> str | None:
     if declared.named(title, folder) == declared.default(folder):
         st.caption(messages.plain(declared.described(declared.default(folder), folder)))
     return title
-
-
-def titles(folder: Path) -> list[str]:
-    """Every layer & pooling; the model default leads, and is not written into the address."""
-    return [OWN.title, *(one.title for one in sorted(readings(layout.last_layer(folder)), key=_most_used_first))]
-
-
-def _most_used_first(reading: Reading) -> tuple[int, int, int]:
-    """The mean of the last layer first."""
-    return len(reading.row.layers), -reading.row.layers[0], ("mean", "cls", "max").index(reading.pooling)
 
 
 def with_current(options: list[str], key: str) -> list[str]:

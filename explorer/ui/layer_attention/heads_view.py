@@ -13,8 +13,9 @@ from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.attention import attention_heads as measured
 from explorer.measuring.attention.attention_tables import head_rows
-from explorer.ui.access import cached, encoder_loading
+from explorer.ui.access import encoder_loading
 from explorer.ui.frame import picture_format
+from explorer.ui.layer_attention import cached_attention
 from explorer.ui.widgets import downloads, messages
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ def show(found: Found, sentences: tuple[str, str]) -> None:
 
 
 def _show(found: Found, sentences: tuple[str, str]) -> None:
-    ways = cached.ways_to_attend(found)
+    ways = cached_attention.ways_to_attend(found)
     _keep_only(ways, "read")
     with st.container(horizontal=True):
         way: str = st.segmented_control("Read", ways, default=ways[0], required=True, key="read", bind="query-params")
         by: str = st.segmented_control(
             "Colour of a head", (WIDE, SPECIAL), default=WIDE, required=True, key="heads", bind="query-params"
         )
-    attention = cached.self_attention(found, *sentences, way)
+    attention = cached_attention.self_attention(found, *sentences, way)
     # many tokens need the whole width
     few = len(attention.tokens) <= drawn.FEW
     left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())

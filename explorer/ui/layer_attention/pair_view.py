@@ -8,10 +8,10 @@ from explorer.drawing.sentences import pair_curves
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.attention.attention_tables import pair_rows
-from explorer.ui.access import cached
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import picture_format, sidebar
-from explorer.ui.frame.sidebar import Choice
-from explorer.ui.layer_attention import pooler_runs, sentence_pair_form
+from explorer.ui.layer_attention import cached_attention, pooler_runs
+from explorer.ui.train import method_cards
 from explorer.ui.widgets import downloads, messages
 
 DRAWN = ("cls", "mean")
@@ -20,8 +20,8 @@ DRAWN = ("cls", "mean")
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     """Cosines by layer, and what each adds to the last."""
     _no_pooler(found)
-    pair = cached.pair_layers(found, *sentences, choice.settings)
-    sentence_pair_form.told_of_cuts(sentences, pair.cut, pair.max_length)
+    pair = cached_attention.pair_layers(found, *sentences, choice.settings)
+    messages.told_of_cuts(sentences, pair.cut, pair.max_length)
     st.subheader("How alike each layer finds the two")
     st.plotly_chart(
         pair_curves.cosines_and_contributions(pair, DRAWN),
@@ -62,5 +62,7 @@ def _no_pooler(found: Found) -> None:
             "pages/train.py",
             label="Train a pooler over layers",
             icon=":material/model_training:",
-            query_params={"method": next(name for name, card in cached.methods().items() if "pooler" in card.knobs)},
+            query_params={
+                "method": next(name for name, card in method_cards.methods().items() if "pooler" in card.knobs)
+            },
         )

@@ -14,8 +14,8 @@ from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import Run
-from explorer.ui.access import cached
 from explorer.ui.frame import picture_format
+from explorer.ui.runs import run_metrics
 from explorer.ui.widgets import downloads, messages
 
 
@@ -72,7 +72,7 @@ def path_of(run: Run) -> Path | None:
     if scored:
         _, place, seed = max(scored)  # of equals the first, as the trainer has it
         number = 1 - place
-    looks = cached.numbers(run.folder).looks(number)
+    looks = run_metrics.numbers(run.folder).looks(number)
     known = [
         (look, weights) for look in looks if (weights := recorder.layer_weights(run, seed, look["step"])) is not None
     ]

@@ -14,16 +14,16 @@ from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.access import cached, encoder_loading, side_scores
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import picture_format, second_encoder
-from explorer.ui.frame.sidebar import Choice
-from explorer.ui.layer_attention import pooler_history, sentence_pair_form
+from explorer.ui.layer_attention import cached_attention, pooler_history
 from explorer.ui.widgets import downloads, messages
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     """All of it, for an encoder with a pooler over its layers."""
-    heard = cached.listening(found, sentences, choice.settings)
-    sentence_pair_form.told_of_cuts(sentences, heard.cut, heard.max_length)
+    heard = cached_attention.listening(found, sentences, choice.settings)
+    messages.told_of_cuts(sentences, heard.cut, heard.max_length)
     beside = _beside(sentences)
     _heatmaps(found, heard, beside, sentences)
     st.subheader("Which layers are listened to")
@@ -57,7 +57,7 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
         if reader.head is None or reader.head.attention is None:
             st.caption(f"{messages.plain(found.name)}, which stands beside it, has no pooler over its layers.")
             return None
-        return found, cached.listening(found, sentences, other.settings)
+        return found, cached_attention.listening(found, sentences, other.settings)
     except StrataError as error:
         messages.trouble(error)
         return None
@@ -81,7 +81,7 @@ def _heatmaps(
         for place, (sentence, weights) in enumerate(zip(sentences, one.weights, strict=True)):
             with columns[place]:
                 # one line each, so that the pictures stand at one height; the boxes above have the whole
-                st.markdown(f"“{messages.plain(sentence_pair_form.shortened(sentence, 36))}”")
+                st.markdown(f"“{messages.plain(messages.shortened(sentence, 36))}”")
                 st.plotly_chart(
                     layer_weights.asking_by_answering(weights, one.layers, low, high, one.asks, one.answers),
                     key=f"asking {model.folder} {place}",
@@ -151,7 +151,7 @@ def _parts(heard: Listening, sentences: tuple[str, str]) -> None:
     if len(heard.parts) == 1:
         st.caption("This pooler has nothing beside the attention over layers: a sentence's vector is made of it alone.")
         return
-    rows = part_rows([sentence_pair_form.shortened(sentence, 36) for sentence in sentences], heard)
+    rows = part_rows([messages.shortened(sentence, 36) for sentence in sentences], heard)
     three = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
     st.caption(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui.widgets import messages
-
 # those of Figure 3 of Oh, Kim, Lee, Huang and Lim 2022
 SHORT = "You should do it."
 LONG = "People on motorcycles wearing racing gear ride around a racetrack."
@@ -23,19 +21,3 @@ def asked_for() -> tuple[str, str] | None:
         st.info("Type a sentence into both boxes.", icon=":material/edit:")
         return None
     return one, other
-
-
-def told_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -> None:
-    """Say which sentence was read in part only."""
-    for sentence, is_cut in zip(sentences, cut, strict=True):
-        if is_cut:
-            st.warning(
-                f"Only the first {most:,} tokens were read of “{messages.plain(shortened(sentence))}”.",
-                icon=":material/content_cut:",
-            )
-
-
-def shortened(sentence: str, most: int = 120) -> str:
-    """The beginning of a sentence, in one line."""
-    line = " ".join(sentence.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -10,13 +12,17 @@ import streamlit as st
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import OWN, Reading
+from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.ui.access import availability, cached, cached_text, side_scores
+from explorer.ui.access import availability, cached_text, side_scores
 from explorer.ui.access.side_scores import Shown
-from explorer.ui.frame.sidebar import Choice
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import messages, score_options
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
         return
     dev, test = splits
     measured = dev.measured, test.measured
-    chosen = cached.best_layer(measured, dev.scores, test.scores, metric, aggregate)
+    chosen = best_layer(measured, dev.scores, test.scores, metric, aggregate)
     if chosen is None:
         st.warning(
             f"No layer & pooling has a score on {messages.plain(dev.pairs.name)}: choose **all** sub-corpora, or a "
@@ -154,3 +160,15 @@ def _inflated(name: str) -> None:
     elif names is not None:
         dev, test = map(messages.plain, names)
         st.caption(f"When both are scored, the best is chosen on {dev} and reported on {test}.")
+
+
+def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: str, aggregate: str) -> Chosen | None:
+    """The layer & pooling chosen on dev and compared on test; `measured` says what was scored on what, and how."""
+    return _best_layer(measured, metric, aggregate, dev, test)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _best_layer(
+    measured: Hashable, metric: str, aggregate: str, _dev: LayerScores, _test: LayerScores
+) -> Chosen | None:
+    return best_cell.choose(_dev, _test, metric, aggregate)

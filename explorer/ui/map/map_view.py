@@ -13,10 +13,10 @@ from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.projection import Way
 from explorer.ui.access import side_readers
 from explorer.ui.frame import picture_format
-from explorer.ui.layer_attention.sentence_pair_form import shortened
 from explorer.ui.map import projection_form, selection, word_search
 from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
 from explorer.ui.widgets import downloads, messages, vector_downloads
+from explorer.ui.widgets.messages import shortened
 
 SHOWN = 500  # rows of a table; the file has all
 

@@ -10,11 +10,10 @@ from explorer.drawing.sentences import pair_curves, token_grid
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, vectors
+from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader, readers
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import picture_format
-from explorer.ui.frame.sidebar import Choice
-from explorer.ui.layer_attention import sentence_pair_form
 from explorer.ui.microscope import token_downloads
 from explorer.ui.widgets import messages
 
@@ -47,7 +46,7 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
     title = f"{side.found.name} reads two sentences"
-    found: TokenPair | None = vectors.made(key, title, lambda: _read(side, first, second))
+    found: TokenPair | None = remembered.made(key, title, lambda: _read(side, first, second))
     return found
 
 
@@ -59,7 +58,7 @@ def _read(side: Reader, first: str, second: str) -> Work[TokenPair]:
 
 def _headline(pairs: Pairs, first: str, second: str) -> None:
     for sentence in (first, second):
-        st.markdown(f"> {messages.plain(sentence_pair_form.shortened(sentence, 300))}")
+        st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
     cards = st.container(horizontal=True)
     for name, (side, pair) in pairs.items():
         messages.number(cards, f"Cosine {name}", _told(pair.cosine), side.reading.title, border=True)
@@ -69,7 +68,7 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
             cards, "B - A", _told(change, "+.3f"), "more alike in B" if change > 0 else "less alike in B", border=True
         )
     for _, pair in pairs.values():
-        sentence_pair_form.told_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
+        messages.told_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
 
 
 def _by_layer(pairs: Pairs) -> None:

@@ -10,24 +10,26 @@ from explorer.drawing.runs import metric_curves, step_pictures
 from explorer.encoding.locate import model_names
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
-from explorer.ui.access import cached
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import picture_format, second_encoder, sidebar
 from explorer.ui.replay import step_grid, step_map
-from explorer.ui.runs import run_curves
+from explorer.ui.runs import run_curves, run_metrics
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import messages
 
 
 def choose_run() -> Run | None:
     """A run that has looked at least twice; the one that is A or B leads."""
-    found = {run.name: run for run in [*runs.every(), *runs.examples()] if len(cached.numbers(run.folder).looks()) > 1}
+    found = {
+        run.name: run for run in [*runs.every(), *runs.examples()] if len(run_metrics.numbers(run.folder).looks()) > 1
+    }
     if not found:
         st.info(
             "No run has kept looks to be replayed. Train one; it keeps what it needs.", icon=":material/model_training:"
         )
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         return None
-    sides_of = [sidebar.chosen(), second_encoder.beside()]
+    sides_of = [sidebar_choice.chosen(), second_encoder.beside()]
     named = [side.source.removeprefix(model_names.RUN).partition("@")[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
@@ -41,7 +43,7 @@ def choose_run() -> Run | None:
 def choose_seed(run: Run) -> int:
     """Which of the run's seeds, counted from 1."""
     seeds = run.recipe().seeds
-    looked = [number for number in range(1, len(seeds) + 1) if len(cached.numbers(run.folder).looks(number)) > 1]
+    looked = [number for number in range(1, len(seeds) + 1) if len(run_metrics.numbers(run.folder).looks(number)) > 1]
     if len(looked) < 2:
         return looked[0]
     number: int = st.segmented_control(
@@ -113,7 +115,7 @@ def show() -> None:
     if run is None:
         return
     number = choose_seed(run)
-    looks = cached.numbers(run.folder).looks(number)
+    looks = run_metrics.numbers(run.folder).looks(number)
     at = choose_step(looks, run)
     numbers(looks, at)
     figures(run, looks, number, at)

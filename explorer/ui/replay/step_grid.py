@@ -18,9 +18,9 @@ from explorer.measuring.comparing.step_scores import Change, changes, score_step
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.training.record.runs import Run
-from explorer.ui.access import availability, cached, side_scores, vectors
+from explorer.ui.access import availability, cached, remembered, side_scores, sidebar_choice
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import picture_format, second_encoder, sidebar
-from explorer.ui.frame.sidebar import Choice
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import downloads, messages, score_options
 
@@ -87,7 +87,7 @@ def _pins(source: str) -> None:
     other = second_encoder.beside()
     with st.container(horizontal=True):
         for side, now, choose in (
-            ("A", sidebar.chosen().source, sidebar.choose_encoder),
+            ("A", sidebar_choice.chosen().source, sidebar.choose_encoder),
             ("B", other.source if other else None, second_encoder.choose),
         ):
             st.button(
@@ -104,8 +104,8 @@ def _pins(source: str) -> None:
 
 def _as_a_is_read(source: str) -> Choice:
     """The model of a step, under A's reading where it has that."""
-    choice, folder = replace(sidebar.chosen(), source=source), cached.found(source).folder
-    if choice.reading is None or choice.reading in sidebar.titles(folder):
+    choice, folder = replace(sidebar_choice.chosen(), source=source), cached.found(source).folder
+    if choice.reading is None or choice.reading in sidebar_choice.titles(folder):
         return choice
     last = layout.last_layer(folder)
     instead = replace(choice, reading=None)
@@ -136,14 +136,14 @@ def _all_steps(kept: Kept, choice: Choice) -> None:
         return
     measured = f"{kept.key} {pairs.digest} {choice.settings}"
     title = f"{len(kept.steps)} steps on {pairs.name}"
-    scores: tuple[LayerScores, ...] | None = vectors.made(
+    scores: tuple[LayerScores, ...] | None = remembered.made(
         f"steps {measured}", title, lambda: score_steps(kept.names, pairs, choice.settings)
     )
     if scores is None:
         return
     metric, aggregate = score_options.ways(scores[0])
     reading = choice.reading_of(cached.found(choice.source).folder)
-    changed: tuple[Change, ...] | None = vectors.made(
+    changed: tuple[Change, ...] | None = remembered.made(
         f"changes {measured} {metric} {aggregate}", f"What changed: {title}", lambda: changes(scores, metric, aggregate)
     )
     if changed is not None:

@@ -18,8 +18,9 @@ from explorer.measuring.maps.step_maps import Travel, travel_by_umap
 from explorer.progress import Work
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui.access import cached, vectors
+from explorer.ui.access import remembered
 from explorer.ui.frame import picture_format
+from explorer.ui.replay import cached_maps
 from explorer.ui.runs.run_metrics import Line
 
 WAY = Way("UMAP")
@@ -29,7 +30,7 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
     """The map at the step."""
     st.subheader("Where the sentences lie")
     steps = tuple(look["step"] for look in looks)
-    found = cached.travel(run, seed, steps, looks[-1]["time"])
+    found = cached_maps.travel(run, seed, steps, looks[-1]["time"])
     if found is None:
         st.caption("This run kept no vectors at its looks that can be put on a map.")
         return
@@ -49,7 +50,7 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
         config=picture_format.config("replay"),
         alt="Sentences of the development pairs on a map, each with a line from where it was before training.",
     )
-    believed = cached.believed(run, seed, steps[at], looks[-1]["time"], kind, travel.places[at])
+    believed = cached_maps.believed(run, seed, steps[at], looks[-1]["time"], kind, travel.places[at])
     st.caption(
         f"{len(sentences)} of the development sentences in the reading that is trained. {told} This step's map: "
         f"{believed.told} The colour is how far a vector has turned: 1 less its cosine with that of the first step. "
@@ -81,7 +82,7 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], stamp: float, plane: T
         return (yield from travel_by_umap(probes, plane, WAY))
 
     key = digest_of([str(run.folder), str(seed), *map(str, steps), str(stamp), str(WAY)])
-    places: Any = vectors.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} looks", make)
+    places: Any = remembered.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} looks", make)
     return None if places is None else np.asarray(places)
 
 

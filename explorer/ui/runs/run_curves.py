@@ -7,8 +7,8 @@ import streamlit as st
 from explorer.drawing.runs import metric_curves
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
-from explorer.ui.access import cached
 from explorer.ui.frame import picture_format
+from explorer.ui.runs import run_metrics
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import messages
 
@@ -17,7 +17,7 @@ ALIKE = 0.99  # a mean cosine of strangers from which on nothing is told apart
 
 def figures(run: Run, status: Status) -> None:
     """The development scores beside the loss; how the vectors lie is folded."""
-    lines = cached.numbers(run.folder).lines()
+    lines = run_metrics.numbers(run.folder).lines()
     if not lines:
         return
     _collapse(lines)

@@ -9,9 +9,15 @@ import json
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
 
 from explorer.training.record.runs import METRICS
+
+if TYPE_CHECKING:
+    pass
+
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
 # steps a smoothed loss looks back on: a tenth of those so far, within these bounds
@@ -105,3 +111,9 @@ def _thinned(lines: list[Line]) -> list[Line]:
     stride = -(-len(lines) // (POINTS - 1))
     kept = lines[::stride]
     return kept if kept[-1] is lines[-1] else [*kept, lines[-1]]
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def numbers(folder: Path) -> RunNumbers:
+    """What a run has measured; it reads on in the file by itself, and anew when there is another one in its place."""
+    return RunNumbers(folder)

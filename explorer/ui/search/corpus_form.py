@@ -10,7 +10,7 @@ from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts, user_sets
 from explorer.data.search_corpus import Searched
 from explorer.errors import SetNotFound, StrataError
-from explorer.ui.access import availability, cached_text
+from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import messages, refused_clicks, upload_boxes
 
@@ -19,7 +19,7 @@ SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
 
-def asked_for(choice: sidebar.Choice, line: DeltaGenerator) -> Searched | None:
+def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Searched | None:
     """The sentences; where there are none, what is in the way. The widgets stand in a line."""
     with line:
         source: str = st.selectbox(
@@ -50,7 +50,7 @@ def asked_for(choice: sidebar.Choice, line: DeltaGenerator) -> Searched | None:
     return found
 
 
-def _read(source: str, choice: sidebar.Choice) -> Searched | None:
+def _read(source: str, choice: sidebar_choice.Choice) -> Searched | None:
     try:
         if source == PAIRS:
             pairs = availability.pairs(choice.sts)

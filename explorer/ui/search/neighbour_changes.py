@@ -8,7 +8,7 @@ from explorer.drawing.maps.neighbours_kept import neighbours_kept
 from explorer.measuring.neighbours import neighbour_overlap
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 from explorer.measuring.neighbours.search_tables import changed_rows, told_share
-from explorer.ui.access import vectors
+from explorer.ui.access import remembered
 from explorer.ui.frame import picture_format
 from explorer.ui.search import result_list
 from explorer.ui.search.side_index import Asked
@@ -20,7 +20,7 @@ SHOWN = 8  # sentences of either kind; the file has all
 def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     """Numbers, a histogram, and the sentences at both ends."""
     st.subheader("Over the whole corpus")
-    found: Overlap | None = vectors.made(
+    found: Overlap | None = remembered.made(
         f"neighbours {one.key} {other.key} {k}",
         f"Neighbours of {len(sentences):,} sentences",
         lambda: neighbour_overlap.overlap(one.side.index, other.side.index, k),

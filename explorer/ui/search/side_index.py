@@ -10,7 +10,7 @@ from explorer.data.search_corpus import Searched
 from explorer.errors import StrataError
 from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
 from explorer.measuring.neighbours.vector_index import Index, indexed
-from explorer.ui.access import encoder_loading, vectors
+from explorer.ui.access import encoder_loading, remembered
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.widgets import messages
 
@@ -31,7 +31,7 @@ def read(reader: Reader, searched: Searched, query: str) -> Asked | None:
         if corpus is None:
             return None
         key = f"{reader.key} {searched.digest}"
-        index: Index | None = vectors.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
+        index: Index | None = remembered.made(f"index {key}", f"Index of {searched.name}", lambda: indexed(corpus))
         side = None if index is None else _side(reader, searched, index, query)
     except StrataError as error:
         messages.trouble(error)

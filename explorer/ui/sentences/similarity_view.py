@@ -15,8 +15,8 @@ from explorer.measuring.sentences.cosine_matrix import Matrix, apart, clustered,
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.access.vectors import Vectors
 from explorer.ui.frame import picture_format
-from explorer.ui.layer_attention.sentence_pair_form import shortened
 from explorer.ui.widgets import messages
+from explorer.ui.widgets.messages import shortened
 
 TYPED = "as typed"
 FOREMOST = 5  # pairs that stand beside the squares

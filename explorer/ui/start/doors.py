@@ -13,8 +13,8 @@ from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import cached, cached_text
+from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.frame.sidebar import Choice
 from explorer.ui.runs import run_in_address
 from explorer.ui.start import example
 from explorer.ui.train import shortcuts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -11,11 +13,18 @@ from explorer.data.tables import columns, text_rows
 from explorer.data.tables.column_roles import ROLES, Mapping
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
+from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
-from explorer.ui.access import cached
+from explorer.measuring.scores.measure import Settings
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.start import own_pairs_steps
 from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+
+if TYPE_CHECKING:
+    pass
+
+from explorer.ui.access.cached import encoder
 
 # rows of the file that are shown, so that a wrong column is seen
 PREVIEW = 5
@@ -107,9 +116,9 @@ def _report(pairs: GradedPairs, report: Report) -> None:
 
 def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
     """What share of the sentences the chosen encoder would cut."""
-    choice = sidebar.chosen()
+    choice = sidebar_choice.chosen()
     try:
-        limit, share = cached.share_cut(choice.found(), pairs, choice.settings)
+        limit, share = share_cut(choice.found(), pairs, choice.settings)
     except StrataError:
         return  # the encoder has troubles of its own, which the top of the page tells
     messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
@@ -130,7 +139,27 @@ def _kept_files() -> None:
 def _forget(name: str) -> None:
     def forget() -> None:
         user_sets.forget(name)
-        if user_sets.whole(sidebar.chosen().sts) == name:
+        if user_sets.whole(sidebar_choice.chosen().sts) == name:
             sidebar.choose_set(sets.SAMPLE)
 
     refused_clicks.attempt(forget)
+
+
+# sentences by which the share of those that are cut is judged
+JUDGED_BY = 4000
+
+
+def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:
+    """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, judged by some thousands."""
+    return _share_cut(found.digest, pairs.digest, settings, found, pairs)
+
+
+@st.cache_data(max_entries=16, show_spinner="Counting tokens …")
+def _share_cut(
+    digest: str, pairs_digest: str, settings: Settings, _found: Found, _pairs: GradedPairs
+) -> tuple[int, float]:
+    reader = encoder(_found, settings)
+    step = max(1, len(_pairs.sentences) // JUDGED_BY)  # from all over the file: it may be sorted by length
+    some = _pairs.sentences[::step]
+    cut = reader.tokens(some, settings.max_length).truncated
+    return reader.limit(settings.max_length), cut / len(some)

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.data.graded import user_sets
 from explorer.data.graded.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.kinds import GradedPairs
-from explorer.ui.access import cached_text
+from explorer.ui.access import cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.train import shortcuts
 from explorer.ui.widgets import messages, refused_clicks
@@ -60,7 +60,7 @@ def offer(pairs: GradedPairs) -> None:
             args=(pairs, ""),
             help="Chooses them in the sidebar, and stays here.",
         )
-    chosen = sidebar.chosen().sts
+    chosen = sidebar_choice.chosen().sts
     if chosen == user_sets.name_of(pairs):
         st.success(
             f"Kept on this machine and chosen in the sidebar: {messages.plain(chosen)}.", icon=":material/check:"

@@ -11,6 +11,7 @@ from explorer.errors import StrataError
 from explorer.training.model_card.card import named
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import messages
 
@@ -19,7 +20,7 @@ BASE = "recipe base"
 
 def base() -> str | None:
     """The model to start from; None until the visitor has said whether the run stacks on another one."""
-    source = sidebar.chosen().source
+    source = sidebar_choice.chosen().source
     run = _run_of(source)
     if run is None:
         st.markdown(

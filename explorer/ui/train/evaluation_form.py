@@ -11,8 +11,7 @@ from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadChoice, StrataError
-from explorer.ui.access import availability, cached_text
-from explorer.ui.frame import sidebar
+from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.train.method_cards import MethodCard
 from explorer.ui.widgets import messages
@@ -127,7 +126,7 @@ def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
     beside = evaluated_beside(sources, card.eats)
     if beside is not None:
         return beside
-    chosen = sidebar.chosen().sts
+    chosen = sidebar_choice.chosen().sts
     if user_sets.is_own(chosen) and not cached_text.why_not_split(chosen):
         return sets.halves(chosen)
     published = "STS-B dev", "STS-B test"

@@ -13,7 +13,7 @@ from explorer.errors import HubUnreachable, StrataError
 from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Work
-from explorer.ui.access import availability, jobs
+from explorer.ui.access import availability, job_progress, jobs
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.train.method_cards import MethodCard
 from explorer.ui.widgets import messages
@@ -61,7 +61,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
         )
         st.button("Use it", icon=":material/check:", on_click=_use, args=(card, knob, folder), type="primary")
     elif job is not None and job.state != jobs.DONE:
-        messages.progress_of(job)
+        job_progress.progress_of(job)
     else:
         columns = text_form.columns(sources, card.eats)
         st.button(

@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
 
 from explorer.data.corpora import Eats
 from explorer.data.needs import Need
 from explorer.knobs import Knob
+from explorer.ui.train import method_cards
+
+if TYPE_CHECKING:
+    pass
+
 
 # a method needs no more of its text than those that stand behind it
 NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs")
@@ -63,3 +71,9 @@ def read_all() -> dict[str, MethodCard]:
         )
     cards.sort(key=lambda card: (not methods.load(card.name).first, NEEDS.index(card.eats), card.name))
     return {card.name: card for card in cards}
+
+
+@st.cache_resource(show_spinner="Reading the methods …")
+def methods() -> dict[str, MethodCard]:
+    """Every training method by name; the first look loads torch."""
+    return method_cards.read_all()

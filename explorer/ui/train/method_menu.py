@@ -8,8 +8,8 @@ import streamlit as st
 
 from explorer.data.needs import Need
 from explorer.progress import Progress, Work
-from explorer.ui.access import availability, cached
-from explorer.ui.train import text_form
+from explorer.ui.access import availability
+from explorer.ui.train import method_cards, text_form
 from explorer.ui.train.method_cards import MethodCard
 from explorer.ui.widgets import messages
 
@@ -18,7 +18,7 @@ METHOD = "method"  # the widget's name, and that of its parameter in the address
 
 def method() -> MethodCard:
     """The method that is chosen."""
-    cards = cached.methods()
+    cards = method_cards.methods()
     name: str = st.selectbox(
         "Method",
         list(cards),
@@ -54,7 +54,7 @@ def ready(card: MethodCard) -> bool:
 def every(sources: tuple[str, ...]) -> None:
     """What the text can be learned from with, and what keeps it from serving the other methods."""
     fit, others = [], []
-    for card in cached.methods().values():
+    for card in method_cards.methods().values():
         name, family, title = map(messages.plain, (card.name, card.family, card.title))
         told = f"**{name}** · {family} · {card.eats}: {title}"
         lack = text_form.lacks(sources, card.eats) or _missing(card)

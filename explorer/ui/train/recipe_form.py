@@ -10,8 +10,16 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.errors import StrataError
 from explorer.knobs import Values
-from explorer.ui.access import availability, cached
-from explorer.ui.train import base_form, evaluation_form, generator_form, knob_form, method_menu, text_form
+from explorer.ui.access import availability
+from explorer.ui.train import (
+    base_form,
+    evaluation_form,
+    generator_form,
+    knob_form,
+    method_cards,
+    method_menu,
+    text_form,
+)
 from explorer.ui.train.evaluation_form import Judging
 from explorer.ui.train.method_cards import MethodCard
 from explorer.ui.widgets import messages
@@ -147,12 +155,12 @@ def _first_visit() -> None:
 
     state[VISITED] = True
     found = demonstration.recipe()
-    knob_form.fill(cached.methods()[found.method], found.settings)
+    knob_form.fill(method_cards.methods()[found.method], found.settings)
 
 
 def fill(recipe: Recipe) -> None:
     """Make the form say what a recipe says; only in a callback."""
-    card = cached.methods()[recipe.method]
+    card = method_cards.methods()[recipe.method]
     base_form.choose(recipe.model)
     state = st.session_state
     state[VISITED] = True

@@ -9,8 +9,7 @@ import streamlit as st
 from explorer.training.model_card.card import named
 from explorer.training.record import run_verdict, runs
 from explorer.training.record.runs import Run
-from explorer.ui.access import cached
-from explorer.ui.runs import run_in_address, run_status_text, training_queue
+from explorer.ui.runs import run_in_address, run_metrics, run_status_text, training_queue
 
 POINTS = 50  # of a curve that is a few letters wide
 SCORE = st.column_config.NumberColumn(format="%.2f", width="small")
@@ -56,7 +55,7 @@ def _choose(found: list[Run], key: str) -> None:
 def _row(run: Run) -> dict[str, Any]:
     status = training_queue.standing(run)
     tested, verdict = status.verdict and status.verdict.test, run_verdict.headline(status)
-    scores = [line.get("dev") for line in cached.numbers(run.folder).looks()]
+    scores = [line.get("dev") for line in run_metrics.numbers(run.folder).looks()]
     stride = max(1, len(scores) // POINTS)
     return {
         "Run": run.name,

@@ -8,10 +8,9 @@ from explorer.data.corpora import SERVES
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.training.record.runs import Run
-from explorer.ui.access import cached
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.runs import run_in_address
-from explorer.ui.train import evaluation_form, method_menu, text_form
+from explorer.ui.train import evaluation_form, method_cards, method_menu, text_form
 
 
 def compare_with_base(run: Run) -> None:
@@ -40,7 +39,7 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
     evaluation_form.follow_text()
     sidebar.choose_set(name)
     kinds = [eats for eats in SERVES["graded pairs"] if eats != "sentences"]  # what keeps the scores
-    fitting = [card.name for card in cached.methods().values() if card.eats in kinds]
+    fitting = [card.name for card in method_cards.methods().values() if card.eats in kinds]
     if fitting:
         st.session_state[method_menu.METHOD] = address[method_menu.METHOD] = fitting[0]
     return address

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.ui.access import jobs
+from explorer.ui.access import job_progress, jobs
 from explorer.ui.runs import run_in_address, training_queue
 from explorer.ui.widgets import messages, refused_clicks
 
@@ -71,7 +71,7 @@ def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     if job is not None and job.state == jobs.DONE:
         st.info(messages.plain(f"One step was tried: {job.result.told}."), icon=":material/speed:")
     elif job is not None:
-        messages.progress_of(job)
+        job_progress.progress_of(job)
     else:
         busy = bool(training_queue.under_way())
         line.button(

@@ -9,8 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
-from explorer.ui.access import jobs
-from explorer.ui.access.jobs import Job
+from explorer.ui.widgets import messages
 
 MISSING = "–"  # in a cell of a table that has no number
 
@@ -38,50 +37,17 @@ def trouble(error: StrataError | str, details: str = "") -> None:
             st.code(details, language=None)
 
 
-def progress_of(job: Job) -> None:
-    """Show a job that has no result to show: stage, share, time left and Stop, or how it ended and how to go on."""
-    if job.live:
-        _follow(job.key)
-    elif job.state == jobs.STOPPED:
-        st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
-        _again(job, "Start again")
-    elif job.state == jobs.FAILED:
-        trouble(job.error, job.details)
-        _again(job, "Try again")
+def told_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -> None:
+    """Say which sentence was read in part only."""
+    for sentence, is_cut in zip(sentences, cut, strict=True):
+        if is_cut:
+            st.warning(
+                f"Only the first {most:,} tokens were read of “{messages.plain(shortened(sentence))}”.",
+                icon=":material/content_cut:",
+            )
 
 
-@st.fragment(run_every=0.5)
-def _follow(key: str) -> None:
-    job = jobs.find(key)
-    if job is None or not job.live:
-        st.rerun()
-    progress = job.progress  # one look: the job's thread puts another one here
-    told = f"{plain(job.title)}: {plain(progress.stage)}"
-    if progress.total:
-        told += f", {progress.amount}"
-    left = job.seconds_left
-    told += f" · {_duration(job.seconds)} so far" if left is None else f" · about {_duration(left)} left"
-    st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
-    front = jobs.in_front(job)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _stop(job, "Stop", job.key)
-        if front is not None:
-            _stop(front, "Stop what is in front", f"before {job.key}")  # two on a page may wait for the same one
-            st.caption(f"In front: {plain(front.title)}")
-
-
-def _stop(job: Job, label: str, key: str) -> None:
-    if job.stopping:
-        st.caption("Stopping …")
-    else:
-        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
-
-
-def _again(job: Job, label: str) -> None:
-    st.button(label, icon=":material/refresh:", on_click=jobs.forget, args=(job.key,), key=f"again {job.key}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min"
+def shortened(sentence: str, most: int = 120) -> str:
+    """The beginning of a sentence, in one line."""
+    line = " ".join(sentence.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"

@@ -1,0 +1,36 @@
+"""Streamlit caches of what the Compare page computed, keyed by what was scored on what."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.scores.bootstrap import Interval
+
+if TYPE_CHECKING:
+    pass
+
+
+def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:
+    """B less A, with intervals; `measured` says what was scored on what, and how."""
+    readings = (comparison.one_reading.title, comparison.other_reading.title)
+    grid, own = _cell_differences(measured, metric, aggregate, comparison)
+    chosen = comparison.among(grid, own)
+    return Differences(chosen or _chosen_difference(measured, readings, metric, aggregate, comparison), grid, own)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _chosen_difference(
+    measured: Hashable, readings: tuple[str, str], metric: str, aggregate: str, _comparison: Comparison
+) -> Interval:
+    return _comparison.chosen(metric, aggregate)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing pairs anew …")
+def _cell_differences(
+    measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
+) -> tuple[Interval | None, Interval | None]:
+    return _comparison.cells(metric, aggregate)

@@ -1,0 +1,50 @@
+"""Streamlit caches of what the Replay page computed, keyed by run, seed and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.measuring.maps import step_maps
+from explorer.measuring.maps.faithfulness import Faithfulness
+from explorer.measuring.maps.step_maps import Travel
+from explorer.progress import finish
+from explorer.training.record import recorder
+from explorer.training.record.runs import Run
+
+if TYPE_CHECKING:
+    pass
+
+
+def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
+    """How the probe's sentences moved over some looks of a run, and the sentences; `stamp` changes with the looks."""
+    return _travel(run.folder, seed, steps, stamp)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
+    sentences = recorder.probe_sentences(Run(folder))
+    probes = recorder.probes(Run(folder), seed, steps)
+    if probes is None or not sentences or probes.shape[1] != len(sentences):
+        return None
+    return step_maps.travel(probes), sentences
+
+
+def believed(run: Run, seed: int, step: int, stamp: Hashable, kind: str, places: NDArray[np.float64]) -> Faithfulness:
+    """How far the map of one step is to be believed; its kind says how the places were found."""
+    return _believed(run.folder, seed, step, stamp, kind, places)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _believed(
+    folder: Path, seed: int, step: int, stamp: Hashable, kind: str, _places: NDArray[np.float64]
+) -> Faithfulness:
+    probes = recorder.probes(Run(folder), seed, (step,))
+    if probes is None:
+        return Faithfulness(float("nan"), float("nan"), 0, 0)
+    return finish(step_maps.believed(probes[0], _places))
