@@ -70,7 +70,7 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     from explorer.training.loop.learner import Learner
     from explorer.training.loop.memory import kept_while_training
     from explorer.training.loop.preparing import Prepared
-    from explorer.training.loop.world import World
+    from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
     kind = methods.load(name)

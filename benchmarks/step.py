@@ -100,7 +100,7 @@ def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     from explorer.data.corpora import Corpus
     from explorer.training.loop.learner import Learner
     from explorer.training.loop.preparing import Prepared
-    from explorer.training.loop.world import World
+    from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
     settings = {"batch_size": ROWS, "max_length": encoder.max_length, "pooling": "mean", "steps": 10_000}

@@ -5,6 +5,7 @@ import streamlit as st
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import by_layer
+from explorer.ui import messages
 from explorer.ui.access import availability, side_scores, sidebar_choice
 from explorer.ui.compare import (
     dev_picked_readings,
@@ -21,7 +22,7 @@ from explorer.ui.compare import (
 from explorer.ui.compare.compared import compared as scored_and_judged
 from explorer.ui.compare.compared import exact
 from explorer.ui.frame import page_frame, second_encoder
-from explorer.ui.widgets import messages, score_options
+from explorer.ui.widgets import score_options
 
 page_frame.enter()
 choice, other = exact(sidebar_choice.chosen()), second_encoder.beside()

@@ -3,10 +3,10 @@
 import streamlit as st
 
 from explorer.errors import StrataError
+from explorer.ui import messages
 from explorer.ui.access import availability, encoder_loading, sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_view, sentence_pair_form
-from explorer.ui.widgets import messages
 
 page_frame.enter()
 choice = sidebar_choice.chosen()

@@ -6,10 +6,11 @@ from explorer.data.graded import sets
 from explorer.drawing.scores import by_layer, cosine_boxes, grid
 from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
+from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
-from explorer.ui.frame import page_frame, picture_format, sidebar
+from explorer.ui.frame import page_frame, sidebar
 from explorer.ui.layers import best_layer
-from explorer.ui.widgets import downloads, messages, score_options
+from explorer.ui.widgets import downloads, picture_format, score_options
 
 GRID = "grid of readings"
 

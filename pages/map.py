@@ -3,10 +3,10 @@
 import streamlit as st
 
 from explorer.errors import StrataError
+from explorer.ui import messages
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.map import map_data, map_view, projection_form, sentence_source
-from explorer.ui.widgets import messages
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()

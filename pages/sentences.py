@@ -4,11 +4,12 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.measuring.sentences.cosine_matrix import similarity_rows
+from explorer.ui import messages
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.microscope import microscope
 from explorer.ui.sentences import probe_view, sentence_box, similarity_view
-from explorer.ui.widgets import downloads, messages, vector_downloads
+from explorer.ui.widgets import downloads, vector_downloads
 
 YOURS, PACKS = "Your sentences", "Probe packs"
 

@@ -4,8 +4,9 @@ import streamlit as st
 
 from explorer.drawing.scores import by_layer
 from explorer.ui.access import side_scores, sidebar_choice
-from explorer.ui.frame import page_frame, picture_format
+from explorer.ui.frame import page_frame
 from explorer.ui.start import doors, encoder_summary, own_pairs_form
+from explorer.ui.widgets import picture_format
 
 page_frame.enter()
 choice = sidebar_choice.chosen()

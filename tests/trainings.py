@@ -161,9 +161,7 @@ def losses(run: Run, number: int = 1) -> dict[int, float]:
 def process(do: Callable[..., object], *arguments: object) -> multiprocessing.process.BaseProcess:
     """A process of its own that does something; forked from one that has imported all of it, so that it is quick."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["tests.trainings", "transformers.models.bert", "explorer.training.model_card.saved_model"]
-    )
+    context.set_forkserver_preload(["tests.trainings", "transformers.models.bert", "explorer.training.saved_model"])
     started = context.Process(target=do, args=arguments, daemon=True)
     started.start()
     return started

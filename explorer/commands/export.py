@@ -20,7 +20,7 @@ def add(verbs: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from explorer.training.model_card import saved_model
+    from explorer.training import saved_model
     from explorer.training.record import runs
 
     given = Path(options.run)

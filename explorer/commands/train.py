@@ -142,7 +142,7 @@ def _interrupts() -> Iterator[Callable[[], None]]:
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
     """The run's folder; of several processes the first makes it."""
-    from explorer.training.loop import together
+    from explorer.training import together
     from explorer.training.record import runs
 
     if started == 1:
@@ -204,7 +204,7 @@ def _knob_and_value(text: str) -> tuple[str, str]:
 
 def _tell_estimate(recipe: Recipe, online: bool) -> None:
     from explorer.progress import finish
-    from explorer.training.loop.trying import try_out
+    from explorer.training.loop.estimate import try_out
 
     with Line() as line:
         estimate = finish(try_out(recipe, online), line.tell)

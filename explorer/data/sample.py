@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from explorer.data.graded import splitting
+from explorer.data import splitting
 from explorer.data.kinds import GradedPairs, Sentences, Triplets
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess

@@ -13,7 +13,7 @@ from explorer.errors import RunError, RunTooLarge, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.loop.memory import give_back, kept_while_training
 from explorer.training.record import status as statuses
 from explorer.training.record.recorder import Recorder
@@ -85,7 +85,7 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
 
 def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
     """The loop, recorded; gives the wish that ended it."""
-    from explorer.training.model_card import saved_model
+    from explorer.training import saved_model
 
     known, keep = False, training.recipe.schedule().keep_steps
     for step in training.steps(resume=states.there(run.state)):
@@ -148,7 +148,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
 
 def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -> None:
     """The best weights as a model, its card, and the last word on the run."""
-    from explorer.training.model_card import saved_model
+    from explorer.training import saved_model
 
     learner = training.wear_best()
     if learner is not None:

@@ -58,7 +58,7 @@ def test_a_copy_that_fails_leaves_nothing(run, said, tmp_path, monkeypatch):
         (part / "config.json").write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("explorer.training.model_card.saved_model.shutil.copytree", full)
+    monkeypatch.setattr("explorer.training.saved_model.shutil.copytree", full)
     code, _, err = said("export", run.name, tmp_path / "mine")
     assert code == 1
     assert "No space left on device. Make room there" in err

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
 from explorer.training.recipe import read
 from explorer.training.record import runs

@@ -8,7 +8,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, evaluated_beside, serves
 from explorer.data.graded import sets, sts, user_sets
-from explorer.data.graded.held_out import without
+from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables.column_roles import ROLES, Kind
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns

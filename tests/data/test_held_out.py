@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.data.corpora import Corpus
-from explorer.data.graded.held_out import without
+from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows
 

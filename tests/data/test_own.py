@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data.graded import splitting, user_sets
+from explorer.data import splitting
+from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import CannotSplit, NotWritable, SetNotFound
 

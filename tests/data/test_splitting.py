@@ -7,8 +7,7 @@ from statistics import mean, pstdev
 
 import pytest
 
-from explorer.data import sample
-from explorer.data.graded import splitting
+from explorer.data import sample, splitting
 from explorer.data.kinds import GradedPairs
 from explorer.errors import CannotSplit
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.measuring.attention.attention_tables import pair_rows
 from explorer.measuring.sentences.pair_layers import contributions, pair_layers
+from explorer.measuring.sentences.pair_tables import pair_rows
 from tests.tiny_models import LAYERS, POSITIONS, SENTENCES
 
 

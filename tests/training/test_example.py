@@ -17,9 +17,9 @@ from explorer.measuring.scores.measure import Settings, shelf_key
 from explorer.measuring.sentences import shipped_vectors
 from explorer.measuring.sentences.probes import probed, sentences_of
 from explorer.places import examples_folder
+from explorer.training import saved_model
 from explorer.training.demonstration import recipe
 from explorer.training.example import NAME
-from explorer.training.model_card import saved_model
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run

@@ -8,7 +8,7 @@ import torch
 from explorer.errors import Diverged, RunError, RunTooLarge
 from explorer.methods._self_guided import SelfGuided
 from explorer.training.loop import loop
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
 from explorer.training.record import runs
 from explorer.training.record.status import FAILED, INTERRUPTED

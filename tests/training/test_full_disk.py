@@ -11,7 +11,7 @@ import torch
 
 from explorer.errors import NotWritable
 from explorer.training.loop import loop
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED

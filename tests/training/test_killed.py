@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE

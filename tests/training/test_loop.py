@@ -13,7 +13,7 @@ from explorer.measuring.geometry.dev_check import PROBE
 from explorer.progress import finish
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
-from explorer.training.loop.world import World
+from explorer.training.loop.processes import World
 from explorer.training.record.recorder import probe
 from explorer.training.record.seed_scores import spread
 from explorer.training.record.status import FINISHED

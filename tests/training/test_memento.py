@@ -4,11 +4,10 @@ import pytest
 import torch
 
 from explorer.progress import finish
-from explorer.training.loop import memento
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner, kept_buffers
 from explorer.training.loop.preparing import prepare
-from explorer.training.loop.world import World
+from explorer.training.loop.processes import World
 from tests.trainings import recipe
 
 
@@ -38,20 +37,20 @@ def test_a_norm_that_remembers_is_kept_with_what_it_remembers(place, tmp_path):
     buffers = {name: value.clone() for name, value in kept_buffers(learned.method).items()}
     assert {"seen", "hidden.1.running_mean", "hidden.1.running_var"} <= buffers.keys()
     assert buffers["seen"].tolist() == [4, 0]
-    states.save(tmp_path / "state", memento.state_of(learned))
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
     expected = learned.update()
     other = made(prepared)
-    memento.restore(other, states.load(tmp_path / "state"))
+    resume_state.restore(other, resume_state.load(tmp_path / "state"))
     for name, value in kept_buffers(other.method).items():
         assert torch.equal(value, buffers[name]), name
     assert other.update() == expected
 
 
 def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learned, tmp_path):
-    states.save(tmp_path / "state", memento.state_of(learned))
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
     expected = [learned.update() for _ in range(2)]
     other = made(prepared)
-    memento.restore(other, states.load(tmp_path / "state"))
+    resume_state.restore(other, resume_state.load(tmp_path / "state"))
     assert (other.step, other.best_step, other.best_score, other.looked_at) == (4, 2, 60.0, 3)
     assert str(other.scores) == "[50.0, nan, 60.0, 55.0]"
     assert other.kept.keys() == learned.kept.keys()
@@ -62,7 +61,7 @@ def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learn
 
 
 def test_a_head_that_only_the_loss_sees_is_kept_for_going_on_but_not_among_the_best(learned):
-    tensors = memento.state_of(learned).tensors
+    tensors = resume_state.state_of(learned).tensors
     assert "weight/dense.weight" in tensors
     assert "adam/exp_avg/dense.weight" in tensors
     assert not [name for name in tensors if name.startswith("best/dense")]
@@ -91,12 +90,12 @@ def test_a_score_that_is_missing_never_makes_a_best_and_never_hides_one(prepared
 
 
 def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):
-    state = memento.state_of(learned)
+    state = resume_state.state_of(learned)
     draws = []
     for rank in (0, 1, 2):
         other = made(prepared)
         other.world.rank = rank
-        memento.restore(other, state)
+        resume_state.restore(other, state)
         draws.append(torch.rand(3).tolist())
     torch.set_rng_state(state.tensors["random/cpu"])
     assert torch.rand(3).tolist() == draws[0]

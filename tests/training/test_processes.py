@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FINISHED, STOPPED

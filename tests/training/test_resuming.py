@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer.errors import CannotResume
-from explorer.training.loop import state as states
+from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import DISCARD, KEEP
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED

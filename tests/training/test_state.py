@@ -7,8 +7,8 @@ import safetensors.torch
 import torch
 
 from explorer.errors import CannotResume, NotWritable
-from explorer.training.loop import state as states
-from explorer.training.loop.state import State
+from explorer.training.loop import resume_state as states
+from explorer.training.loop.resume_state import State
 
 
 @pytest.fixture

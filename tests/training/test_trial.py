@@ -8,12 +8,12 @@ import torch
 
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.progress import finish
-from explorer.training.loop import memento, trial
+from explorer.training.loop import estimate as estimates
+from explorer.training.loop import resume_state
+from explorer.training.loop.estimate import Estimate, estimate, try_out
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
-from explorer.training.loop.trial import Estimate, estimate
-from explorer.training.loop.trying import try_out
-from explorer.training.loop.world import World
+from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
@@ -30,7 +30,7 @@ def learner(place, method="simcse", seed=1, **settings) -> Learner:
 def free(monkeypatch):
     """Set how much memory is free, for the trial alone: to load a model is another question."""
     return lambda amount: monkeypatch.setattr(
-        trial, "hardware", SimpleNamespace(free_memory=lambda device: int(amount))
+        estimate, "hardware", SimpleNamespace(free_memory=lambda device: int(amount))
     )
 
 
@@ -45,17 +45,17 @@ def test_room_is_asked_for_every_step_that_is_kept(place):
 @pytest.mark.parametrize("method", ["simcse", "sg", "conisi-s"])
 def test_to_try_a_step_moves_no_weight_and_draws_nothing(place, method):
     tried, untried = learner(place, method), learner(place, method)
-    before = memento.state_of(tried)
+    before = resume_state.state_of(tried)
     kept = {name: tensor.clone() for name, tensor in before.tensors.items()}
     estimate(tried, place.folder)
-    after = memento.state_of(tried)
+    after = resume_state.state_of(tried)
     assert after.notes == before.notes
     assert after.tensors.keys() == kept.keys()
     for name, tensor in after.tensors.items():
         assert torch.equal(tensor, kept[name]), name
     assert not [name for weight, name in tried.names.items() if weight.grad is not None]
     assert not tried.optimizer.state
-    states = [after.tensors["random/cpu"], memento.state_of(learner(place, method)).tensors["random/cpu"]]
+    states = [after.tensors["random/cpu"], resume_state.state_of(learner(place, method)).tensors["random/cpu"]]
     assert torch.equal(*states), "the premise: both would draw the same"
     losses = []
     for of in (tried, untried):
@@ -80,7 +80,7 @@ def test_a_step_that_fails_in_the_trial_leaves_what_is_drawn_as_it_was(place, mo
 
 def test_a_batch_that_does_not_fit_is_refused_with_the_largest_that_does(place, free):
     whole = estimate(learner(place, batch_size=16), place.folder)
-    fixed = trial._fixed(learner(place))
+    fixed = estimates._fixed(learner(place))
     a_row = (whole.memory - fixed) / 16
     assert a_row > 1000
     free(1.1 * (fixed + 11.5 * a_row))
@@ -95,17 +95,17 @@ def test_a_batch_that_does_not_fit_is_refused_with_the_largest_that_does(place, 
 
 
 def test_where_not_even_two_rows_fit_a_smaller_model_is_named(place, free):
-    free(1.1 * trial._fixed(learner(place)))
+    free(1.1 * estimates._fixed(learner(place)))
     with pytest.raises(RunTooLarge, match="No batch of this model fits: choose a smaller model"):
         estimate(learner(place), place.folder)
 
 
 def test_a_disk_that_is_too_small_is_told_before_an_hour_of_work(place, monkeypatch):
     needed = estimate(learner(place), place.folder).disk
-    monkeypatch.setattr(trial.shutil, "disk_usage", lambda folder: SimpleNamespace(free=needed))
+    monkeypatch.setattr(estimates.shutil, "disk_usage", lambda folder: SimpleNamespace(free=needed))
     with pytest.raises(RunTooLarge, match=r"The run needs .* GB in .*Make room, or set STRATA_RUNS"):
         estimate(learner(place), place.folder)
-    monkeypatch.setattr(trial.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1.11 * needed))
+    monkeypatch.setattr(estimates.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1.11 * needed))
     assert estimate(learner(place), place.folder).disk == needed
 
 
@@ -122,7 +122,7 @@ def test_what_is_estimated_covers_what_a_run_then_takes(place):
     gradients = sum(weight.nbytes for weight in of.names)
     assert moments == 2 * gradients
     kept = sum(weight.nbytes for weight in of.kept.values())
-    assert moments + gradients + kept <= trial._fixed(of) < told.memory
+    assert moments + gradients + kept <= estimates._fixed(of) < told.memory
     run = new(place, "sg")
     train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" and progress.done == 5 else None)
     states = sum(path.stat().st_size for path in run.state.rglob("*"))

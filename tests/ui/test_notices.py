@@ -21,7 +21,7 @@ NASTY = [
 def page(text):
     import streamlit as st
 
-    from explorer.ui.widgets import messages
+    from explorer.ui import messages
 
     messages.trouble(text)
     st.markdown(messages.plain(text))

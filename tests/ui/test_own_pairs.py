@@ -2,7 +2,8 @@
 
 import pytest
 
-from explorer.data.graded import sets, splitting, user_sets
+from explorer.data import splitting
+from explorer.data.graded import sets, user_sets
 from tests.visits import button, cards, measured, words
 
 SCORES = ("0", "1,5", "3", "4,25", "5")

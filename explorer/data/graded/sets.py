@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
-from explorer.data import sample
-from explorer.data.graded import splitting, sts, user_sets
+from explorer.data import sample, splitting
+from explorer.data.graded import sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import DataError, SetNotFound
 

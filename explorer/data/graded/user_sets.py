@@ -13,8 +13,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from explorer.data.graded.splitting import PIECES, piece
 from explorer.data.kinds import GradedPairs
+from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
 from explorer.places import cache_folder, write_whole
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.measuring.attention.pooler_weights import Listening
-from explorer.measuring.sentences.pair_layers import PairLayers
 from explorer.measuring.table_cells import Rows, rounded
 
 if TYPE_CHECKING:
@@ -51,20 +50,6 @@ def path_rows(steps: Sequence[int], layers: Sequence[int], listened: NDArray[np.
         {"step": step, "layer": layer, "weight": rounded(weight, 6)}
         for step, of_step in zip(steps, listened, strict=True)
         for layer, weight in zip(layers, of_step, strict=True)
-    ]
-
-
-def pair_rows(pair: PairLayers) -> Rows:
-    """A row for every layer and pooling."""
-    return [
-        {
-            "layer": layer,
-            "pooling": pooling,
-            "cosine": rounded(pair.cosines[layer, column], 6),
-            "contribution": rounded(pair.contributions[layer, column], 6),
-        }
-        for layer in range(len(pair.cosines))
-        for column, pooling in enumerate(pair.poolings)
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from explorer.measuring.attention.attention_tables import pair_rows
+from explorer.measuring.sentences.pair_tables import pair_rows
 from explorer.measuring.sentences.token_pairs import TokenPair
 from explorer.measuring.table_cells import Rows, rounded
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from explorer.data.corpora import Corpus
-from explorer.data.graded.splitting import linked
+from explorer.data.splitting import linked
 from explorer.errors import TooFewRows
 from explorer.measuring.scores.correlation import unit
 

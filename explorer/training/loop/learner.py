@@ -20,9 +20,9 @@ from explorer.progress import Work
 from explorer.training.loop import held_out_triplets
 from explorer.training.loop.optimizer import adamw, learning_rate
 from explorer.training.loop.preparing import Prepared
+from explorer.training.loop.processes import World
 from explorer.training.loop.row_order import Batch, Feed
 from explorer.training.loop.stopping import enough
-from explorer.training.loop.world import World
 
 
 @dataclass(frozen=True)

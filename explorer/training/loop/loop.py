@@ -21,13 +21,12 @@ from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import BaseCosines, Verdict
 from explorer.progress import Progress, Work
-from explorer.training.loop import judging, memento
-from explorer.training.loop import state as states
+from explorer.training.loop import judging, resume_state
+from explorer.training.loop.estimate import Estimate, check_reading, estimate
 from explorer.training.loop.learner import Learner, Update
 from explorer.training.loop.preparing import Prepared, prepare
-from explorer.training.loop.state import State
-from explorer.training.loop.trial import Estimate, check_reading, estimate
-from explorer.training.loop.world import World
+from explorer.training.loop.processes import World
+from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
 
 # a state takes a second to write where the model is large: one a minute costs little, and little is lost
@@ -71,14 +70,14 @@ class Training:
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
         self.prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
-        state = states.load(self.folder / "state") if resume else None
+        state = resume_state.load(self.folder / "state") if resume else None
         if state is not None:
             yield from self._recall(state)
         for seed in self.recipe.seeds[len(self.results) :]:
             yield self._step(Progress("building the method", 0, 0), seed)
             learner = self.learner = Learner(self.prepared, seed, self.world)
             if state is not None and state.notes["seed"] == seed:
-                memento.restore(learner, state)
+                resume_state.restore(learner, state)
                 yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
                 yield self._step(Progress("beginning", 0, 0), told=f"seed {seed}")
@@ -98,11 +97,11 @@ class Training:
         learner = self.learner
         if learner is None or not self.base or not self.world.main:
             return
-        state = memento.state_of(learner)
+        state = resume_state.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
         base = {f"base/{name}": _stacked(cosines) for name, cosines in self.base.items()}
         notes = {**state.notes, "results": self.results}
-        states.save(self.folder / "state", State({**state.tensors, **champion, **base}, notes))
+        resume_state.save(self.folder / "state", State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
 
     def wear_best(self) -> Learner | None:
@@ -205,7 +204,7 @@ class Training:
         self.champion = state.under("champion/")
         if len(self.results) == len(self.recipe.seeds):  # all that was left to do is to write the model
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)
-            memento.restore(self.learner, state)
+            resume_state.restore(self.learner, state)
             yield self._resumed(self.learner, "resumed when every seed was done")
 
     def _resumed(self, learner: Learner, told: str) -> Step:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.data import corpora
+from explorer.data import corpora, held_out
 from explorer.data.corpora import Corpus
-from explorer.data.graded import held_out, sets
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables import text_rows
 from explorer.encoding.export import exporting

@@ -13,8 +13,8 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
 from explorer.progress import Progress, Work
+from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, job_progress, jobs
-from explorer.ui.widgets import messages
 
 
 def encoder(source: str) -> Found | None:

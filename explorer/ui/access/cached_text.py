@@ -7,13 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import corpora, map_sentences
+from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data.corpora import Eats
-from explorer.data.graded import held_out, sets, splitting
-from explorer.data.graded.splitting import Summary
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.map_sentences import Described
 from explorer.data.search_corpus import Searched, of_source
+from explorer.data.splitting import Summary
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes, read_file

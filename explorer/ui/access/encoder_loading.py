@@ -11,8 +11,8 @@ from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
+from explorer.ui import messages
 from explorer.ui.access import cached, job_progress, jobs
-from explorer.ui.widgets import messages
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.ui.access import jobs
 from explorer.ui.access.jobs import Job
-from explorer.ui.widgets.messages import plain, trouble
+from explorer.ui.messages import plain, trouble
 
 
 def progress_of(job: Job) -> None:

@@ -12,10 +12,10 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
+from explorer.ui import messages
 from explorer.ui.access import availability, vectors
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.access.vectors import Vectors
-from explorer.ui.widgets import messages
 
 
 @dataclass(frozen=True)

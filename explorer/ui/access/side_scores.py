@@ -10,9 +10,9 @@ from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import measure, shelf_key
+from explorer.ui import messages
 from explorer.ui.access import availability, cached, job_progress, jobs
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import messages
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.training.record.tuned_pair import tuning
+from explorer.ui import messages
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import cached_differences
-from explorer.ui.widgets import messages
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ import streamlit as st
 from explorer.data.graded import sets
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.dev_picking import Pick, pick
+from explorer.ui import messages
 from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import cached_differences, score_cards
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import messages
 
 NOTHING = "nothing"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.measuring.comparing.rank_errors import BROKEN, FIXED
+from explorer.ui import messages
 from explorer.ui.compare import flipped_pairs
 from explorer.ui.compare.compared import Compared
 from explorer.ui.microscope import microscope
-from explorer.ui.widgets import messages
 
 UNCHANGED = "unchanged"
 _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}

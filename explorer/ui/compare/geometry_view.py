@@ -18,10 +18,10 @@ from explorer.measuring.geometry.geometry_tables import (
 from explorer.measuring.geometry.layer_geometry import MOST, Cloud, LayerGeometry, layer_geometry, reading_cloud
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Settings
+from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_scores import Shown
-from explorer.ui.frame import picture_format
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 Sides = Sequence[Shown]
 

@@ -8,8 +8,8 @@ from explorer.drawing.scores import compared_lines, difference, grade_histograms
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, readings
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.ui.compare.compared import Compared
-from explorer.ui.frame import picture_format, sidebar
-from explorer.ui.widgets import downloads
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import downloads, picture_format
 
 
 def pooling_control() -> str:

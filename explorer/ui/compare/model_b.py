@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import geometry_view, grids_view
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.widgets import messages
 
 
 def ask() -> None:

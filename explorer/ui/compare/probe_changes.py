@@ -9,10 +9,10 @@ from explorer.data import probes
 from explorer.drawing.sentences import probe_shares
 from explorer.errors import StrataError
 from explorer.measuring.sentences.probes import Probed, changed, probed, sentences_of
+from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.compare.compared import Compared
-from explorer.ui.frame import picture_format
-from explorer.ui.widgets import messages
+from explorer.ui.widgets import picture_format
 
 
 def show(compared: Compared, headline: DeltaGenerator) -> None:

@@ -9,7 +9,8 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_tables import told_difference
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict_text import CI
-from explorer.ui.widgets import messages, score_options
+from explorer.ui import messages
+from explorer.ui.widgets import score_options
 
 
 def cards(comparison: Comparison, metric: str, aggregate: str, chosen: Interval) -> None:

@@ -10,9 +10,10 @@ from explorer.measuring.comparing.comparison_verdict import judge
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.table_cells import Rows
+from explorer.ui import messages
 from explorer.ui.compare import score_cards
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import messages, score_options, verdict_banner
+from explorer.ui.widgets import score_options, verdict_banner
 
 
 def show(compared: Compared) -> DeltaGenerator:

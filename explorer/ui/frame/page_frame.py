@@ -9,7 +9,8 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import picture_format, second_encoder, sidebar, training_line
+from explorer.ui.frame import second_encoder, sidebar, training_line
+from explorer.ui.widgets import picture_format
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"

@@ -9,10 +9,10 @@ import streamlit as st
 from explorer.encoding.load import declared
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
+from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import messages
 
 NOTHING = "nothing"
 SAME = "same as A"

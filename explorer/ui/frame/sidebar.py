@@ -12,9 +12,9 @@ from explorer.encoding.locate import bundled, hub, model_names
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
+from explorer.ui import messages
 from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Choice, titles
-from explorer.ui.widgets import messages
 
 ANOTHER = "another encoder"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.ui import messages
 from explorer.ui.runs import run_status_text, training_queue
-from explorer.ui.widgets import messages
 
 PAGE = "pages/train.py"
 

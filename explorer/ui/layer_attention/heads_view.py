@@ -13,10 +13,10 @@ from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.attention import attention_heads as measured
 from explorer.measuring.attention.attention_tables import head_rows
+from explorer.ui import messages
 from explorer.ui.access import encoder_loading
-from explorer.ui.frame import picture_format
 from explorer.ui.layer_attention import cached_attention
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 if TYPE_CHECKING:
     from explorer.encoding.read.self_attention import SelfAttention

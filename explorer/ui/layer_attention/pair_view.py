@@ -7,12 +7,13 @@ import streamlit as st
 from explorer.drawing.sentences import pair_curves
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring.attention.attention_tables import pair_rows
+from explorer.measuring.sentences.pair_tables import pair_rows
+from explorer.ui import messages
+from explorer.ui.access import method_cards
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import picture_format, sidebar
+from explorer.ui.frame import sidebar
 from explorer.ui.layer_attention import cached_attention, pooler_runs
-from explorer.ui.train import method_cards
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 DRAWN = ("cls", "mean")
 

@@ -14,9 +14,9 @@ from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.geometry.dev_check import PROBE
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import Run
-from explorer.ui.frame import picture_format
+from explorer.ui import messages
 from explorer.ui.runs import run_metrics
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 
 @dataclass(frozen=True, eq=False)

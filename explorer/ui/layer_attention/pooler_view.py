@@ -13,11 +13,12 @@ from explorer.measuring.attention.attention_tables import part_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.ui import messages
 from explorer.ui.access import cached, encoder_loading, side_scores
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import picture_format, second_encoder
+from explorer.ui.frame import second_encoder
 from explorer.ui.layer_attention import cached_attention, pooler_history
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:

@@ -16,10 +16,11 @@ from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import messages, score_options
+from explorer.ui.widgets import score_options
 
 if TYPE_CHECKING:
     pass

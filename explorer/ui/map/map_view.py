@@ -11,12 +11,12 @@ from explorer.data.map_sentences import Column
 from explorer.drawing.maps import sentence_maps as drawing
 from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.projection import Way
+from explorer.ui import messages
 from explorer.ui.access import side_readers
-from explorer.ui.frame import picture_format
 from explorer.ui.map import projection_form, selection, word_search
 from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
-from explorer.ui.widgets import downloads, messages, vector_downloads
-from explorer.ui.widgets.messages import shortened
+from explorer.ui.messages import shortened
+from explorer.ui.widgets import downloads, picture_format, vector_downloads
 
 SHOWN = 500  # rows of a table; the file has all
 

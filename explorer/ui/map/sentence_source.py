@@ -10,9 +10,10 @@ from explorer.data import map_sentences
 from explorer.data.map_sentences import Described
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.errors import StrataError
+from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+from explorer.ui.widgets import refused_clicks, upload_boxes
 
 PAIRS, EXTREMES, FILE, TYPED = "all sentences of the pairs", "likest and unlikest pairs", "a file", "typed sentences"
 UPLOAD = "sentences that are brought"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.ui import messages
 from explorer.ui.map import selection
-from explorer.ui.widgets import messages
-from explorer.ui.widgets.messages import shortened
+from explorer.ui.messages import shortened
 
 MOST = 200  # characters of it
 

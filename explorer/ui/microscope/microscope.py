@@ -10,12 +10,12 @@ from explorer.drawing.sentences import pair_curves, token_grid
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
+from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import picture_format
 from explorer.ui.microscope import token_downloads
-from explorer.ui.widgets import messages
+from explorer.ui.widgets import picture_format
 
 AS_READ = "as its reading"
 

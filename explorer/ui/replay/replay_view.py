@@ -10,12 +10,13 @@ from explorer.drawing.runs import metric_curves, step_pictures
 from explorer.encoding.locate import model_names
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
+from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import picture_format, second_encoder, sidebar
+from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.replay import step_grid, step_map
 from explorer.ui.runs import run_curves, run_metrics
 from explorer.ui.runs.run_metrics import Line
-from explorer.ui.widgets import messages
+from explorer.ui.widgets import picture_format
 
 
 def choose_run() -> Run | None:

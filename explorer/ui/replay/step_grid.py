@@ -18,11 +18,12 @@ from explorer.measuring.comparing.step_scores import Change, changes, score_step
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.training.record.runs import Run
+from explorer.ui import messages
 from explorer.ui.access import availability, cached, remembered, side_scores, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import picture_format, second_encoder, sidebar
+from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.runs.run_metrics import Line
-from explorer.ui.widgets import downloads, messages, score_options
+from explorer.ui.widgets import downloads, picture_format, score_options
 
 GRID, CHANGED = "replayed grid", "replayed changes"
 

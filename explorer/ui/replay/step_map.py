@@ -19,9 +19,9 @@ from explorer.progress import Work
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui.access import remembered
-from explorer.ui.frame import picture_format
 from explorer.ui.replay import cached_maps
 from explorer.ui.runs.run_metrics import Line
+from explorer.ui.widgets import picture_format
 
 WAY = Way("UMAP")
 

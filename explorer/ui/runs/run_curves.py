@@ -7,10 +7,10 @@ import streamlit as st
 from explorer.drawing.runs import metric_curves
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
-from explorer.ui.frame import picture_format
+from explorer.ui import messages
 from explorer.ui.runs import run_metrics
 from explorer.ui.runs.run_metrics import Line
-from explorer.ui.widgets import messages
+from explorer.ui.widgets import picture_format
 
 ALIKE = 0.99  # a mean cosine of strangers from which on nothing is told apart
 

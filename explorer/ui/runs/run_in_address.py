@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.errors import RunNotFound
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
-from explorer.ui.widgets import messages
+from explorer.ui import messages
 
 RUN = "run"
 SEEN = "_run that was shown"

@@ -20,7 +20,7 @@ from explorer.ui.access import jobs
 from explorer.ui.access.jobs import Job
 
 if TYPE_CHECKING:
-    from explorer.training.loop.trial import Estimate
+    from explorer.training.loop.estimate import Estimate
     from explorer.training.recipe import Recipe
 
 
@@ -139,6 +139,6 @@ def _trained(run: Run) -> Work[Run | None]:
 
 
 def _tried(recipe: Recipe) -> Work[Estimate]:
-    from explorer.training.loop.trying import try_out
+    from explorer.training.loop.estimate import try_out
 
     return (yield from try_out(recipe))

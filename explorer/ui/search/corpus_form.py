@@ -10,9 +10,10 @@ from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts, user_sets
 from explorer.data.search_corpus import Searched
 from explorer.errors import SetNotFound, StrataError
+from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+from explorer.ui.widgets import refused_clicks, upload_boxes
 
 PAIRS = "the graded pairs"
 SOURCE = "corpus"

@@ -8,11 +8,11 @@ from explorer.drawing.maps.neighbours_kept import neighbours_kept
 from explorer.measuring.neighbours import neighbour_overlap
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 from explorer.measuring.neighbours.search_tables import changed_rows, told_share
+from explorer.ui import messages
 from explorer.ui.access import remembered
-from explorer.ui.frame import picture_format
 from explorer.ui.search import result_list
 from explorer.ui.search.side_index import Asked
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 SHOWN = 8  # sentences of either kind; the file has all
 

@@ -8,9 +8,9 @@ import streamlit as st
 
 from explorer.measuring.neighbours.query_results import GAINED, KEPT, LOST, Result
 from explorer.measuring.neighbours.search_tables import found_rows, told_mark
+from explorer.ui.messages import shortened
 from explorer.ui.search import query_form
 from explorer.ui.widgets import downloads
-from explorer.ui.widgets.messages import shortened
 
 # characters that are shown of a sentence; the file has all
 MOST = 400

@@ -10,9 +10,9 @@ from explorer.data.search_corpus import Searched
 from explorer.errors import StrataError
 from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
 from explorer.measuring.neighbours.vector_index import Index, indexed
+from explorer.ui import messages
 from explorer.ui.access import encoder_loading, remembered
 from explorer.ui.access.side_readers import Reader
-from explorer.ui.widgets import messages
 
 
 @dataclass(frozen=True, eq=False)

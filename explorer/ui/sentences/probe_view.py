@@ -7,10 +7,10 @@ import streamlit as st
 from explorer.data import probes
 from explorer.drawing.sentences import probe_bars
 from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of
+from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
-from explorer.ui.frame import picture_format
 from explorer.ui.microscope import microscope
-from explorer.ui.widgets import downloads, messages
+from explorer.ui.widgets import downloads, picture_format
 
 
 def show(sides: tuple[Reader, ...]) -> None:

@@ -8,7 +8,8 @@ from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
 from explorer.data.typed_lines import Lines, read_lines, taken
 from explorer.errors import StrataError
-from explorer.ui.widgets import messages, upload_boxes
+from explorer.ui import messages
+from explorer.ui.widgets import upload_boxes
 
 MOST = 200
 BOX = "sentences that are looked at"

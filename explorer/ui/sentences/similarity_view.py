@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import similarity_grid as drawn
 from explorer.measuring.sentences.cosine_matrix import Matrix, apart, clustered, foremost, pair_row, similarities
+from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.access.vectors import Vectors
-from explorer.ui.frame import picture_format
-from explorer.ui.widgets import messages
-from explorer.ui.widgets.messages import shortened
+from explorer.ui.messages import shortened
+from explorer.ui.widgets import picture_format
 
 TYPED = "as typed"
 FOREMOST = 5  # pairs that stand beside the squares

@@ -12,13 +12,13 @@ from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.ui import messages
 from explorer.ui.access import cached, cached_text
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.frame import sidebar
+from explorer.ui.frame import shortcuts, sidebar
 from explorer.ui.runs import run_in_address
 from explorer.ui.start import example
-from explorer.ui.train import shortcuts
-from explorer.ui.widgets import messages, refused_clicks
+from explorer.ui.widgets import refused_clicks
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.ui import messages
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.widgets import messages
 
 
 def encoder(shown: Shown) -> None:

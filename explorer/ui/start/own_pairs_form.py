@@ -16,10 +16,11 @@ from explorer.data.tables.table import Table
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
+from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.start import own_pairs_steps
-from explorer.ui.widgets import messages, refused_clicks, upload_boxes
+from explorer.ui.widgets import refused_clicks, upload_boxes
 
 if TYPE_CHECKING:
     pass

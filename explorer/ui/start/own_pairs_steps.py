@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.data.graded import user_sets
-from explorer.data.graded.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.data.kinds import GradedPairs
+from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
+from explorer.ui import messages
 from explorer.ui.access import cached_text, sidebar_choice
-from explorer.ui.frame import sidebar
-from explorer.ui.train import shortcuts
-from explorer.ui.widgets import messages, refused_clicks
+from explorer.ui.frame import shortcuts, sidebar
+from explorer.ui.widgets import refused_clicks
 
 LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
 _NEXT = "_page after the upload"

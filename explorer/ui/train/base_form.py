@@ -11,9 +11,9 @@ from explorer.errors import StrataError
 from explorer.training.model_card.card import named
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
+from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import messages
 
 BASE = "recipe base"
 

@@ -11,14 +11,14 @@ from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadChoice, StrataError
+from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
+from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.runs.train_form_keys import BY_HAND
 from explorer.ui.train import knob_form, text_form
-from explorer.ui.train.method_cards import MethodCard
-from explorer.ui.widgets import messages
 
 SEEDS, DEV, TEST = "recipe seeds", "recipe dev", "recipe test"
 NO_TEST = "none"
-BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep what they say
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,6 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
     if seeds is None or dev_pairs is None or (test_pairs is None and test != NO_TEST):
         return None
     return Judging(seeds, dev, None if test == NO_TEST else test)
-
-
-def follow_text() -> None:
-    """Let dev and test set follow the text again, as before they were set by hand; only in a callback."""
-    st.session_state[BY_HAND] = set()
 
 
 def fill(judging: Judging) -> None:

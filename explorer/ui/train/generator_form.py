@@ -13,10 +13,10 @@ from explorer.errors import HubUnreachable, StrataError
 from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Work
+from explorer.ui import messages
 from explorer.ui.access import availability, job_progress, jobs
+from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.train import knob_form, text_form
-from explorer.ui.train.method_cards import MethodCard
-from explorer.ui.widgets import messages
 
 
 def ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:

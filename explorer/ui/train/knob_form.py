@@ -9,8 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
-from explorer.ui.train.method_cards import MethodCard
-from explorer.ui.widgets import messages
+from explorer.ui import messages
+from explorer.ui.access.method_cards import MethodCard
 
 COLUMNS = 3
 BY_EPOCHS = "as many as the epochs make"

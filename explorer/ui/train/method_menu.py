@@ -8,12 +8,11 @@ import streamlit as st
 
 from explorer.data.needs import Need
 from explorer.progress import Progress, Work
-from explorer.ui.access import availability
-from explorer.ui.train import method_cards, text_form
-from explorer.ui.train.method_cards import MethodCard
-from explorer.ui.widgets import messages
-
-METHOD = "method"  # the widget's name, and that of its parameter in the address
+from explorer.ui import messages
+from explorer.ui.access import availability, method_cards
+from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.runs.train_form_keys import METHOD
+from explorer.ui.train import text_form
 
 
 def method() -> MethodCard:

@@ -10,19 +10,12 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.errors import StrataError
 from explorer.knobs import Values
-from explorer.ui.access import availability
-from explorer.ui.train import (
-    base_form,
-    evaluation_form,
-    generator_form,
-    knob_form,
-    method_cards,
-    method_menu,
-    text_form,
-)
+from explorer.ui import messages
+from explorer.ui.access import availability, method_cards
+from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.runs import train_form_keys
+from explorer.ui.train import base_form, evaluation_form, generator_form, knob_form, method_menu, text_form
 from explorer.ui.train.evaluation_form import Judging
-from explorer.ui.train.method_cards import MethodCard
-from explorer.ui.widgets import messages
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
@@ -149,7 +142,7 @@ def _checked(
 def _first_visit() -> None:
     """Let the form say the demonstration until the visitor, or a link, has said something else."""
     state = st.session_state
-    if state.get(VISITED) or {method_menu.METHOD, text_form.SOURCES} & {*st.query_params}:
+    if state.get(VISITED) or {train_form_keys.METHOD, train_form_keys.SOURCES} & {*st.query_params}:
         return
     from explorer.training import demonstration
 
@@ -164,8 +157,8 @@ def fill(recipe: Recipe) -> None:
     base_form.choose(recipe.model)
     state = st.session_state
     state[VISITED] = True
-    state[method_menu.METHOD] = recipe.method
-    text_form.choose(recipe.data)
+    state[train_form_keys.METHOD] = recipe.method
+    train_form_keys.choose(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(card, recipe.settings)

@@ -12,9 +12,11 @@ from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.seed_scores import spread
 from explorer.training.record.status import Status
+from explorer.ui import messages
+from explorer.ui.frame import shortcuts
 from explorer.ui.runs import run_status_text
-from explorer.ui.train import run_scores, shortcuts
-from explorer.ui.widgets import messages, verdict_banner
+from explorer.ui.train import run_scores
+from explorer.ui.widgets import verdict_banner
 
 COMPARE_PAGE = "pages/compare.py"
 

@@ -7,8 +7,8 @@ import streamlit as st
 from explorer.measuring.scores.verdict import Outcome
 from explorer.training.model_card.card import named
 from explorer.training.record.status import Status
+from explorer.ui import messages
 from explorer.ui.runs import run_status_text
-from explorer.ui.widgets import messages
 
 HELP = {
     "base": "The base as people use it: under the layer & pooling that it declares. Higher is better, at most 100.",

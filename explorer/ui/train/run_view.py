@@ -10,10 +10,11 @@ from explorer.training.model_card.card import named
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
+from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_curves, run_status_text, training_queue
 from explorer.ui.train import run_result
-from explorer.ui.widgets import messages, refused_clicks
+from explorer.ui.widgets import refused_clicks
 
 REDRAWN = 3.0  # seconds
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
 from explorer.ui.runs import run_in_address, training_queue
-from explorer.ui.widgets import messages, refused_clicks
+from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe

@@ -15,11 +15,11 @@ from explorer.data.tables.column_roles import ROLES
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.training.model_card.card import named
+from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
-from explorer.ui.widgets import messages, upload_boxes
+from explorer.ui.runs.train_form_keys import FILLED, SOURCES, choose
+from explorer.ui.widgets import upload_boxes
 
-SOURCES = "data"  # the widget's name, and that of its parameter in the address
-FILLED = "_text was set"
 UPLOAD = "text that is brought"
 GUESSED = "(as recognised)"
 
@@ -50,11 +50,6 @@ def sources() -> tuple[str, ...]:
         "For more than 20 MB, type the file's path instead.",
     )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
-
-
-def choose(sources: Sequence[str]) -> None:
-    """Make this the text; only in a callback."""
-    st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
 
 
 def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:

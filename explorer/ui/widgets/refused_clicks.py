@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.ui.widgets import messages
+from explorer.ui import messages
 
 REFUSED = "_refused"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.measuring.scores.verdict_text import BETTER, CHANCE, UNKNOWN, WORSE, Sentence
-from explorer.ui.widgets import messages
+from explorer.ui import messages
 
 _LOOKS = {
     BETTER: (st.success, ":material/trending_up:"),

@@ -8,9 +8,9 @@ from explorer.data.corpora import SERVES
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.training.record.runs import Run
+from explorer.ui.access import method_cards
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.runs import run_in_address
-from explorer.ui.train import evaluation_form, method_cards, method_menu, text_form
+from explorer.ui.runs import run_in_address, train_form_keys
 
 
 def compare_with_base(run: Run) -> None:
@@ -34,12 +34,12 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
     Gives what the address says of it, for a reload.
     """
     run_in_address.leave()
-    address = {text_form.SOURCES: sets.parts(name)[0]}
-    text_form.choose(list(address.values()))
-    evaluation_form.follow_text()
+    address = {train_form_keys.SOURCES: sets.parts(name)[0]}
+    train_form_keys.choose(list(address.values()))
+    train_form_keys.follow_text()
     sidebar.choose_set(name)
     kinds = [eats for eats in SERVES["graded pairs"] if eats != "sentences"]  # what keeps the scores
     fitting = [card.name for card in method_cards.methods().values() if card.eats in kinds]
     if fitting:
-        st.session_state[method_menu.METHOD] = address[method_menu.METHOD] = fitting[0]
+        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = fitting[0]
     return address

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
-from explorer.ui.widgets import messages
+from explorer.ui import messages
 
 MISSING = "–"  # in a cell of a table that has no number
 

@@ -14,8 +14,13 @@ from torch import Tensor
 
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
-from explorer.progress import finish
+from explorer.places import runs_folder
+from explorer.progress import Progress, Work, finish
 from explorer.training.loop.learner import Learner, kept_buffers
+from explorer.training.loop.memory import give_back
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
+from explorer.training.recipe import Recipe
 
 FEW = 2  # rows that tell what a row needs, before a whole batch is dared
 _RESERVE = 1.1  # of what is free, a tenth stays free
@@ -147,3 +152,26 @@ def _untouched(learner: Learner) -> Iterator[None]:
         torch.set_rng_state(cpu)
         if cuda is not None:
             torch.cuda.set_rng_state(cuda)
+
+
+def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
+    """The estimate for a recipe, or the error that would have met the run."""
+    recipe = recipe.checked()
+    try:
+        return (yield from _tried(recipe, online))
+    finally:
+        give_back()
+
+
+def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
+    world = World(recipe.precision, recipe.device)
+    prepared = yield from prepare(recipe, world.device.type, online)
+    yield Progress("trying a step", 0, 0)
+    learner = Learner(prepared, recipe.seeds[0], world)
+    check_reading(learner)
+    return estimate(learner, _existing(runs_folder()), len(recipe.seeds))
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    return next(place for place in (folder, *folder.absolute().parents) if place.is_dir())

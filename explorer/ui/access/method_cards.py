@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.data.corpora import Eats
 from explorer.data.needs import Need
 from explorer.knobs import Knob
-from explorer.ui.train import method_cards
+from explorer.ui.access import method_cards
 
 if TYPE_CHECKING:
     pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.training.loop.world import World
+from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
