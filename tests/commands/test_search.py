@@ -10,7 +10,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import parse
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import finish
-from tests.measuring.test_retrieval import slow
+from tests.measuring.neighbours.test_vector_index import slow
 from tests.tiny_models import save_tiny
 from tests.trainings import new, texts_of, train
 

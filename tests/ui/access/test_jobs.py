@@ -88,10 +88,10 @@ def test_jobs_take_their_turn_in_the_order_they_came():
         order.append(name)
         yield Progress("counting", 1, 1)
 
-    jobs = [jobs.follow("a", "a", lambda: counting(1, gate))]
-    jobs += [jobs.follow(name, name, lambda name=name: noted(name)) for name in "edcb"]
+    queued = [jobs.follow("a", "a", lambda: counting(1, gate))]
+    queued += [jobs.follow(name, name, lambda name=name: noted(name)) for name in "edcb"]
     gate.set()
-    for job in jobs:
+    for job in queued:
         wait_for(job, jobs.DONE)
     assert order == list("edcb")
 

@@ -18,7 +18,7 @@ def test_a_device_or_precision_that_does_not_exist_is_refused_with_those_that_do
 
 def test_the_lists_of_devices_and_precisions_need_no_torch():
     script = "import sys; from explorer.encoding.load.hardware import DEVICES, PRECISIONS; print(*sys.modules)"
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
     loaded = done.stdout.split()
     assert "explorer.encoding.load.hardware" in loaded, "the script ran"

@@ -32,7 +32,7 @@ def runs_there(place, monkeypatch):
 def test_a_kept_step_scores_what_its_look_found(place, run):
     looks = trainings.looks(run)
     assert len(looks) > 2
-    dev = preparing.text.read_graded_pairs(place.dev)[0]
+    dev = preparing.text_rows.read_graded_pairs(place.dev)[0]
     for step, score in looks.items():
         encoder = load(model_names.find(f"run:kept@step-{step}"), "float32")
         assert finish(score_layers(encoder, dev)).score(OWN) == pytest.approx(score, abs=1e-3)

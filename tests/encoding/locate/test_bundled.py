@@ -16,7 +16,7 @@ def test_the_bundled_encoder_is_found_and_is_the_published_one():
 
 
 def test_finding_it_imports_neither_the_package_nor_torch():
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     script = "import sys; from explorer.encoding.locate import bundled; bundled.folder(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=root)
     loaded = done.stdout.split()
@@ -47,7 +47,7 @@ def test_the_reinstall_is_of_the_version_that_requirements_pin(tmp_path):
         bundled.verified(tmp_path)
     command, package = str(missing.value).rsplit(maxsplit=1)
     assert command.endswith("Run: pip install --force-reinstall --no-deps")
-    required = (Path(__file__).parents[2] / "requirements.txt").read_text().split()
+    required = (Path(__file__).parents[3] / "requirements.txt").read_text().split()
     assert package in required
 
 

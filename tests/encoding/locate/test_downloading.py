@@ -48,7 +48,7 @@ def ask(*names: str, **environment: str) -> tuple[dict[str, list], list[str]]:
     done = subprocess.run(
         [sys.executable, "-c", ASK, *names],
         env=os.environ | environment,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=True,

@@ -9,7 +9,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.neighbours.neighbour_overlap import exchange, overlap, overlap_of
 from explorer.measuring.neighbours.vector_index import Index
 from explorer.progress import finish
-from tests.measuring.test_retrieval import slow, vectors
+from tests.measuring.neighbours.test_vector_index import slow, vectors
 
 
 @pytest.mark.parametrize("k", [1, 4, 100])

@@ -30,7 +30,7 @@ def learner(place, method="simcse", seed=1, **settings) -> Learner:
 def free(monkeypatch):
     """Set how much memory is free, for the trial alone: to load a model is another question."""
     return lambda amount: monkeypatch.setattr(
-        estimate, "hardware", SimpleNamespace(free_memory=lambda device: int(amount))
+        estimates, "hardware", SimpleNamespace(free_memory=lambda device: int(amount))
     )
 
 
