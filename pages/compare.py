@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import by_layer
 from explorer.ui import messages
-from explorer.ui.access import availability, side_scores, sidebar_choice
+from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.compare import (
     dev_picked_readings,
     example_pairs,
@@ -19,8 +19,8 @@ from explorer.ui.compare import (
     verdict_view,
     view_choice,
 )
+from explorer.ui.compare.compared import both_shown, exact
 from explorer.ui.compare.compared import compared as scored_and_judged
-from explorer.ui.compare.compared import exact
 from explorer.ui.frame import page_frame, second_encoder
 from explorer.ui.widgets import score_options
 
@@ -35,13 +35,10 @@ if other is None:
     model_b.alone(choice)
     st.stop()
 choices = choice, exact(other)
-one_shown = side_scores.shown(choices[0])
-if one_shown is None and choices[0].source == choices[1].source:
-    st.stop()  # one job scores both: its progress is shown once
-other_shown = side_scores.shown(choices[1])
-if one_shown is None or other_shown is None:
+both = both_shown(choices)
+if both is None:
     st.stop()
-both = one_shown, other_shown
+one_shown, other_shown = both
 st.markdown(
     f"**A** {messages.plain(one_shown.found.name)} · **B** {messages.plain(other_shown.found.name)} · "
     f"{messages.plain(one_shown.pairs.name)}"
@@ -65,15 +62,7 @@ with first:
 verdict_view.changed_cells(compared)
 probe_changes.show(compared, headline)
 example_pairs.show(compared)
-st.header("Every layer & pooling")
 grids_view.grids(compared)
-for told in comparison.told_not_measured:
-    st.caption(told)
-st.info(
-    "A cell that is picked here is picked on the pairs it is scored on. To report a number, pick on a dev set and "
-    "report on a test set.",
-    icon=":material/balance:",
-)
 pick = dev_picked_readings.picked(both, choices, ways[0])
 if pick is not None:
     dev_picked_readings.show(pick, both, *ways)

@@ -14,7 +14,7 @@ PROGRAM = ("app.py", "pages", "explorer")
 FLOORS = {
     6: ("app", "pages"),
     5: ("explorer.ui",),
-    4: ("explorer.training", "explorer.studies", "explorer.commands", "explorer.__main__"),
+    4: ("explorer.training", "explorer.commands", "explorer.__main__"),
     3: ("explorer.methods", "explorer.measuring", "explorer.drawing"),
     2: ("explorer.encoding",),
     1: (
@@ -42,7 +42,10 @@ SLOW = SLOWEST | {"pandas", "scipy", "plotly", "accelerate"}
 FIRST_SEEN = ("app", "pages", "explorer.ui", "explorer.data", "explorer.commands", "explorer.__main__")
 TENSORS = ("explorer.losses", "explorer.gathering", "explorer.encoding", "explorer.methods", "explorer.training")
 
-LONGEST = 300
+LONGEST = 300  # lines of a file
+LONGEST_PAGE = 80  # a page puts parts together that stand in its room
+MOST_FILES = 16  # in a folder
+NO_ROOMS = {"explorer.methods"}  # the folder is the list of methods
 NO_NOUN = {"utils", "util", "common", "helpers", "helper", "base", "core", "misc"}
 
 
@@ -83,9 +86,29 @@ def breaches(root: Path) -> list[Breach]:
     found = [breach for source in sources for rule in RULES for breach in rule(source)]
     found += detours(sources)
     found += nameless(sources)
+    found += page_rooms(sources)
+    found += crowded(sources)
     found += circles(sources, part_of)
+    found += circles(sources, lambda module: room_of(module) if module in modules else None)
     found += circles(sources, lambda module: module if module in modules else None)
     return sorted(set(found), key=lambda breach: (breach.path, breach.line, breach.what))
+
+
+def room_of(module: str) -> str:
+    """The folder inside a part of the house in which a module stands; a module beside the folders is its own room."""
+    return ".".join(module.split(".")[:3])
+
+
+def arrows(root: Path) -> dict[str, int]:
+    """For every part of the house, how many pairs of its rooms import one another."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for source in read_sources(root, *PROGRAM):
+        here = room_of(source.module)
+        for one in source.imports:
+            there, part = room_of(one.name), part_of(source.module)
+            if part and part == part_of(one.name) and here != there and part not in NO_ROOMS:
+                found.setdefault(part, set()).add((here, there))
+    return {part: len(pairs) for part, pairs in sorted(found.items())}
 
 
 def goes_up(source: Source, one: Import) -> bool:
@@ -165,13 +188,40 @@ def nameless(sources: tuple[Source, ...]) -> Iterator[Breach]:
                     yield Breach(source.path, node.lineno, "nameless", what)
 
 
+def page_rooms(sources: tuple[Source, ...]) -> Iterator[Breach]:
+    """What stands in the room of a page is imported by that page and that room only."""
+    pages = {source.module.removeprefix("pages.") for source in sources if source.module.startswith("pages.")}
+    for source in sources:
+        for one in source.imports:
+            folder, _, page = room_of(one.name).rpartition(".")
+            if (
+                folder != "explorer.ui"
+                or page not in pages
+                or within(source.module, f"pages.{page}", f"{folder}.{page}")
+            ):
+                continue
+            what = f"imports {one.name}; what several pages share stands in a room that is no page's"
+            yield Breach(source.path, one.line, "page rooms", what)
+
+
+def crowded(sources: tuple[Source, ...]) -> Iterator[Breach]:
+    """A folder is taken in at a glance."""
+    folders: dict[str, list[Source]] = {}
+    for source in sources:
+        folders.setdefault(source.path.rpartition("/")[0], []).append(source)
+    for folder, inside in folders.items():
+        if len(inside) > MOST_FILES and folder.replace("/", ".") not in NO_ROOMS:
+            what = f"{folder} has {len(inside)} files; {MOST_FILES} are allowed: give what belongs together a folder"
+            yield Breach(inside[-1].path, 1, "crowded", what)
+
+
 def shape(source: Source) -> Iterator[Breach]:
-    """A file says in its first line what it is, answers one question, and is named after a noun."""
-    lines = len(source.text.splitlines())
+    """A file states in its first line what it does, does one thing, and is named after a noun."""
+    lines, most = len(source.text.splitlines()), LONGEST_PAGE if source.module.startswith("pages.") else LONGEST
     if not source.docstring:
-        yield Breach(source.path, 1, "shape", "has no docstring; its first line says which question the file answers")
-    if lines > LONGEST:
-        yield Breach(source.path, LONGEST + 1, "shape", f"has {lines} lines; {LONGEST} are allowed: make it two files")
+        yield Breach(source.path, 1, "shape", "has no docstring; its first line states what the file does")
+    if lines > most:
+        yield Breach(source.path, most + 1, "shape", f"has {lines} lines; {most} are allowed: make it two files")
     for name in sorted(NO_NOUN & set(source.module.split("."))):
         yield Breach(source.path, 1, "shape", f"is named {name}; name it after the thing it holds")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.floors import FLOORS, LONGEST, RULES, breaches
+from tests.floors import FLOORS, LONGEST, LONGEST_PAGE, MOST_FILES, RULES, arrows, breaches
 
 ROOT = Path(__file__).resolve().parent.parent
 DOC = '"""What this file is."""\n'
@@ -23,11 +23,24 @@ HOUSE = {  # everything here is allowed
     "explorer/measuring/scores.py": "import scipy\nfrom explorer.encoding import encoder\n",
     "explorer/methods/__init__.py": "import torch\n",
     "explorer/methods/simcse.py": "from . import Method\nfrom explorer.losses import info_nce\n",
-    "explorer/studies/tables.py": "import explorer.losses\n",
+    "explorer/training/tables.py": "import explorer.losses\n",
     "explorer/drawing/figures.py": "import plotly\nfrom explorer.measuring.scores import Scores\n",
     "explorer/training/loop.py": "import torch\nfrom explorer import methods\n",
-    "explorer/studies/tournament.py": "from explorer.training import loop\n",
+    "explorer/commands/train.py": "def run():\n    from explorer.training import loop\n",
     "explorer/ui/cached.py": "import streamlit\nif TYPE_CHECKING:\n    import torch\n",
+    "explorer/ui/layers/view.py": "from explorer.ui import cached\n",
+    "explorer/ui/access/jobs.py": "",
+    "explorer/ui/widgets/form.py": "from explorer.ui.access import jobs\n",
+}
+
+MOST_ARROWS = {
+    "explorer.commands": 12,
+    "explorer.data": 25,
+    "explorer.drawing": 9,
+    "explorer.encoding": 7,
+    "explorer.measuring": 16,
+    "explorer.training": 20,
+    "explorer.ui": 53,
 }
 
 # rule, planted file, the line that breaks the rule, what the message has to name
@@ -52,14 +65,23 @@ PLANTED = [
     ("quick start", "explorer/measuring/probes.py", "import torch.nn as nn", "torch.nn"),
     ("quick start", "explorer/encoding/hub.py", "from transformers import AutoModel", "transformers"),
     ("quick start", "pages/train.py", "from explorer.encoding import pooling", "loads torch by way of"),
-    ("quick start", "explorer/ui/look.py", "import explorer.studies.tables", "studies.tables → explorer.losses"),
+    ("quick start", "explorer/ui/look.py", "import explorer.training.tables", "training.tables → explorer.losses"),
     ("quick start", "explorer/methods/vae.py", "class V:\n    import sklearn", "sklearn"),
     ("nameless", "explorer/training/step.py", "if method == 'simcse':\n    pass", "names the method simcse"),
     ("nameless", "pages/train.py", "LINK = {'method': 'simcse'}", "ask the methods"),
+    ("page rooms", "explorer/ui/widgets/box.py", "from explorer.ui.layers import view", "explorer.ui.layers.view"),
+    (
+        "page rooms",
+        "pages/map.py",
+        "from explorer.ui.layers.view import show",
+        "share stands in a room that is no page",
+    ),
+    ("shape", "pages/long.py", "\n" * LONGEST_PAGE, f"{LONGEST_PAGE} are allowed"),
     ("shape", "explorer/drawing/long.py", "\n" * LONGEST, f"{LONGEST} are allowed"),
     ("shape", "explorer/data/helpers.py", "", "is named helpers"),
     ("shape", "explorer/data/core/text.py", "", "is named core"),
     ("circle", "explorer/data/text.py", "import explorer.data.text2\n", "text2"),
+    ("circle", "explorer/ui/access/look.py", "from explorer.ui.widgets import form\n", "explorer.ui.widgets"),
     ("circle", "explorer/measuring/look.py", "from explorer.drawing import figures", "→"),
 ]
 
@@ -104,8 +126,25 @@ def test_a_file_without_a_docstring_is_found(house: Path) -> None:
     ]
 
 
+def test_a_folder_with_too_many_files_is_found(house: Path) -> None:
+    build(house, {f"explorer/measuring/room/file{number}.py": "" for number in range(MOST_FILES + 1)})
+    (found,) = breaches(house)
+    assert found.rule == "crowded"
+    assert f"explorer/measuring/room has {MOST_FILES + 1} files; {MOST_FILES} are allowed" in found.what
+
+
+def test_methods_may_be_as_many_as_there_are(house: Path) -> None:
+    build(house, {f"explorer/methods/way{number}.py": "" for number in range(MOST_FILES + 1)})
+    assert breaches(house) == []
+
+
+def test_rooms_import_one_another_no_more_often_than_they_do() -> None:
+    found = arrows(ROOT)
+    assert found == MOST_ARROWS, "fewer: lower the number; more: is there a room in which both could stand?"
+
+
 def test_every_rule_has_a_planted_breach() -> None:
-    assert {rule.__name__.replace("_", " ") for rule in RULES} | {"circle", "nameless"} == {
+    assert {rule.__name__.replace("_", " ") for rule in RULES} | {"circle", "nameless", "page rooms"} == {
         rule for rule, *_ in PLANTED
     }
 

@@ -9,6 +9,7 @@ from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.training.record.tuned_pair import tuning
 from explorer.ui import messages
+from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import cached_differences
@@ -40,6 +41,15 @@ class Compared:
     def after(self) -> int:
         """The side that is judged against the other: 1, unless A was tuned from B."""
         return self.verdict.tuning.tuned if self.verdict.tuning else 1
+
+
+def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
+    """The scores of A and of B; None until both are there, with what is under way or wrong."""
+    one = side_scores.shown(choices[0])
+    if one is None and choices[0].source == choices[1].source:
+        return None  # one job scores both: its progress is shown once
+    other = side_scores.shown(choices[1])
+    return None if one is None or other is None else (one, other)
 
 
 def exact(choice: Choice) -> Choice:

@@ -22,6 +22,7 @@ def pooling_control() -> str:
 
 def grids(compared: Compared) -> None:
     """A, B, and what changed, cell by cell."""
+    st.header("Every layer & pooling")
     comparison, (metric, aggregate) = compared.comparison, compared.ways
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
     columns = st.columns(3, gap="small")
@@ -43,6 +44,13 @@ def grids(compared: Compared) -> None:
     with columns[2]:
         st.subheader("B - A")
         _differences(compared)
+    for told in comparison.told_not_measured:
+        st.caption(told)
+    st.info(
+        "A cell that is picked here is picked on the pairs it is scored on. To report a number, pick on a dev set and "
+        "report on a test set.",
+        icon=":material/balance:",
+    )
 
 
 def _differences(compared: Compared) -> None:

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
-from explorer.ui.access import job_progress, jobs
+from explorer.ui.access import jobs
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -43,7 +43,7 @@ def test_every_mark_of_markup_is_escaped(text):
 
 
 def two_that_wait():
-    from explorer.ui.access import jobs
+    from explorer.ui.access import job_progress, jobs
 
     for key in ("one", "other"):
         job_progress.progress_of(jobs.find(key))

@@ -1,0 +1,56 @@
+"""Draw the scores of every layer & pooling, as a grid to click and as lines."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.drawing.scores import by_layer, grid
+from explorer.encoding.read.readings import OWN, Reading, readings
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.ui import messages
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import picture_format
+
+GRID = "grid of readings"
+
+
+def _choose_clicked(last: int) -> None:
+    """Make the clicked cell the reading of every page; runs before the page is drawn anew."""
+    points = st.session_state[GRID]["selection"]["points"]
+    if points:
+        sidebar.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
+
+
+def tell_silent(scores: LayerScores, aggregate: str) -> None:
+    """Name the sub-corpora that have no correlation, where they are averaged."""
+    if aggregate != "all" and scores.silent_parts:
+        some = ", ".join(scores.silent_parts[:5])
+        st.warning(
+            messages.plain(f"No {aggregate}: {some} has no correlation of its own, as all its grades are the same.")
+            + " Choose **all**.",
+            icon=":material/block:",
+        )
+
+
+def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> None:
+    """The grid, to be clicked, and the same numbers as lines."""
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.subheader("Every layer & pooling")
+        st.plotly_chart(
+            grid.layer_by_pooling(scores, metric, aggregate, reading),
+            key=GRID,
+            on_select=lambda: _choose_clicked(scores.last),
+            selection_mode="points",
+            config=picture_format.config("layers"),
+            alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
+        )
+        if scores.told_not_measured:
+            st.caption(scores.told_not_measured)
+    with right:
+        st.subheader("By layer")
+        st.plotly_chart(
+            by_layer.score_by_layer(scores, metric, aggregate, reading),
+            config=picture_format.config("layers"),
+            alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
+        )

@@ -1,0 +1,42 @@
+"""Download the scores: a table, and the figures as a page."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from explorer.drawing.scores import by_layer
+from explorer.measuring.scores.score_tables import as_csv, score_rows
+from explorer.ui.access.side_scores import Shown
+from explorer.ui.widgets.downloads import file_name
+
+
+def offer(shown: Shown, metric: str, aggregate: str) -> None:
+    """The table, to look at and to keep, and the figure as a page of its own."""
+    table = score_rows(shown.scores)
+    st.dataframe(table, hide_index=True, height=38 * 8)
+    stem = file_name(f"{shown.found.name}-{shown.pairs.name}")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
+        )
+        # made when asked for: the page that stands alone carries 4 MB of plotly
+        st.download_button(
+            "Figure (HTML)",
+            lambda: _page(shown, metric, aggregate),
+            f"{stem}.html",
+            "text/html",
+            icon=":material/show_chart:",
+            on_click="ignore",
+        )
+    st.caption("For a figure as SVG or PNG, use the camera in its corner; the sidebar says which.")
+
+
+def _page(shown: Shown, metric: str, aggregate: str) -> bytes:
+    figure = by_layer.score_by_layer(shown.scores, metric, aggregate, shown.reading)
+    title = escape(f"{shown.found.name} on {shown.pairs.name}", quote=False)
+    # room above for the title, and on the left for the numbers: the page has them outside the picture
+    figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})
+    page: str = figure.to_html(include_plotlyjs=True, full_html=True)
+    return page.encode()
