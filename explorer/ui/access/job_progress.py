@@ -38,7 +38,7 @@ def _follow(key: str) -> None:
         _stop(job, "Stop", job.key)
         if front is not None:
             _stop(front, "Stop what is in front", f"before {job.key}")  # two on a page may wait for the same one
-            st.caption(f"In front: {plain(front.title)}")
+            st.caption(f"Waiting for: {plain(front.title)}")
 
 
 def _stop(job: Job, label: str, key: str) -> None:

@@ -1,4 +1,4 @@
-"""What does each training method do, what does it learn from, and what can be set? As values, without torch."""
+"""Describe each training method as plain values, without torch: what it does, trains on and lets you set."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     pass
 
 
-# a method needs no more of its text than those that stand behind it
+# from the least to the most that a method needs of its text
 NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs")
 
 
 @dataclass(frozen=True)
 class MethodCard:
-    """One method, as the pages tell of it."""
+    """One method, as the pages show it."""
 
     name: str
     title: str
@@ -34,18 +34,23 @@ class MethodCard:
     paper: str
     link: str
     knobs: Mapping[str, Knob]
-    needs: tuple[Need, ...]  # what does not come along
+    needs: tuple[Need, ...]  # what Strata does not ship
     as_published: bool = True  # whether the values of its settings are the paper's
-    trains: bool = True  # if not, it is done once it is fitted, and has no schedule
+    trains: bool = True  # if not, it is fitted in closed form, without a schedule
 
     @property
     def lacks(self) -> tuple[Need, ...]:
-        """What of it is not on this machine."""
+        """The needs that are not on this machine."""
         return tuple(need for need in self.needs if not need.there())
 
 
+def kind(eats: Eats) -> str:
+    """The name that a visitor reads for a kind of rows."""
+    return "scored pairs" if eats == "graded pairs" else eats
+
+
 def read_all() -> dict[str, MethodCard]:
-    """Every method by name, by what it needs; this loads torch."""
+    """Every method by name, sorted by what it needs; this loads torch."""
     from explorer import methods
     from explorer.training.recipe import knobs_of
 
@@ -73,7 +78,7 @@ def read_all() -> dict[str, MethodCard]:
     return {card.name: card for card in cards}
 
 
-@st.cache_resource(show_spinner="Reading the methods …")
+@st.cache_resource(show_spinner="Loading the methods …")
 def methods() -> dict[str, MethodCard]:
-    """Every training method by name; the first look loads torch."""
+    """Every training method by name; the first call loads torch."""
     return method_cards.read_all()

@@ -1,4 +1,4 @@
-"""Draw a run's curves: dev scores, loss and geometry, with a warning where all vectors become alike."""
+"""Draw a run's curves (dev score, loss, geometry), with a warning if the embeddings collapse."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from explorer.ui.runs import run_metrics
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
 
-ALIKE = 0.99  # a mean cosine of strangers from which on nothing is told apart
+ALIKE = 0.99  # mean cosine of random pairs from which on the embeddings have collapsed
 
 
 def figures(run: Run, status: Status) -> None:
-    """The development scores beside the loss; how the vectors lie is folded."""
+    """The dev score next to the loss; embedding geometry is folded."""
     lines = run_metrics.numbers(run.folder).lines()
     if not lines:
         return
     _collapse(lines)
-    total = status.total if status.live else 0  # what is over goes nowhere
+    total = status.total if status.live else 0  # an ended run needs no room for further steps
     left, right = st.columns(2, gap="medium")
     with left:
         reading = str(status.facts.get("reading") or "")
@@ -40,22 +40,23 @@ def figures(run: Run, status: Status) -> None:
             config=picture_format.config("run"),
             alt="The loss by step, as it is and smoothed.",
         )
-    # drawn when it is open, and not every second for nobody
+    # drawn only while it is open
     folded = st.expander(
-        "How the vectors lie", icon=":material/scatter_plot:", key=f"open geometry {run.name}", on_change="rerun"
+        "Embedding geometry", icon=":material/scatter_plot:", key=f"open geometry {run.name}", on_change="rerun"
     )
     if not folded.open:
         return
     with folded:
         st.caption(
-            "Cosines are those of the loss, in a batch. Alignment and uniformity (Wang and Isola 2020) are of the "
-            "development pairs; lower is better for both."
+            "Mean cosine in training batches: of positive pairs (higher is better) and of random pairs (lower is "
+            "better; near 1 is collapse). Alignment and uniformity (Wang and Isola 2020) on the dev set: lower is "
+            "better for both."
         )
         st.plotly_chart(
             metric_curves.geometry(lines, total),
             key=f"geometry {run.name}",
             config=picture_format.config("run"),
-            alt="Mean cosines of partners and strangers, alignment and uniformity by step.",
+            alt="Mean cosines of positive pairs and random pairs, alignment and uniformity by step.",
         )
 
 
@@ -71,8 +72,7 @@ def _collapse(lines: list[Line]) -> None:
     last = max(looks, key=lambda line: (line["number"], line["step"]))
     if last["strangers"] >= ALIKE:
         st.warning(
-            f"At step {last['step']} of seed {last['seed']}, two sentences picked at random have a mean cosine of "
-            f"{last['strangers']:.3f}: everything has become alike. Start again with a lower learning rate, or a "
-            "larger temperature.",
+            f"The embeddings have collapsed: at step {last['step']} of seed {last['seed']}, random pairs have a mean "
+            f"cosine of {last['strangers']:.3f}. Train again with a lower learning rate or a larger temperature.",
             icon=":material/compress:",
         )

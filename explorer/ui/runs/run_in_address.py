@@ -1,4 +1,4 @@
-"""Which run does the page show? The one that the address names, so that a reload and a second tab show the same."""
+"""Keep the shown run in the address, so that a reload and a second tab show the same run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEEN = "_run that was shown"
 
 
 def asked_for() -> Run | None:
-    """The run of the address; None where it names none, or one that is not there, which is told."""
+    """The run that the address names; None if it names none, or a missing one (with an error)."""
     name = st.query_params.get(RUN)
     if name is None:
         return None
@@ -23,7 +23,7 @@ def asked_for() -> Run | None:
     except RunNotFound as error:
         if name == st.session_state.get(SEEN):  # discarded or deleted since, here or in another tab
             leave()
-            st.toast(f"{messages.plain(name)} is gone.", icon=":material/delete:")
+            st.toast(f"{messages.plain(name)} was deleted.", icon=":material/delete:")
         else:
             messages.trouble(error)
         return None

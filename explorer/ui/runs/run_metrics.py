@@ -1,6 +1,6 @@
-"""What has a run measured so far? Its metrics are read on from where the last look ended, never twice.
+"""Read a run's metrics file incrementally: each refresh parses only the new lines.
 
-A run of many hours writes megabytes, and a page looks every second.
+A run of many hours writes megabytes, and the page refreshes every second.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
-# steps a smoothed loss looks back on: a tenth of those so far, within these bounds
+# steps that a smoothed loss averages over: a tenth of those so far, within these bounds
 SHORTEST, LONGEST = 5, 200
 
 Line = dict[str, Any]
 
 
 class RunNumbers:
-    """The lines of a run's metrics: of steps, with a smoothed loss, and of looks at the development pairs."""
+    """The lines of a run's metrics: training steps, with a smoothed loss, and evaluations on the dev set."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / METRICS
-        self._lock = threading.Lock()  # several tabs may look at once
+        self._lock = threading.Lock()  # several tabs may read at once
         self._forget()
 
     def _forget(self) -> None:
@@ -41,7 +41,7 @@ class RunNumbers:
         self._read, self._file, self._first = 0, 0, b""
 
     def lines(self) -> list[Line]:
-        """Of each seed's looks and steps as many as a figure can show, the best look among them."""
+        """Each seed's evaluations and steps, thinned to what a figure can show; the best evaluation is always kept."""
         with self._lock:
             self._read_on()
             found: list[Line] = []
@@ -54,7 +54,7 @@ class RunNumbers:
             return found
 
     def looks(self, number: int = 1) -> list[Line]:
-        """The looks of a seed, the first one's unless it is said."""
+        """The evaluations of a seed; by default the first one's."""
         with self._lock:
             self._read_on()
             return list(self._looks.get(number, []))
@@ -64,7 +64,7 @@ class RunNumbers:
             with self._path.open("rb") as file:
                 about = self._path.stat()
                 first = file.readline()
-                # a resumed run's lines are written anew, up to where it goes on; another run may have the same name
+                # resuming rewrites the file up to the resumed step; another run may reuse the name
                 if about.st_size < self._read or about.st_ino != self._file or first != self._first:
                     self._forget()
                     self._file, self._first = about.st_ino, first
@@ -85,7 +85,7 @@ class RunNumbers:
             _put(self._looks.setdefault(number, []), line)
             return
         steps = self._steps.setdefault(number, [])
-        if not steps or step <= steps[-1]["step"]:  # the first, or one that is made again
+        if not steps or step <= steps[-1]["step"]:  # the first step, or a repeated one
             self._means[number] = line["loss"]
         newest = 2 / (1 + min(LONGEST, max(SHORTEST, len(steps) / 10)))
         mean = self._means[number] = (1 - newest) * self._means[number] + newest * line["loss"]
@@ -93,7 +93,7 @@ class RunNumbers:
 
 
 def _put(lines: list[Line], line: Line) -> None:
-    """Add a line; those of steps that are made again, since no state was kept, give way."""
+    """Add a line; it replaces lines of steps that are repeated after a resume."""
     while lines and lines[-1]["step"] >= line["step"]:
         lines.pop()
     lines.append(line)
@@ -105,7 +105,7 @@ def _step(line: Line) -> int:
 
 
 def _thinned(lines: list[Line]) -> list[Line]:
-    """At most POINTS of the lines, evenly, the last one among them."""
+    """At most POINTS of the lines, evenly spaced, including the last one."""
     if len(lines) <= POINTS:
         return lines
     stride = -(-len(lines) // (POINTS - 1))
@@ -115,5 +115,5 @@ def _thinned(lines: list[Line]) -> list[Line]:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def numbers(folder: Path) -> RunNumbers:
-    """What a run has measured; it reads on in the file by itself, and anew when there is another one in its place."""
+    """The cached metrics of a run; they reread the file if it is replaced."""
     return RunNumbers(folder)

@@ -1,4 +1,4 @@
-"""Where does a run stand, in words?"""
+"""Describe a run's status in words: badge, score, duration, progress, speed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE = "none"
 
 
 def score(number: float | None) -> str:
-    """A score as it is read; a missing one is missing, never 0."""
+    """A score with two decimals; a missing one is `none`, never 0."""
     return NONE if number is None else f"{number:.2f}"
 
 
@@ -32,13 +32,13 @@ def duration(seconds: float) -> str:
 
 
 def share(status: Status) -> float:
-    """How much is done, from 0 to 1: of the steps once there are any, before that of the present phase."""
+    """The share that is done, from 0 to 1: of the steps, or before training of the current phase."""
     done, of = (status.step, status.total) if status.since else (status.done, status.of)
     return min(1.0, done / of) if of else 0.0
 
 
 def place(status: Status) -> str:
-    """`step 12 of 80`, `step 16 of 80, looking at the development pairs`, `scoring the base, 120 of 240`."""
+    """`step 12 of 80`, `step 16 of 80, evaluating on the dev set`, `scoring the base, 120 of 240`."""
     if status.state == statuses.WAITING:
         return "waiting for its turn"
     amount = f", {status.done:,} of {status.of:,}" if status.of else ""
@@ -49,7 +49,7 @@ def place(status: Status) -> str:
 
 
 def pace(status: Status) -> str:
-    """`seed 2 of 3 · 1.2 steps a second · about 4 min left`; what is not known yet is left out."""
+    """`seed 2 (2 of 3) · 1.2 steps a second · about 4 min left`; unknown values are omitted."""
     told = [f"seed {status.seed} ({status.seed_number} of {status.seeds})"] if status.seeds > 1 else []
     speed, left = status.steps_a_second, status.seconds_left
     if speed is not None:

@@ -1,4 +1,4 @@
-"""What other pages may set in the form of the Train page: its text, its method, whether its sets follow the text."""
+"""State keys of the Train form that other pages may set: text, method, and whether its sets follow the text."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FILLED = "_text was set"
 
 
 def choose(sources: Sequence[str]) -> None:
-    """Make this the text; only in a callback."""
+    """Set the training text; only in a callback."""
     st.session_state[SOURCES], st.session_state[FILLED] = list(sources), True
 
 
 METHOD = "method"  # the widget's name, and that of its parameter in the address
 
 
-BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep what they say
+BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 
 
 def follow_text() -> None:
-    """Let dev and test set follow the text again, as before they were set by hand; only in a callback."""
+    """Reset dev and test set to follow the text again; only in a callback."""
     st.session_state[BY_HAND] = set()

@@ -1,6 +1,6 @@
-"""How does a run get to the worker in the background, and how is it stopped?
+"""Queue runs for the background worker; stop, resume, rename and delete them.
 
-A run is trained under the name of its folder, so every tab follows the same one; what it has done is in that folder.
+A run's job is keyed by its folder, so every tab follows the same run; its results are in that folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def start(recipe: Recipe, name: str = "") -> Run:
-    """A new run in the queue; without a name of its own, the run that is made from the same recipe already."""
+    """Queue a new run; without a name, return the run under way that has the same recipe, if there is one."""
     same = None if name else _same_under_way(recipe)
     if same is not None:
         return same
@@ -35,16 +35,16 @@ def start(recipe: Recipe, name: str = "") -> Run:
 
 
 def resume(run: Run) -> None:
-    """Put a run back in the queue that was stopped, interrupted or failed."""
+    """Queue a stopped, interrupted or failed run again."""
     status = standing(run)
-    if status.state == statuses.FAILED and run.status().live:  # it failed before it could write so
+    if status.state == statuses.FAILED and run.status().live:  # it failed before it wrote its status
         statuses.write(run.folder, status)
     runs.restarted(run)
     _follow(run)
 
 
 def stop(run: Run, wish: str) -> None:
-    """Stop a run that waits or works, in whichever process it is; `wish` says whether it is kept."""
+    """Stop a waiting or running run, in whichever process it is; `wish` says whether to keep it."""
     job = job_of(run)
     if job is not None and job.state == jobs.WAITING:
         job.stop()
@@ -57,14 +57,14 @@ def stop(run: Run, wish: str) -> None:
 
 
 def rename(run: Run, name: str) -> Run:
-    """The run under another name."""
+    """Rename a run and return it."""
     renamed = run.renamed(name)
     jobs.forget(_key(run))
     return renamed
 
 
 def delete(run: Run) -> None:
-    """Delete a run that nobody is at."""
+    """Delete a run that is not under way."""
     run.delete()
     jobs.forget(_key(run))
 
@@ -75,7 +75,7 @@ def job_of(run: Run) -> Job | None:
 
 
 def standing(run: Run) -> Status:
-    """Where a run stands; a job that ended before it could write so is told from the job."""
+    """A run's status; a job that failed before it wrote its status counts as failed."""
     status, job = run.status(), job_of(run)
     if status.state == statuses.WAITING and job is not None and job.state == jobs.FAILED:
         return replace(status, state=statuses.FAILED, error=job.error, details=job.details)
@@ -83,31 +83,30 @@ def standing(run: Run) -> Status:
 
 
 def under_way() -> list[tuple[Run, Status]]:
-    """Every run that waits or works, the one that works first."""
+    """Every waiting or running run, the running one first."""
     found = [(run, standing(run)) for run in runs.every()]
     live = [(run, status) for run, status in reversed(found) if status.live]
     return sorted(live, key=lambda one: one[1].state != statuses.RUNNING)
 
 
 def try_one_step(recipe: Recipe) -> Job:
-    """The job that tries a recipe.
+    """The job that trains one step of a recipe to estimate its time and memory.
 
-    It takes its turn among the runs: a step beside a run under way would tell the wrong time, and both draw from the
-    same random numbers.
+    It is queued with the runs: a step in parallel to a run would take longer, and both use the same random state.
     """
     return jobs.follow(trial_key(recipe), "one step", lambda: _tried(recipe), lane=jobs.TRAINING)
 
 
 def trial_key(recipe: Recipe) -> str:
-    """Under which key a recipe is tried."""
+    """The job key of a recipe's trial step."""
     return f"try {recipe.command()}"
 
 
 def _same_under_way(recipe: Recipe) -> Run | None:
-    """A second click on Start, or a second tab, finds the run of the first."""
+    """The run under way with the same recipe, so that a second click on Start opens the first run."""
     asked = recipe.checked()
     for run, _ in under_way():
-        with suppress(StrataError):  # another's recipe that cannot be read is not this one
+        with suppress(StrataError):  # an unreadable recipe is a different one
             if replace(run.recipe(), made_with={}) == asked:
                 return run
     return None
@@ -118,13 +117,13 @@ def _key(run: Run) -> str:
 
 
 def _follow(run: Run) -> Job:
-    """Put a run in the queue, in the place of one that had its folder before."""
+    """Queue a run, replacing the job of an earlier run with the same folder."""
     _wait_for_the_end(run)
     return jobs.follow(_key(run), run.name, lambda: _trained(run), lane=jobs.TRAINING)
 
 
 def _wait_for_the_end(run: Run) -> None:
-    """A run that was discarded is gone a moment before its job ends."""
+    """Wait until an earlier job of this folder has ended: a discarded run's folder is deleted before its job ends."""
     for _ in range(100):
         jobs.forget(_key(run))
         if job_of(run) is None:

@@ -1,4 +1,4 @@
-"""Choose the model a new run starts from; a run's model only when the visitor says so."""
+"""Choose the model a new run starts from; the model of a run only if the visitor confirms it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASE = "recipe base"
 
 
 def base() -> str | None:
-    """The model to start from; None until the visitor has said whether the run stacks on another one."""
+    """The model to start from; None until the visitor has chosen whether to stack on another run."""
     source = sidebar_choice.chosen().source
     run = _run_of(source)
     if run is None:
@@ -37,11 +37,13 @@ def base() -> str | None:
         key=BASE,
         format_func=lambda option: _told(option, run, source),
         persist_state="session",
-        help=f"The sidebar's model is that of run '{run.name}'. Training it further stacks two trainings.",
+        help=f"The sidebar's model comes from run '{run.name}'. Training it further stacks two runs: the scores then "
+        "show both together.",
     )
     if chosen is None:
         st.warning(
-            f"The model of the sidebar was trained by run {messages.plain(run.name)}: choose whether to stack on it.",
+            f"The sidebar's model was trained by run {messages.plain(run.name)}. Choose under **Start from**: "
+            "train it further, or start from its base.",
             icon=":material/layers:",
         )
     return chosen
@@ -60,21 +62,21 @@ def _told(option: str, run: Run, source: str) -> str:
 
 
 def _run_of(source: str) -> Run | None:
-    """The run whose model, or model of a step, a name means."""
+    """The run that trained a model or a checkpoint, found by the model's name or folder."""
     if source.startswith(model_names.RUN):
         name = source.removeprefix(model_names.RUN).partition("@")[0]
         try:
             return runs.find(name)
         except StrataError:
-            return None  # the page says what is wrong with the model
+            return None  # the page shows the model's error
     try:
         return runs.of_model(Path(source).expanduser().absolute())
-    except (OSError, RuntimeError, ValueError):  # no such user, or too long: the page says so
+    except (OSError, RuntimeError, ValueError):  # no such user, or path too long
         return None
 
 
 def _base_of(run: Run) -> list[str]:
     try:
         return [run.recipe().model]
-    except StrataError:  # a recipe that cannot be read names no base
+    except StrataError:  # an unreadable recipe names no base
         return []

@@ -23,7 +23,7 @@ NO_TEST = "none"
 
 @dataclass(frozen=True)
 class Judging:
-    """Seeds, development pairs, and test pairs if there are any."""
+    """Seeds, dev set, and test set if there is one."""
 
     seeds: tuple[int, ...]
     dev: str
@@ -31,7 +31,7 @@ class Judging:
 
 
 def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
-    """What the fields say; None where something has to be mended first."""
+    """The values of the fields; None if one of them is invalid."""
     _fill_untouched(sources, card)
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
@@ -39,22 +39,22 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             "Dev set",
             DEV,
             [],
-            "Scored pairs that choose the best checkpoint: the model is evaluated on them meanwhile.",
+            "The model is evaluated on these scored pairs during training; the checkpoint with the best score is kept.",
         )
     with middle:
         test, test_pairs = _set_field(
             "Test set",
             TEST,
             [NO_TEST],
-            "Scored pairs for the number to report: the base and the best checkpoint are evaluated on them at the end.",
+            "The base and the best checkpoint are evaluated on these scored pairs at the end. Report this score.",
         )
     with right:
         typed = st.text_input(
             "Seeds",
             key=SEEDS,
             persist_state="session",
-            help="Whole numbers. With several, such as `1, 2, 3`, the run is trained once for each, and tells mean "
-            "and spread.",
+            help="Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
+            "standard deviation.",
         )
         seeds = _seeds(typed)
     _warn(sources, card, dev_pairs, test_pairs)
@@ -64,7 +64,7 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
 
 
 def fill(judging: Judging) -> None:
-    """Make the fields say this; only in a callback."""
+    """Set the fields to these values; only in a callback."""
     state = st.session_state
     state[SEEDS] = ", ".join(map(str, judging.seeds))
     state[DEV], state[TEST] = judging.dev, judging.test or NO_TEST
@@ -72,7 +72,7 @@ def fill(judging: Judging) -> None:
 
 
 def read_seeds(typed: str) -> tuple[int, ...]:
-    """`1, 2, 3` as numbers."""
+    """Parse `1, 2, 3` as numbers."""
     words = re.split(r"[\s,;]+", typed.strip(" ,;\t"))
     if not all(re.fullmatch(r"[0-9]{1,10}", word) for word in words):
         raise BadChoice(f"Seeds cannot be '{typed}'. Type whole numbers with commas between them, such as 1, 2, 3.")
@@ -88,7 +88,7 @@ def _seeds(typed: str) -> tuple[int, ...] | None:
 
 
 def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, GradedPairs | None]:
-    """A menu of sets; the pairs of the chosen one, if they can be had."""
+    """A menu of sets: the chosen name, and its pairs if they can be loaded."""
     options = _with_current([*first, *sets.halves(), *_own_halves(), *sets.names()], key)
     name: str = st.selectbox(
         label, options, key=key, on_change=_by_hand, args=(key,), persist_state="session", help=help
@@ -97,7 +97,7 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
 
 
 def _own_halves() -> list[str]:
-    """The halves of every own set that can be split."""
+    """The halves of every uploaded set that can be split."""
     return [half for name in user_sets.names() if not cached_text.why_not_split(name) for half in sets.halves(name)]
 
 
@@ -106,7 +106,7 @@ def _by_hand(key: str) -> None:
 
 
 def _fill_untouched(sources: tuple[str, ...], card: MethodCard) -> None:
-    """Put the default into every field that the visitor has not set."""
+    """Set every field that the visitor has not changed to its default."""
     state = st.session_state
     if SEEDS not in state:
         state[SEEDS] = "1"
@@ -117,7 +117,7 @@ def _fill_untouched(sources: tuple[str, ...], card: MethodCard) -> None:
 
 
 def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
-    """The pieces beside a train part in the text; else the halves of an own set in the sidebar; else STS-B."""
+    """The dev part and test half that match a train part in the text; else an uploaded set's halves; else STS-B."""
     beside = evaluated_beside(sources, card.eats)
     if beside is not None:
         return beside
@@ -129,35 +129,34 @@ def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
 
 
 def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, test: GradedPairs | None) -> None:
-    """Tell where dev set, test set and training text share sentences: scores on them are optimistic."""
+    """Warn if dev set, test set and training text share sentences: scores on them are optimistic."""
     from explorer.methods import load
 
     if dev is not None and test is not None and 2 * len({*dev.sentences} & {*test.sentences}) > len(test.sentences):
         st.warning(
-            "The best checkpoint is chosen on sentences of the test set: the score will be too good. Choose a dev set "
-            "without them.",
+            "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set.",
             icon=":material/balance:",
         )
-    if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # these are held out
+    if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # their shared rows are held out
         return
     told = []
     for what, pairs in (("dev", dev), ("test", test)):
         try:
             count = pairs and cached_text.shared(sources, card.eats, text_form.columns(sources, card.eats), pairs)
         except StrataError:
-            return  # told where the text is read
+            return  # the text form shows the error
         if pairs is not None and count:
             of = "all" if count == len(pairs.sentences) else f"{count:,} of the {len(pairs.sentences):,}"
             told.append(f"{of} {what} sentences")
     if told:
         st.warning(
-            f"The training text holds {' and '.join(told)}: scores on them are optimistic. Choose other text, or "
-            "other pairs.",
+            f"The training text contains {' and '.join(told)}: these scores are optimistic. Choose another text or "
+            "another evaluation set.",
             icon=":material/visibility:",
         )
 
 
 def _with_current(options: list[str], key: str) -> list[str]:
-    """Options, and what is chosen already if it is not among them."""
+    """The options, with the current value added if it is missing."""
     current = st.session_state.get(key)
     return options if current is None or current in options else [*options, current]

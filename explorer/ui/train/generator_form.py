@@ -1,4 +1,4 @@
-"""Are the models that knobs name on this machine, and if one is not, where can it come from?"""
+"""Check that the masked language models a recipe names are on this machine; offer to fetch or make a missing one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from explorer.ui.train import knob_form, text_form
 
 
 def ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:
-    """Whether all are here; where one is not, buttons that fetch it, or make one of the base encoder."""
+    """Whether all are here; for a missing one, buttons to fetch it or to make one from the base encoder."""
     knobs = [knob for knob in card.knobs.values() if knob.masked_model]
     here = [_is_here(card, knob, str(settings.get(knob.name, knob.default)), base, sources) for knob in knobs]
     return all(here)
@@ -33,9 +33,9 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
     except HubUnreachable:
         label = messages.plain(knob.name.replace("_", " "))
         st.warning(
-            f"{messages.plain(card.name)} needs a {label}, a masked language model with the encoder's vocabulary, and "
-            f"'{messages.plain(named)}' is not on this machine. Fetch it from the hub, make one here, or name a folder "
-            f"in the field {label}, under Every other setting.",
+            f"{messages.plain(card.name)} needs a {label}: a masked language model with the encoder's vocabulary. "
+            f"'{messages.plain(named)}' is not on this machine. Fetch it from the hub, make one here, or type a folder "
+            f"in the field {label} under **More settings**.",
             icon=":material/extension:",
         )
         availability.offer(f"Fetch {named} from the hub", lambda: model_names.fetch(named))
@@ -46,18 +46,18 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
 
 
 def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
-    """A copy of the base learns to guess masked words of the text; what was made before is there to be used."""
+    """Train a copy of the base to predict masked words of the text; offer one that was made before."""
     try:
         folder = cache_folder() / "generators" / model_names.find(base).digest[:16]
-    except StrataError:  # the form says what is wrong with the base, at length
+    except StrataError:  # the form shows the base's error
         return
     key = f"make {folder}"
     job = jobs.find(key)
     if folder.is_dir():
         told = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
         st.caption(
-            f"One was made of {messages.plain(base)}: of {told['words']:,} masked words in sentences that it did not "
-            f"see, it guesses {100 * told['after']:.1f} % right ({100 * told['before']:.1f} % before)."
+            f"A generator was made from {messages.plain(base)}. It predicts {100 * told['after']:.1f} % of "
+            f"{told['words']:,} masked words in held-out sentences ({100 * told['before']:.1f} % before training)."
         )
         st.button("Use it", icon=":material/check:", on_click=_use, args=(card, knob, folder), type="primary")
     elif job is not None and job.state != jobs.DONE:
@@ -65,7 +65,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     else:
         columns = text_form.columns(sources, card.eats)
         st.button(
-            f"Make one of {messages.plain(base)} from this text",
+            f"Make one from {messages.plain(base)} and this text",
             icon=":material/build:",
             on_click=_begin,
             args=(key, partial(_make, base, sources, columns, folder)),

@@ -1,4 +1,4 @@
-"""Draw a form of knobs: a field for each, with the paper's value, the range and what it does."""
+"""Draw a field for each hyperparameter, with the paper's value, the allowed range and what it does."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from explorer.ui import messages
 from explorer.ui.access.method_cards import MethodCard
 
 COLUMNS = 3
-BY_EPOCHS = "as many as the epochs make"
+BY_EPOCHS = "set by the epochs"
 
 
 def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
-    """What these fields say that is not the default; None where one says something that is not allowed."""
+    """The values that differ from their default; None if a value is not allowed."""
     found: dict[str, bool | int | float | str] = {}
     wrong: list[StrataError] = []
     columns: list[DeltaGenerator] = []
     for place, knob in enumerate(knobs):
-        if place % COLUMNS == 0:  # a row at a time: on a narrow screen columns stand below one another
+        if place % COLUMNS == 0:  # a row at a time: a narrow screen stacks columns
             columns = st.columns(COLUMNS)
         with columns[place % COLUMNS]:
             try:
@@ -41,9 +41,9 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
 
 
 def fit_batch(card: MethodCard, rows: int) -> int | None:
-    """Where the text has fewer rows than the paper's batch, start the field at what fits; tells what that is.
+    """Start the batch size at what fits if the text has fewer rows than the paper's batch; return that size.
 
-    It follows the text for as long as nobody has touched the field.
+    The field follows the text until the visitor changes it.
     """
     key, last = key_of(card.name, "batch_size"), f"fitted {card.name}"
     paper = int(card.knobs["batch_size"].default)
@@ -55,19 +55,19 @@ def fit_batch(card: MethodCard, rows: int) -> int | None:
 
 
 def fitting_batch(rows: int) -> int:
-    """The largest power of two of which there are eight in the rows, and at least 2."""
+    """The largest power of two that gives at least eight batches, and at least 2."""
     return max(2, 1 << max(1, rows // 8).bit_length() - 1)
 
 
 def fill(card: MethodCard, settings: Values) -> None:
-    """Make the fields say what a recipe says; only in a callback."""
+    """Set the fields to a recipe's values; only in a callback."""
     for name, knob in card.knobs.items():
         st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
     st.session_state.pop(f"fitted {card.name}", None)
 
 
 def as_in_paper(card: MethodCard) -> None:
-    """A button that sets every field to the paper's value, where a paper has such values."""
+    """A button that sets every field to the paper's value, for methods with a paper."""
     if not card.as_published:
         return
     st.button(
@@ -86,7 +86,7 @@ def key_of(method: str, knob: str) -> str:
 
 
 def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
-    """The field, and what it says."""
+    """Draw the field and return its value."""
     key = key_of(card.name, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
@@ -95,7 +95,7 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
     if knob.choices:
         found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
     elif knob.kind is bool:
-        # as a select box: a lone switch in a row of fields stands on no line of theirs
+        # as a select box: a switch does not align with the other fields of a row
         found = st.selectbox(label, ("on", "off"), key=key, help=tip, persist_state="session")
     elif knob.kind is int:
         low = None if knob.low is None else int(knob.low)
@@ -107,17 +107,17 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
 
 
 def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
-    """A value as its field holds it."""
+    """A value in the form its field expects."""
     return value if knob.kind is int and isinstance(value, int) else Knob.told(value)
 
 
 def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
-    """What a value is compared with: the paper's; the default, where a paper has no such values."""
+    """The value to compare with: the paper's, or the default for a method without a paper's values."""
     return knob.paper_value if card.as_published else knob.default
 
 
 def _mark(card: MethodCard, knob: Knob) -> None:
-    """Below a field that differs: what the paper has. The label is left alone, since it is read aloud."""
+    """Show the paper's value below a field that differs. The label stays unchanged for screen readers."""
     value = _reference(card, knob)
     shown = BY_EPOCHS if knob.name == "steps" and not value else Knob.told(value)
     st.badge(f"{'paper' if card.as_published else 'default'}: {messages.plain(shown)}", color="orange")

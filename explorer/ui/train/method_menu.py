@@ -1,4 +1,4 @@
-"""Which method trains? Those that the text can serve are told from those that it cannot, with the reason."""
+"""Choose the training method; list which methods fit the text, and why the others do not."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from explorer.ui.train import text_form
 
 
 def method() -> MethodCard:
-    """The method that is chosen."""
+    """The chosen method."""
     cards = method_cards.methods()
     name: str = st.selectbox(
         "Method",
         list(cards),
         key=METHOD,
         bind="query-params",
-        help="As it is called on the command line. First those that learn from plain sentences, then those that need "
-        "pairs, triplets, back-translations or graded pairs.",
+        help="The name is the same on the command line. Methods for plain sentences come first, then those that need "
+        "pairs, triplets, back-translations or scored pairs.",
     )
     card = cards[name]
-    st.caption(f"{messages.plain(card.title)} Learns from {card.eats}.")
+    st.caption(f"{messages.plain(card.title)} Trains on {method_cards.kind(card.eats)}.")
     return card
 
 
 def about(card: MethodCard) -> None:
-    """What the method does, and where it is from."""
+    """What the method does, and its paper."""
     with st.expander(f"About {messages.plain(card.name)}", icon=":material/menu_book:"):
         st.markdown(messages.plain(card.about))
         st.markdown(f"Paper: [{messages.plain(card.paper)}]({card.link})")
 
 
 def ready(card: MethodCard) -> bool:
-    """Whether all it needs is on this machine; if not, what is missing and a button that fetches it."""
+    """Whether everything the method needs is on this machine; if not, show what is missing and a fetch button."""
     for need in card.lacks:
         st.warning(
             f"{messages.plain(card.name)} needs {messages.plain(need.name)}, which is not on this machine. "
@@ -51,14 +51,14 @@ def ready(card: MethodCard) -> bool:
 
 
 def every(sources: tuple[str, ...]) -> None:
-    """What the text can be learned from with, and what keeps it from serving the other methods."""
+    """List the methods that fit the text, and the reason why each other method does not."""
     fit, others = [], []
     for card in method_cards.methods().values():
         name, family, title = map(messages.plain, (card.name, card.family, card.title))
-        told = f"**{name}** · {family} · {card.eats}: {title}"
+        told = f"**{name}** · {family} · {method_cards.kind(card.eats)}: {title}"
         lack = text_form.lacks(sources, card.eats) or _missing(card)
         if lack:
-            others.append(f"- :gray[{told} Not here: {messages.plain(lack)}.]")
+            others.append(f"- :gray[{told} Does not fit: {messages.plain(lack)}.]")
         else:
             fit.append(f"- {told}")
     count = f"{len(fit)} of {len(fit) + len(others)} methods fit this text"

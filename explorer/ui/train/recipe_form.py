@@ -1,4 +1,4 @@
-"""What shall be trained, on what, and how? Method, text, knobs, seeds and graded pairs become a Recipe."""
+"""Draw the training form: model, text, method, hyperparameters, seeds and evaluation sets become a Recipe."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ VISITED = "_form was visited"
 
 
 def recipe() -> Recipe | None:
-    """What the form says; None where something in it has to be mended first, which it tells."""
+    """The recipe of the form; None if a field is invalid, with the error shown at the field."""
     _first_visit()
-    st.subheader("What to train")
+    st.subheader("Model, text and method")
     model = base_form.base()
     there = model is not None and availability.encoder(model) is not None
     left, right = st.columns(2, gap="medium")
@@ -58,8 +58,8 @@ def recipe() -> Recipe | None:
 
 
 def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaGenerator]:
-    """The knobs: a few at first, the rest folded; and the place for the number of steps."""
-    st.subheader("How to train it" if card.trains else "How to make it")
+    """The hyperparameters: the important ones open, the rest folded; with a container for the number of steps."""
+    st.subheader("Training settings" if card.trains else "Settings")
     fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
@@ -68,22 +68,22 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     if fitting is not None:
         whose = "the paper's" if card.as_published else "the default"
         st.caption(
-            f"{rows:,} rows do not fill {whose} batch of {card.knobs['batch_size'].default}: the field starts at "
-            f"{fitting}."
+            f"Batch size starts at {fitting}: {rows:,} rows are too few for {whose} batch of "
+            f"{card.knobs['batch_size'].default}."
         )
     told = st.container()
-    with st.expander("Every other setting", icon=":material/tune:"):
+    with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
-        _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 where this machine computes in it.", boxes)
+        _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 if this machine supports it.", boxes)
         _choice("Device", DEVICES, DEVICE, "auto: a GPU if there is one.", boxes)
     return (None if few is None or rest is None else {**few, **rest}), told
 
 
 def plan(card: MethodCard, settings: Values, rows: int) -> str:
-    """`1,280 rows in batches of 16: 80 steps, …`: what the settings come to."""
+    """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`."""
     if not card.trains:
-        return f"{rows:,} rows, and no steps: nothing is trained."
+        return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule, load
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
@@ -103,7 +103,7 @@ def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
     batch = _batch(card, settings)
     if rows >= batch:
         return True
-    messages.trouble(f"The text has {rows:,} rows, and a batch takes {batch}. Lower batch size, or bring more rows.")
+    messages.trouble(f"The text has {rows:,} rows; a batch needs {batch}. Lower the batch size or add text.")
     return False
 
 
@@ -140,7 +140,7 @@ def _checked(
 
 
 def _first_visit() -> None:
-    """Let the form say the demonstration until the visitor, or a link, has said something else."""
+    """Fill the form with the demonstration on a first visit without a link's method or text."""
     state = st.session_state
     if state.get(VISITED) or {train_form_keys.METHOD, train_form_keys.SOURCES} & {*st.query_params}:
         return
@@ -152,7 +152,7 @@ def _first_visit() -> None:
 
 
 def fill(recipe: Recipe) -> None:
-    """Make the form say what a recipe says; only in a callback."""
+    """Fill the form with a recipe; only in a callback."""
     card = method_cards.methods()[recipe.method]
     base_form.choose(recipe.model)
     state = st.session_state

@@ -15,10 +15,10 @@ from explorer.ui.widgets import refused_clicks
 
 
 def bar(run: Run) -> None:
-    """The buttons; a run under way can be duplicated, and nothing else."""
+    """The buttons; a run under way can only be duplicated."""
     status = training_queue.standing(run)
     with st.container(horizontal=True):
-        st.button("New run", icon=":material/add:", on_click=run_in_address.leave, help="Back to the form.")
+        st.button("New run", icon=":material/add:", on_click=run_in_address.leave, help="Open the form.")
         st.button(
             "Duplicate and edit",
             icon=":material/content_copy:",
@@ -33,7 +33,7 @@ def bar(run: Run) -> None:
                 icon=":material/replay:",
                 on_click=_train_again,
                 args=(run,),
-                help="Starts a run of yours with the same recipe, and saves its model.",
+                help="Starts a new run with the same recipe and saves its model.",
             )
         if status.live or run.is_example:
             return
@@ -42,10 +42,10 @@ def bar(run: Run) -> None:
         with st.popover("Rename", icon=":material/edit:"):
             name = f"name for {run.name}"
             st.text_input("New name", run.name, key=name)
-            st.button("Rename it", on_click=_rename, args=(run, name))
+            st.button("Rename run", on_click=_rename, args=(run, name))
         with st.popover("Delete", icon=":material/delete:"):
-            st.write("The run's folder will be deleted, with its model.")
-            st.button("Yes, delete it", type="primary", on_click=_delete, args=(run,))
+            st.write("This deletes the run's folder and its model. It cannot be undone.")
+            st.button("Delete run", type="primary", on_click=_delete, args=(run,))
 
 
 def _train_again(run: Run) -> None:

@@ -11,17 +11,16 @@ from explorer.training.record import run_verdict, runs
 from explorer.training.record.runs import Run
 from explorer.ui.runs import run_in_address, run_metrics, run_status_text, training_queue
 
-POINTS = 50  # of a curve that is a few letters wide
-SCORE = st.column_config.NumberColumn(format="%.2f", width="small")
+POINTS = 50  # at most, in the small curve of a row
 
 
 def table(shown: Run | None) -> None:
-    """The list; nothing where there is no run yet."""
+    """The list; nothing if there is no run yet."""
     found = [*runs.every(), *runs.examples()]
     if not found:
         return
     st.subheader("Runs")
-    # a table of its own for each run that is shown: with it goes the mark on the row that was clicked
+    # one table key per shown run, so that a new run clears the selected row
     key = f"runs beside {shown.name if shown else 'the form'}"
     st.dataframe(
         [_row(run) for run in found],
@@ -31,19 +30,24 @@ def table(shown: Run | None) -> None:
         hide_index=True,
         column_config={
             "Base": st.column_config.TextColumn(width="medium"),
-            "Test": SCORE,
+            "Test": _score("Test score of the tuned model: Spearman × 100. Higher is better, at most 100."),
             "Gain": st.column_config.NumberColumn(
                 format="%+.2f",
                 width="small",
-                help="Test score of the tuned model, as exported, less that of its base, as people use it.",
+                help="Test score of the tuned model minus that of its base under model default. Above 0 is better; "
+                "the verdict says whether it could be chance.",
             ),
-            "Dev, best": SCORE,
+            "Dev, best": _score("Best dev score during training: Spearman × 100. It is optimistic; report the test."),
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
     )
     st.caption(
-        "Tick a row to show its run. A run is a folder below the one that `STRATA_RUNS` names, else `checkpoints`."
+        "Select a row to show its run. Runs are saved in `checkpoints`, or in the folder that `STRATA_RUNS` names."
     )
+
+
+def _score(help: str) -> Any:
+    return st.column_config.NumberColumn(format="%.2f", width="small", help=help)
 
 
 def _choose(found: list[Run], key: str) -> None:

@@ -1,4 +1,4 @@
-"""Show what a run came to: the verdict, its scores beside the base's, its model, and the lines that load it."""
+"""Show a run's result: verdict, scores compared with the base, its model, and code to load it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPARE_PAGE = "pages/compare.py"
 
 
 def card(run: Run, status: Status) -> None:
-    """The verdict, the scores it comes from, then the model, as far as there are any."""
+    """The verdict, its scores and the model, as far as the run has them."""
     verdict = run_verdict.headline(status)
     if verdict is not None:
         verdict_banner.show(verdict)
@@ -33,8 +33,8 @@ def card(run: Run, status: Status) -> None:
     below = run_scores.lower(status)
     if below:
         st.warning(
-            f"The tuned model scores below the base as people use it: {', '.join(below)}. Other text, fewer steps or "
-            "a lower learning rate may help. The base is not changed.",
+            f"The tuned model scores below the base under model default: {', '.join(below)}. Try other text, fewer "
+            "steps or a lower learning rate. The base is not changed.",
             icon=":material/trending_down:",
         )
     if status.facts.get("seen"):
@@ -49,17 +49,18 @@ def _progress(status: Status) -> None:
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
         of = f"of {status.total:,} steps, dev {run_status_text.score(status.best)}"
-        messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True)
+        help = "The step with the highest dev score. The saved model is this checkpoint."
+        messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)
     if status.seconds:
         messages.number(cards, "Time", run_status_text.duration(status.seconds), _steps(status), border=True)
 
 
 def _steps(status: Status) -> str:
-    return f"{status.step:,} steps" if status.step else "nothing to train"
+    return f"{status.step:,} steps" if status.step else "no training steps"
 
 
 def _seeds(status: Status) -> None:
-    with st.expander(f"Each of {len(status.results)} seeds", icon=":material/casino:"):
+    with st.expander(f"Scores of {len(status.results)} seeds", icon=":material/casino:"):
         st.dataframe(
             [_seed_row(one) for one in status.results],
             hide_index=True,
@@ -67,7 +68,7 @@ def _seeds(status: Status) -> None:
         )
         test = spread(status.results, "test")
         told = "" if test is None else f"Test: {test[0]:.2f} ± {test[1]:.2f}, mean and standard deviation over seeds. "
-        st.caption(f"{told}Gain is over the base as people use it. The model kept is that of the best seed on dev.")
+        st.caption(f"{told}Gain: minus the base under model default. The seed with the best dev score is saved.")
 
 
 def _seed_row(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def _seed_row(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _model(run: Run, status: Status) -> None:
-    """A look at what changed, then where the model is and how it is loaded."""
+    """A button to compare with the base, the model's folder, and code to load it."""
     if not run.model.is_dir():
         return
     if st.button(
@@ -91,16 +92,16 @@ def _model(run: Run, status: Status) -> None:
         icon=":material/compare_arrows:",
         on_click=shortcuts.compare_with_base,
         args=(run,),
-        help="Opens the Compare page: A is the base as people use it, B the tuned model as exported, on the test set.",
+        help="Opens the Compare page on the test set. A is the base under model default, B the tuned model.",
     ):
-        # with no parameter named, Streamlit would clear all of them, and refuses those that widgets are bound to
+        # without query_params, Streamlit would clear every parameter, and it refuses those bound to widgets
         st.switch_page(COMPARE_PAGE, query_params={})
     if not run.has_model:
-        st.caption("The example ships without its weights (90 MB). **Train it again** saves the model.")
+        st.caption("The example ships without its weights (90 MB). Press **Train it again** to get the model.")
         return
-    st.caption("Its folder, and how it is loaded:")
+    st.caption("Load the model from its folder:")
     st.code(str(run.model), language=None, wrap_lines=True)
-    own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for what none of the library's can express
+    own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for modules that the library lacks
     trusting = ", trust_remote_code=True" if own_modules else ""
     loaded = f"SentenceTransformer({str(run.model)!r}{trusting})"
     st.code(
@@ -109,4 +110,4 @@ def _model(run: Run, status: Status) -> None:
         wrap_lines=True,
     )
     if own_modules:
-        st.caption(f"The folder brings `{'`, `'.join(own_modules)}`, which the library runs when it is told to.")
+        st.caption(f"The folder includes code (`{'`, `'.join(own_modules)}`), which `trust_remote_code=True` runs.")

@@ -1,4 +1,4 @@
-"""Show a run's scores beside its base's: three numbers for each evaluation set, on the same pairs."""
+"""Show a run's scores next to its base's: three numbers for each evaluation set, on the same pairs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from explorer.ui import messages
 from explorer.ui.runs import run_status_text
 
 HELP = {
-    "base": "The base as people use it: under the layer & pooling that it declares. Higher is better, at most 100.",
-    "same": "The base under the layer & pooling that was trained. The gap to the tuned model is what training brought.",
-    "tuned": "The tuned model as exported, as sentence-transformers loads it.",
+    "base": "Spearman × 100 of the base under model default. Higher is better, at most 100; good models: 75 to 90.",
+    "same": "Spearman × 100 of the base under the trained layer & pooling. The gap to the tuned model is the effect of "
+    "training alone. Higher is better.",
+    "tuned": "Spearman × 100 of the tuned model, as sentence-transformers loads it. Higher is better, at most 100.",
 }
 
 
@@ -21,7 +22,7 @@ def show(status: Status) -> None:
     """A row of cards for the test set, and one for the dev set."""
     verdict = status.verdict
     if verdict is None:
-        st.caption("This run has no comparison with its base as people use it: it was trained by an older version.")
+        st.caption("No comparison with the base: this run was trained by an older version. Train it again to get one.")
         return
     trained = str(status.facts.get("reading") or "trained layer & pooling")
     for use, found in (("Test", verdict.test), ("Dev", verdict.dev)):

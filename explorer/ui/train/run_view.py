@@ -1,4 +1,4 @@
-"""How does one run stand, under way and at its end? Drawn from its folder alone."""
+"""Show one run, under way or ended, from its folder alone."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ REDRAWN = 3.0  # seconds
 
 
 def show(run: Run) -> None:
-    """The run; while it lives, its place is told every second, and its curves are drawn anew every few."""
+    """The run; while it is live, update its progress every second and its curves every few seconds."""
     live = training_queue.standing(run).live
     st.fragment(_place, run_every=1.0 if live else None)(run, live)
-    # a figure that has changed is put in place of the old one, which is seen: not every second
+    # replacing a figure is visible, so not every second
     st.fragment(_traces, run_every=REDRAWN if live else None)(run)
 
 
@@ -57,7 +57,7 @@ def _headline(run: Run, status: Status) -> None:
     told = [
         f"{facts.get('method', '')} on {named(str(facts.get('model', '')))}",
         f"text: {text}{rows}",
-        f"development: {named(str(facts.get('dev', run_status_text.NONE)))}",
+        f"dev: {named(str(facts.get('dev', run_status_text.NONE)))}",
         f"test: {named(str(facts.get('test') or run_status_text.NONE))}",
     ]
     if "device" in facts:
@@ -66,7 +66,7 @@ def _headline(run: Run, status: Status) -> None:
 
 
 def _under_way(run: Run, status: Status) -> None:
-    """How far it is, what is in front of it, and the ways to stop it."""
+    """Progress, the job ahead of it, and the buttons to stop it."""
     told = [
         run_status_text.place(status),
         run_status_text.pace(status),
@@ -76,23 +76,23 @@ def _under_way(run: Run, status: Status) -> None:
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(f"In front: {messages.plain(front.title)}")
+        st.caption(f"Waiting for: {messages.plain(front.title)}")
     if status.facts.get("estimate"):
-        st.caption(messages.plain(f"Estimated at its start: {status.facts['estimate']}."))
+        st.caption(messages.plain(f"Estimated at the start: {status.facts['estimate']}."))
     if run.wish():
         st.caption("Stopping after this step …")
         return
     with st.container(horizontal=True):
         st.button(
-            "Stop and keep",
+            "Stop (can be resumed)",
             icon=":material/stop_circle:",
             on_click=_stop,
             args=(run, KEEP),
-            help="The best step so far becomes the run's model, and the run can be resumed.",
+            help="Saves the best checkpoint so far as the run's model. The run can be resumed.",
         )
-        with st.popover("Stop and discard", icon=":material/delete:"):
-            st.write("The run and everything it has learned will be deleted.")
-            st.button("Yes, discard it", type="primary", on_click=_stop, args=(run, DISCARD))
+        with st.popover("Discard", icon=":material/delete:"):
+            st.write("This stops the run and deletes its folder and its model. It cannot be undone.")
+            st.button("Discard run", type="primary", on_click=_stop, args=(run, DISCARD))
 
 
 def _stop(run: Run, wish: str) -> None:
@@ -104,13 +104,13 @@ def _how_it_ended(run: Run, status: Status) -> None:
         messages.trouble(status.error or "The run failed.", status.details)
     elif status.state == statuses.INTERRUPTED:
         st.warning(
-            "The process that trained it ended before the run did. Resume goes on from the last state that was kept, "
-            "or from the start if there is none.",
+            "The training process ended before the run finished. Press **Resume** to continue from the last saved "
+            "checkpoint, or from the start if there is none.",
             icon=":material/power_off:",
         )
     elif status.state == statuses.STOPPED:
         at = f" at step {status.step:,} of {status.total:,}" if status.total else " before its first step"
-        st.info(f"Stopped{at}. Resume goes on from there.", icon=":material/stop_circle:")
+        st.info(f"Stopped{at}. Press **Resume** to continue from there.", icon=":material/stop_circle:")
     run_result.card(run, status)
 
 
@@ -119,9 +119,9 @@ def _log(run: Run) -> None:
     if not folded.open:
         return
     with folded:
-        st.code(run.log_tail() or "Nothing was written yet.", language=None, wrap_lines=True)
+        st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
         st.download_button(
-            "The whole log",
+            "Download the log",
             lambda: _whole_log(run),
             f"{run.name}.log",
             "text/plain",

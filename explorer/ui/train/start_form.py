@@ -1,4 +1,4 @@
-"""How is what the form says tried, started, or taken to the command line?"""
+"""Start a run, estimate its time and memory, or show it as a command line and recipe.yaml."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ NAME = "run name"
 
 
 def buttons(recipe: Recipe | None) -> None:
-    """Start, try one step, and the same from the command line."""
+    """Start, estimate, and the same run from the command line."""
     line = st.container(horizontal=True, vertical_alignment="bottom")
     line.text_input(
-        "Name of the run",
+        "Run name",
         key=NAME,
         width=280,
         placeholder="method, model and a number",
         persist_state="session",
-        help="Letters, digits, '-', '_' and '.'. It names the run's folder.",
+        help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
     )
     line.button(
         "Start",
@@ -42,7 +42,7 @@ def buttons(recipe: Recipe | None) -> None:
         return
     if recipe.kind.trains():
         _trial(recipe, line)
-    st.caption("The same from the command line:")
+    st.caption("The same run from the command line:")
     st.code(recipe.command(), language="bash", wrap_lines=True)
     st.download_button(
         "recipe.yaml",
@@ -50,7 +50,7 @@ def buttons(recipe: Recipe | None) -> None:
         "recipe.yaml",
         icon=":material/download:",
         on_click="ignore",
-        help="`python -m explorer train --recipe recipe.yaml` repeats it too.",
+        help="Repeat the run with `python -m explorer train --recipe recipe.yaml`.",
     )
 
 
@@ -67,10 +67,10 @@ def _try(recipe: Recipe) -> None:
 
 
 def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
-    """What a run would take: one step is tried, where no run is in the way."""
+    """Estimate what a run takes from one trial step, if no other run is under way."""
     job = jobs.find(training_queue.trial_key(recipe))
     if job is not None and job.state == jobs.DONE:
-        st.info(messages.plain(f"One step was tried: {job.result.told}."), icon=":material/speed:")
+        st.info(messages.plain(f"Estimate: {job.result.told}."), icon=":material/speed:")
     elif job is not None:
         job_progress.progress_of(job)
     else:
@@ -81,7 +81,7 @@ def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
             disabled=busy,
             on_click=_try,
             args=(recipe,),
-            help="Wait for the run that is under way: side by side, the times would be wrong."
+            help="Not available while another run trains: the times would be wrong."
             if busy
-            else "Loads everything and tries the longest rows: tells time, memory and disk, and keeps nothing.",
+            else "Trains one step on the longest rows and reports time, memory and disk. Nothing is saved.",
         )

@@ -1,4 +1,4 @@
-"""Which text is learned from? The sample, sets by name, files of this machine, and files that are brought."""
+"""Choose the training text: the sample, sets by name, files on this machine, and uploaded files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.training.model_card.card import named
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text
+from explorer.ui.access import availability, cached_text, method_cards
 from explorer.ui.runs.train_form_keys import FILLED, SOURCES, choose
 from explorer.ui.widgets import upload_boxes
 
@@ -25,37 +25,36 @@ GUESSED = "(as recognised)"
 
 
 def sources() -> tuple[str, ...]:
-    """The names and files that are chosen."""
+    """The chosen names and files."""
     filled = st.session_state.pop(FILLED, False)
     chosen: list[str] = st.multiselect(
-        "Text to learn from",
+        "Training text",
         _offered(),
-        None if filled else [MINIMAL_PAIRS],  # Streamlit warns of a default beside a value that was set just now
+        None if filled else [MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
         format_func=uploads.label,
         key=SOURCES,
         bind="query-params",
         accept_new_options=True,
         placeholder="a name, or the path of a file",
-        help="Choose a name, or type the path of a file on this machine and press Enter. Several are joined. "
-        "`sample` and `minimal pairs` come with Strata. Methods that learn from graded pairs use the scores; every "
-        "other method takes the sentences of graded pairs alone.",
+        help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
+        "`sample` and `minimal pairs` come with Strata. Only methods for scored pairs use the scores; every other "
+        "method uses the sentences alone.",
     )
     upload_boxes.to_stay(
-        "A file of text",
+        "Training text (file)",
         UPLOAD,
         _take,
-        "It is kept on this machine, so that the run can be resumed and repeated from the command line.",
-        "One sentence a line; or a table with two columns for pairs, three for triplets, or two and a score for graded "
-        "pairs. "
+        "The file is kept on this machine, so that the run can be resumed and repeated from the command line.",
+        "One sentence a line, or a table: two columns for pairs, three for triplets, two and a score for scored pairs. "
         "For more than 20 MB, type the file's path instead.",
     )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
 def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
-    """How many rows the text gives a method; where it gives none, what is in the way."""
+    """The number of rows the text has for a method; None, with the error shown, if it has none."""
     if not chosen:
-        messages.trouble("No text to learn from is chosen. Choose 'sample', a set, or a file.")
+        messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
         count, reports = cached_text.rows(chosen, eats, columns(chosen, eats))
@@ -70,7 +69,7 @@ def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
 
 
 def left(chosen: tuple[str, ...], eats: Eats, evaluated: tuple[str, ...], batch: int) -> int | None:
-    """How many rows share no sentence with the dev and test pairs, which only graded pairs must not."""
+    """The number of scored rows that share no sentence with the dev and test set."""
     try:
         count, dropped = cached_text.left(chosen, eats, columns(chosen, eats), evaluated, batch)
     except StrataError as error:
@@ -82,11 +81,11 @@ def left(chosen: tuple[str, ...], eats: Eats, evaluated: tuple[str, ...], batch:
 
 
 def lacks(chosen: Sequence[str], eats: Eats) -> str:
-    """Why the text cannot give a kind of rows; "" if it can."""
+    """The reason why the text has no rows of this kind; "" if it has."""
     for source in chosen:
         try:
             lack = cached_text.serves(source, {})[eats]
-        except StrataError:  # told where the rows are read
+        except StrataError:  # `rows` shows the error
             continue
         if lack:
             return f"{named(source)} {lack}"
@@ -94,20 +93,20 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
 
 
 def columns(chosen: Sequence[str], eats: Eats) -> dict[str, str]:
-    """The columns of the files that the visitor chose in place of those that were recognised, by role."""
+    """The columns that the visitor chose instead of the recognised ones, by role."""
     kept = {role: st.session_state.get(column_key(role), GUESSED) for role in _roles(eats)}
     return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
 
 
 def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
-    """A select box for each role that a file's column can play."""
+    """A select box for each role that a column of the file can have."""
     files = _files(chosen)
     if not files:
         return
     try:
         names = cached_text.columns_of(files[0])
     except StrataError:
-        return  # told where the rows are read
+        return  # `rows` shows the error
     if len(names) < 2:
         return
     with st.expander("Columns", icon=":material/view_column:"):
@@ -128,12 +127,12 @@ def column_key(role: str) -> str:
 
 
 def _roles(eats: Eats) -> list[str]:
-    """The parts that columns play in training; a sub-corpus is for scoring only."""
+    """The roles of columns in training; a sub-corpus column is for scoring only."""
     return [role.name for role in ROLES[eats] if role.name != "part"]
 
 
 def _offered() -> list[str]:
-    """Names to choose from, and what is chosen already."""
+    """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     known = [*SHIPPED, *user_sets.names(), *_train_parts(), *whole, *sts.menu()]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
@@ -141,14 +140,14 @@ def _offered() -> list[str]:
 
 
 def _train_parts() -> list[str]:
-    """The train part of the sample's pairs, and of every own set that has one."""
+    """The train part of the sample's pairs, and of every uploaded set that has one."""
     splittable = (name for name in user_sets.names() if not cached_text.why_not_split(name, sets.TRAIN_PART))
     return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
 def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
     lengths = [report.words for report in reports if report.rows_kept]
-    told = f"{count:,} {'sentences' if eats == 'sentences' else f'rows of {eats}'}"
+    told = f"{count:,} {'sentences' if eats == 'sentences' else f'rows of {method_cards.kind(eats)}'}"
     if lengths:
         told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
     st.caption(f"{told}.")
@@ -163,6 +162,6 @@ def _files(chosen: Sequence[str]) -> list[str]:
 
 
 def _take(path: str) -> None:
-    """Add a file to what is chosen; the sample was only there until something else is."""
+    """Add a file to the choice; the default samples are removed."""
     before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
     choose([*before, path])

@@ -22,7 +22,7 @@ TYPES = [ending.removeprefix(".") for ending in ENDINGS]
 
 def to_stay(label: str, key: str, take: Callable[[str], object], help: str | None = None, told: str = "") -> None:
     """A box behind a button; a file put into it is kept, and its path taken, before the page is drawn anew."""
-    with st.popover("Bring a file", icon=":material/upload_file:"):
+    with st.popover("Upload a file", icon=":material/upload_file:"):
         st.file_uploader(label, type=TYPES, key=key, on_change=_keep, args=(key, take), help=help)
         if told:
             st.caption(told)

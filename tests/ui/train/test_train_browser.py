@@ -87,7 +87,7 @@ def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_s
     assert len(runs.every()) == 1, "nothing was started twice"
     page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step").wait_for()
     before = run.status().step
-    press(page, "Stop and keep")
+    press(page, "Stop (can be resumed)")
     page.get_by_text("Stopped at step").wait_for()
     other.get_by_text("Stopped at step").wait_for()
     assert run.status().state == statuses.STOPPED
@@ -106,8 +106,8 @@ def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address, quick)
     link.click()
     stepping(page)
     assert parameters(page)["run"] == run.name
-    press(page, "Stop and discard")
-    press(page, "Yes, discard it")
+    press(page, "Discard")
+    press(page, "Discard run")
     page.get_by_role("button", name="Start", exact=True).wait_for()
     settle(page)
     assert "run" not in parameters(page)
@@ -137,7 +137,7 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     path.write_text("".join(f"sentence number {number} of mine\n" for number in range(40)), encoding="utf-8")
     page.goto(f"{address}/train?method=sg-opt")
     settle(page)
-    press(page, "Bring a file")
+    press(page, "Upload a file")
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
     kept = parameters(page)["data"]
@@ -150,18 +150,18 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
 
 def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, folders, quick):
     with live.server(**folders) as address:
-        run = start(page, address, quick, Steps="1000000", Name_of_the_run="cut-off")
+        run = start(page, address, quick, Steps="1000000", Run_name="cut-off")
         stepping(page)
         drawn(page)
         link = f"/train?run={run.name}"
     assert run.status().state == statuses.INTERRUPTED
     with live.server(**folders) as address:
         page.goto(address + link)
-        page.get_by_text("The process that trained it ended").wait_for()
+        page.get_by_text("The training process ended").wait_for()
         settle(page)
         press(page, "Resume")
         stepping(page)
-        page.get_by_role("button", name="Stop and keep").wait_for()
-        press(page, "Stop and keep")
+        page.get_by_role("button", name="Stop (can be resumed)").wait_for()
+        press(page, "Stop (can be resumed)")
         page.get_by_text("Stopped at step").wait_for()
     assert "resumed at step" in run.log_tail(1000)

@@ -18,7 +18,7 @@ def test_a_run_is_deleted_when_the_question_is_answered(app, place):
     stands(run, state=statuses.FINISHED)
     show(app, run)
     assert run.folder.is_dir()
-    button(app, "Yes, delete it").click().run()
+    button(app, "Delete run").click().run()
     assert not run.folder.exists()
     well(app)
     assert "Start" in labels(app)
@@ -28,7 +28,7 @@ def test_a_run_is_renamed_and_stays_in_view(app, place):
     run = new(place)
     stands(run, state=statuses.FINISHED)
     show(app, run).text_input(key=f"name for {run.name}").set_value("better")
-    button(app, "Rename it").click().run()
+    button(app, "Rename run").click().run()
     well(app)
     assert the_run().name == "better"
     assert app.query_params["run"] == "better"
@@ -39,7 +39,7 @@ def test_a_name_that_cannot_be_leaves_the_run_as_it_is(app, place, name):
     run = new(place)
     stands(run, state=statuses.FINISHED)
     show(app, run).text_input(key=f"name for {run.name}").set_value(name)
-    button(app, "Rename it").click().run()
+    button(app, "Rename run").click().run()
     well(app)
     assert app.error
     assert the_run().name == run.name

@@ -78,8 +78,8 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
-    assert any("In front: another run" in told for told in words(tiny.caption))
-    button(tiny, "Stop and keep").click().run()
+    assert any("Waiting for: another run" in told for told in words(tiny.caption))
+    button(tiny, "Stop (can be resumed)").click().run()
     assert run.status().state == statuses.STOPPED
     assert any("Stopped before its first step" in told for told in words(tiny.info))
     gate.set()
@@ -89,7 +89,7 @@ def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
 
 def test_a_run_that_waits_can_be_discarded(tiny, gate):
     started(tiny)
-    button(tiny, "Yes, discard it").click().run()
+    button(tiny, "Discard run").click().run()
     assert runs.every() == []
     assert "Start" in labels(well(tiny))
     assert words(tiny.error) == []
@@ -102,7 +102,7 @@ def test_stop_and_keep_leaves_a_model_and_a_way_to_go_on(tiny):
     wait_until(lambda: run.status().step > 2)
     tiny.run()
     assert any("step" in told for told in [one.proto.text for one in tiny.get("progress")])
-    button(tiny, "Stop and keep").click().run()
+    button(tiny, "Stop (can be resumed)").click().run()
     assert ended(run).state == statuses.STOPPED
     well(tiny.run())
     assert run.model.is_dir()
@@ -115,7 +115,7 @@ def test_stop_and_discard_deletes_the_run_and_shows_the_form(tiny):
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
     tiny.run()
-    button(tiny, "Yes, discard it").click().run()
+    button(tiny, "Discard run").click().run()
     wait_until(lambda: not run.folder.exists())
     assert "Start" in labels(well(tiny.run()))
     assert words(tiny.error) == []
@@ -125,7 +125,7 @@ def test_a_run_under_way_can_be_neither_renamed_nor_deleted(tiny):
     say(tiny, steps=100_000)
     started(tiny)
     tiny.run()
-    assert not {"Rename it", "Yes, delete it", "Resume"} & set(labels(tiny))
+    assert not {"Rename run", "Delete run", "Resume"} & set(labels(tiny))
     assert "Duplicate and edit" in labels(tiny)
 
 

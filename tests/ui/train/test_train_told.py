@@ -1,4 +1,4 @@
-"""What the Train page says of a run, from nothing but its folder."""
+"""Tests of the Train page's texts about a run, from its folder alone."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_a_process_that_is_gone_leaves_an_interrupted_run(app, place):
     run = new(place)
     stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0)
     well(show(app, run))
-    assert any("ended before the run did" in told for told in words(app.warning))
+    assert any("ended before the run finished" in told for told in words(app.warning))
     assert "Resume" in labels(app)
 
 
@@ -93,7 +93,7 @@ def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
     line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "strangers": %s, "best": false}\n'
     (run.folder / runs.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
     well(show(app, run))
-    assert any("everything has become alike" in told for told in words(app.warning))
+    assert any("collapsed" in told and "0.995" in told for told in words(app.warning))
 
 
 def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
