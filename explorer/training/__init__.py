@@ -1,1 +1,1 @@
-"""A method, text and a recipe become a run: a folder with a tuned encoder in it, and how it came about."""
+"""Train a model from a recipe: method, text and settings in; a folder with the tuned model and its record out."""

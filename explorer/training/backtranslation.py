@@ -1,4 +1,4 @@
-"""How does text get a second wording? There and back through another language, into a file that can be gone on with."""
+"""Back-translate text through another language into a file that an interrupted job continues."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 HEADER = b"sentence\tback_translation\n"
-STAGE = "translating there and back"
+STAGE = "back-translating"
 BEAMS_HELP = (
-    f"translations that are pursued at once (default {BEAMS}); the paper's 100, over WMT19's models, take that much "
-    "more time and memory"
+    f"beam size (default {BEAMS}); the paper uses 100 with the WMT19 models, which takes far more time and memory"
 )
 _ELSEWHERE = "Choose another file, or delete this one to start over."
 
@@ -38,10 +37,10 @@ def backtranslate(
 ) -> Work[Path]:
     """Write a TSV of sentences and back-translations, in order and batch by batch; gives the file.
 
-    A file that is there already is gone on with, if it is of these sentences, models and beams. Kim, Yoo and Lee 2021
-    (appendix A.2) use WMT19's models for English and German, and a beam of 100.
+    An existing file is continued if it was made from the same sentences, models and beam size. Kim, Yoo and Lee 2021
+    (appendix A.2) use the WMT19 models for English and German, and a beam size of 100.
     """
-    texts = [" ".join(sentence.split()) for sentence in sentences]  # as it is read again; no tab or end of line is left
+    texts = [" ".join(sentence.split()) for sentence in sentences]  # tabs and line breaks would break the TSV
     about = {"there": _named(there), "back": _named(back), "beams": beams}
     _check(texts, out)
     done, size = _written(out, texts)
@@ -65,7 +64,7 @@ def backtranslate(
 
 
 def makers_file(out: Path) -> Path:
-    """Where it is written down which models made a file, and with how many beams."""
+    """The JSON file beside a TSV that records the models and the beam size."""
     return out.with_name(f"{out.name}.json")
 
 
@@ -75,39 +74,41 @@ def _named(found: Found) -> dict[str, str]:
 
 def _check(texts: Sequence[str], out: Path) -> None:
     if not texts:
-        raise TooFewRows("There is no sentence to translate. Choose a source with at least two in it.")
+        raise TooFewRows("There is no sentence to translate. Choose a source with at least two sentences.")
     if out.suffix.lower() != ".tsv":
-        raise BadChoice(f"{out} does not end in .tsv, which is how back-translations are read again. Call it so.")
+        raise BadChoice(
+            f"{out} does not end in .tsv, the format of back-translations. Choose a name that ends in .tsv."
+        )
 
 
 def _written(out: Path, texts: Sequence[str]) -> tuple[int, int]:
-    """How many rows of a file are good, and where they end: a line without an end was being written, and is none."""
+    """The number of complete rows in a file, and the byte at which they end; an unfinished last line does not count."""
     try:
         content = out.read_bytes()
     except FileNotFoundError:
         return 0, 0
     except OSError as error:
-        raise NotWritable(f"{out} cannot be gone on with: {error.strerror or error}. Choose another file.") from error
+        raise NotWritable(f"{out} cannot be continued: {error.strerror or error}. Choose another file.") from error
     size = content.rfind(b"\n") + 1
-    if HEADER.startswith(content):  # nothing, or torn in its first line
+    if HEADER.startswith(content):  # empty, or only a part of the header
         return 0, size
     if not content.startswith(HEADER):
-        raise CannotResume(f"{out} is there already, and holds something else. Choose another file.")
+        raise CannotResume(f"{out} exists already and is not a file of back-translations. Choose another file.")
     rows = content[len(HEADER) : size].decode("utf-8", "replace").split("\n")[:-1]
     if len(rows) > len(texts):
-        raise CannotResume(f"{out} has {len(rows):,} rows, and there are {len(texts):,} sentences. {_ELSEWHERE}")
+        raise CannotResume(f"{out} has {len(rows):,} rows, but there are only {len(texts):,} sentences. {_ELSEWHERE}")
     for line, (row, text) in enumerate(zip(rows, texts, strict=False), start=2):
         sentence, _, wording = row.partition("\t")
         if sentence != text or "\t" in wording:
             raise CannotResume(
-                f"Line {line} of {out} is of {sentence!r}, where {text!r} was to come: it was made of other sentences, "
-                f"or of these in another order. {_ELSEWHERE}"
+                f"Line {line} of {out} holds {sentence!r}, not {text!r}: the file was made from other sentences, "
+                f"or in another order. {_ELSEWHERE}"
             )
     return len(rows), size
 
 
 def _check_makers(out: Path, about: dict[str, Any]) -> None:
-    """Refuse to go on with other models or beams: the file would be of two kinds."""
+    """Refuse to continue a file with other models or another beam size."""
     noted = makers_file(out)
     try:
         before = json.loads(noted.read_text(encoding="utf-8"))
@@ -115,21 +116,22 @@ def _check_makers(out: Path, about: dict[str, Any]) -> None:
             if before[way]["digest"] != about[way]["digest"]:
                 raise CannotResume(
                     f"{out} was {doing} by '{before[way]['name']}', which is not the model '{about[way]['name']}' is "
-                    f"now. Use that one. {_ELSEWHERE}"
+                    f"now. Use the same model. {_ELSEWHERE}"
                 )
         if before["beams"] != about["beams"]:
             raise CannotResume(
-                f"{out} was made with {before['beams']} beams, not with {about['beams']}. Use as many. {_ELSEWHERE}"
+                f"{out} was made with {before['beams']} beams, not with {about['beams']}. Use the same number. "
+                f"{_ELSEWHERE}"
             )
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise CannotResume(
-            f"{noted}, where it says what made {out.name}, is missing or cannot be read. {_ELSEWHERE}"
+            f"{noted}, the record of how {out.name} was made, is missing or cannot be read. {_ELSEWHERE}"
         ) from error
 
 
 def _begin(out: Path, about: dict[str, Any], texts: Sequence[str]) -> tuple[int, int]:
-    """Make the file ready to be added to, and write down what makes it; gives its rows, and where they end."""
-    done, size = _written(out, texts)  # again: to load models takes a while
+    """Open or create the file for appending and record its models; return its rows and where they end."""
+    done, size = _written(out, texts)  # again: loading models takes a while
     content = json.dumps(about, ensure_ascii=False, indent=2).encode()
     write_whole(makers_file(out), lambda file: file.write(content), "Make room there, or choose another file.")
     with _disk_in_words(out), out.open("ab") as file:
@@ -138,10 +140,10 @@ def _begin(out: Path, about: dict[str, Any], texts: Sequence[str]) -> tuple[int,
 
 
 def _append(out: Path, size: int, content: bytes) -> int:
-    """Add to the file, to the disk itself, so that it is there whatever happens next; gives where it ends now."""
+    """Append to the file and flush it to the disk; return where it ends now."""
     with _disk_in_words(out), out.open("ab") as file:
         if file.tell() != size:
-            raise RunBusy(f"{out} changes while it is written: another job is at it. Stop one of the two.")
+            raise RunBusy(f"{out} is being written by another job too. Stop one of the two.")
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -154,6 +156,6 @@ def _disk_in_words(out: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise NotWritable(
-            f"{out} cannot be written to: {error.strerror or error}. Make room there, and start again: what is "
-            "written stays, and the rest follows."
+            f"{out} cannot be written to: {error.strerror or error}. Make room there and start again: the rows "
+            "already written are kept."
         ) from error

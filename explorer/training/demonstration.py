@@ -1,4 +1,4 @@
-"""The run that a first visitor starts: small differences of meaning, taught to the bundled encoder."""
+"""The demonstration run: train the bundled encoder to distinguish small differences in meaning."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from explorer.training.recipe import Recipe, read
 
 
 def recipe() -> Recipe:
-    """The recipe, as it was found by measurement (docs/results.md, "The demonstration")."""
+    """The recipe of the demonstration; docs/results.md ("The demonstration") reports how it was chosen."""
     return read(FOLDER / "demonstration.yaml")

@@ -1,7 +1,7 @@
-"""Make the example run that ships with Strata: train the demonstration, measure it, and leave the weights out.
+"""Make the example run that ships with Strata: train the demonstration, measure it, leave out the weights.
 
-`python -m explorer.training.example` writes it anew, and `make example` calls that. What pages show of the example is
-measured here: scores and vectors of the base and of the tuned model, under the keys by which pages ask for them.
+`python -m explorer.training.example` rewrites it, and `make example` calls that. The measurements that pages show of
+the example are made here: scores and vectors of the base and of the tuned model, under the keys that pages use.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from explorer.training.record.recorder import PROBE
 from explorer.training.record.runs import METRICS, RECIPE, Run
 
 NAME = "example"
-# of the model's folder: what says how a sentence is encoded, but neither weights nor vocabulary
+# the files of the model's folder that say how a sentence is encoded, without weights and vocabulary
 _SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
 
 
 def make(folder: Path) -> Path:
-    """Train the demonstration and put what ships of it into a folder, in place of what is there."""
+    """Train the demonstration and write the files that ship, replacing the folder."""
     with tempfile.TemporaryDirectory() as place:
         run = finish(running.train(runs.new(_recipe(), "demonstration", Path(place))), _tell)
         assert run is not None, "nobody asks to discard it"
@@ -53,12 +53,12 @@ def make(folder: Path) -> Path:
 
 
 def _recipe() -> Recipe:
-    """The demonstration as a visitor's machine would train it, in the precision that every machine has."""
+    """The demonstration on a processor in float32, which every machine can repeat."""
     return replace(recipe(), precision="float32", device="cpu").checked()
 
 
 def _ship_run(run: Run, place: Path) -> None:
-    """The run's folder, less weights, vocabulary and log, and what is of the machine that trained it."""
+    """Copy the run's folder without weights, vocabulary, log and facts about the machine that trained it."""
     place.mkdir(parents=True)
     for name in (RECIPE, METRICS, "README.md"):
         shutil.copy(run.folder / name, place / name)
@@ -75,7 +75,7 @@ def _ship_run(run: Run, place: Path) -> None:
 
 
 def _ship_measurements(run: Run, folder: Path) -> None:
-    """What pages ask for: both models' scores on the test half, and of the tuned model all that needs its weights."""
+    """Write what pages show: both models' scores on the test half, and what needs the weights of the tuned model."""
     base, tuned = model_names.find(run.recipe().model), model_names.of_folder(NAME, run.model)
     shipped = model_names.of_folder(NAME, folder / NAME / "model")
     _ship_scores(base, base, (sample.test(),), folder)
@@ -86,7 +86,7 @@ def _ship_measurements(run: Run, folder: Path) -> None:
 
 
 def _ship_scores(found: Found, known_as: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
-    """Scores in float32, kept under that precision and under the default."""
+    """Write scores in float32, under that precision and under the default."""
     encoder = _loaded(found)
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))

@@ -1,7 +1,7 @@
-"""How does an encoder without a hub get a generator for DiffCSE? A copy of it learns to guess masked words.
+"""Train a masked language model from an encoder, as a generator for DiffCSE without a hub.
 
-Its head is made up at random and tied to the embeddings, as in BERT; the copy learns along, since an encoder of
-sentences has forgotten what it knew of words. How often it guesses right is measured on sentences it does not see.
+Its head is initialised at random and tied to the embeddings, as in BERT. The copy is trained too, since a sentence
+encoder no longer predicts words. The accuracy is measured on held-out sentences.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from explorer.training.loop.optimizer import learning_rate
 
 SHARE = 0.15  # of the words, as BERT was trained
 MAX_LENGTH = 64
-_HELD, _FEWEST = 500, 64  # sentences that it is measured on, and that there have to be in all
+_HELD, _FEWEST = 500, 64  # held-out sentences; the fewest sentences in all
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The share of masked words that are guessed right, of sentences that were held back."""
+    """The share of masked words predicted right in held-out sentences."""
 
     before: float
     after: float
@@ -48,9 +48,9 @@ def make_generator(
     rate: float = 2e-4,
     seed: int = 1,
 ) -> Work[Accuracy]:
-    """Train it, and write it as a folder that transformers opens as a masked language model."""
+    """Train the generator and write it as a folder that transformers opens as a masked language model."""
     if len(sentences) < _FEWEST:
-        raise TooFewRows(f"{len(sentences)} sentences are too few to learn words from; at least {_FEWEST} are needed.")
+        raise TooFewRows(f"{len(sentences)} sentences are too few to train a generator; at least {_FEWEST} are needed.")
     sow(seed)
     shuffled = random.Random(seed).sample(list(sentences), len(sentences))
     held = min(_HELD, len(sentences) // 8)
@@ -69,7 +69,7 @@ def make_generator(
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
             optimizer.zero_grad()
-            yield Progress("learning words", step + 1, steps)
+            yield Progress("training the generator", step + 1, steps)
         after, _ = _accuracy(model, encoder, masker, measured, seed)
         model.save(part, encoder.tokenizer())
         found = Accuracy(before, after, words)
@@ -92,7 +92,7 @@ def _learn(model: MaskedModel, encoder: Encoder, masker: Masker, sentences: Sequ
 def _accuracy(
     model: MaskedModel, encoder: Encoder, masker: Masker, sentences: Sequence[str], seed: int
 ) -> tuple[float, int]:
-    """How often a masked word is guessed right, and of how many; the masks are the same before and after."""
+    """The share of masked words predicted right, and their number; the masks are the same before and after."""
     drawn = torch.get_rng_state()
     sow(seed)
     right = words = 0

@@ -1,4 +1,4 @@
-"""What makes a run: method, base, text, every setting, seeds. The form, the file and the command line are this."""
+"""The recipe of a run: method, base model, text, settings and seeds; form, file and command line share it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 
 @dataclass(frozen=True)
 class Recipe:
-    """A run before it is run. `settings` are those that are no defaults; `made_with` is what was found when it ran."""
+    """The definition of a run. `settings` holds non-default values only; `made_with` holds digests and versions."""
 
     method: str
     model: str = bundled.NAME
@@ -35,7 +35,7 @@ class Recipe:
     made_with: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self) -> Recipe:
-        """The same with every value as its kind, or an error that names the one that is not allowed."""
+        """The recipe with every value converted to its type; an error names a value that is not allowed."""
         knobs = knobs_of(load(self.method))
         for what, value, allowed in (
             ("precision", self.precision, PRECISIONS),
@@ -44,15 +44,17 @@ class Recipe:
             if value not in allowed:
                 raise BadChoice(f"'{value}' is not a {what}. Choose one of {', '.join(allowed)}.")
         if not self.data:
-            raise BadChoice("No text to learn from is named. Give 'sample', a file, or a set such as 'STS-B'.")
+            raise BadChoice("No training text is named. Give 'sample', a file, or a set such as 'STS-B'.")
         whole = all(type(seed) is int and 0 <= seed < 2**32 for seed in self.seeds)
         if not self.seeds or not whole or len(set(self.seeds)) < len(self.seeds):
             raise BadChoice(
-                f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: they are different whole numbers "
-                "from 0 to 4294967295, one for each time the run is trained. One will do."
+                f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: give different whole "
+                "numbers from 0 to 4294967295, one for each training. One is enough."
             )
         if len(self.seeds) > 1 and not self.kind.trains():
-            raise BadChoice(f"{self.method} draws nothing at random, so every seed gives the same. Leave one.")
+            raise BadChoice(
+                f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
+            )
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         return replace(self, settings={name: value for name, value in values.items() if value != knobs[name].default})
 
@@ -62,7 +64,7 @@ class Recipe:
         return load(self.method)
 
     def schedule(self) -> Schedule:
-        """How it is trained: the method's schedule, but for what is set."""
+        """The method's schedule with the recipe's settings."""
         kind = self.kind
         return kind.schedule.but({name: value for name, value in self.settings.items() if name in Schedule.knobs})
 
@@ -75,7 +77,7 @@ class Recipe:
         return {name: self.settings.get(name, one.default) for name, one in knobs_of(self.kind).items()}
 
     def command(self) -> str:
-        """What repeats the run on the command line."""
+        """The command that repeats the run."""
         words = ["python", "-m", "explorer", "train", self.method, "--model", self.model]
         for source in self.data:
             words += ["--data", source]
@@ -92,7 +94,7 @@ class Recipe:
         return shlex.join(words)
 
     def as_yaml(self) -> str:
-        """As it stands in recipe.yaml: every setting, whether or not it is the default."""
+        """The text of recipe.yaml: every setting, default or not."""
         import yaml
 
         content = asdict(self) | {"settings": self.every_setting()}
@@ -102,7 +104,7 @@ class Recipe:
 
 
 def knobs_of(kind: type[Method]) -> dict[str, Knob]:
-    """Every knob of a method and, where it trains, of its schedule, with the method's own values as defaults."""
+    """Every knob of a method and, if it trains, of its schedule, with the method's values as defaults."""
     if not kind.trains():
         return dict(kind.knobs)
     paper = kind.schedule.values()
@@ -115,7 +117,7 @@ def knobs_of(kind: type[Method]) -> dict[str, Knob]:
 
 
 def paper_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
-    """What the paper of a method sets every knob to; the default, where the paper says nothing else."""
+    """The paper's value of every knob; the default if the paper gives none."""
     return {name: one.paper_value for name, one in knobs_of(kind).items()}
 
 
@@ -125,30 +127,32 @@ def from_yaml(text: str, where: str) -> Recipe:
 
     try:
         content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date that is none; brackets without end
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # an invalid date; endless brackets
         raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). Give a recipe.yaml.") from error
     names = set(Recipe.__dataclass_fields__)
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
-        raise BadChoice(f"{where} is no recipe: it holds 'method' and any of {', '.join(sorted(names))}.")
+        raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
     for name, kind in (("data", list), ("seeds", list), ("columns", dict), ("settings", dict), ("made_with", dict)):
         if not isinstance(content.get(name, kind()), kind):
-            raise BadChoice(f"{where}: {name} cannot be {content[name]!r}; it is a {kind.__name__}. See a recipe.yaml.")
+            raise BadChoice(
+                f"{where}: {name} cannot be {content[name]!r}; it must be a {kind.__name__}. See a recipe.yaml."
+            )
     _check_texts(content, where)
     try:
         content |= {name: tuple(content[name]) for name in ("data", "seeds") if name in content}
         return Recipe(**content).checked()
     except TypeError as error:
-        raise BadChoice(f"{where} is no recipe ({error}). See the recipe.yaml of a run.") from error
+        raise BadChoice(f"{where} is not a recipe ({error}). See the recipe.yaml of a run.") from error
 
 
 def _check_texts(content: Mapping[str, Any], where: str) -> None:
-    """Refuse numbers, lists and the like where there has to be text."""
+    """Refuse numbers, lists and other types where text is required."""
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
     given += [("data", source) for source in content.get("data", ())]
     given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
     for name, value in given:
         if not isinstance(value, str):
-            raise BadChoice(f"{where}: {name} cannot be {value!r}; it is text, in quotes if need be.")
+            raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")
 
 
 def read(path: Path) -> Recipe:

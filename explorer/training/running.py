@@ -1,4 +1,4 @@
-"""How is a run trained from start to end, whatever happens on the way? The thread and the command line do this."""
+"""Train a run from start to end, with its record; used by the background thread and the command line."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _WISHES = ("", KEEP, DISCARD)
 
 
 def train(run: Run, online: bool = False) -> Work[Run | None]:
-    """Train a run, or go on with one that was broken off; gives it back, or None if it was discarded.
+    """Train or resume a run; return it, or None if it was discarded.
 
-    Taking no next step is enough to stop: what resuming needs is kept first. A viewer's wish is heard after each step.
+    To stop, take no next step: the state is saved first. A viewer's request is read after each step.
     """
     if int(os.environ.get("RANK", "0")):
         yield from _followed(run, online)
@@ -43,7 +43,7 @@ def train(run: Run, online: bool = False) -> Work[Run | None]:
 
 
 def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
-    """Train, and leave a failure in the folder before it is raised; no frame of it keeps the model in memory."""
+    """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
     trouble: StrataError
     try:
@@ -74,9 +74,9 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
         yield Progress("saving the model", 0, 0)
         _conclude(run, recorder, training, stopped=wish == KEEP)
         return wish
-    except GeneratorExit:  # the server is closed, or Ctrl-C: nobody takes the next step, and what was learned is kept
+    except GeneratorExit:  # the server stops, or Ctrl-C: the state is saved
         training.save()
-        recorder.log("broken off; the state is kept")
+        recorder.log("interrupted; the state is saved")
         recorder.put()
         raise
     finally:
@@ -84,7 +84,7 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
 
 
 def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
-    """The loop, recorded; gives the wish that ended it."""
+    """Run the loop and record it; return the request that ended it."""
     from explorer.training import saved_model
 
     known, keep = False, training.recipe.schedule().keep_steps
@@ -105,7 +105,7 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
 
 
 def _followed(run: Run, online: bool) -> Work[None]:
-    """The part of a process that trains along with the one that writes."""
+    """Run the loop in a process other than the main one, which writes."""
     from explorer.training.loop.loop import Training
 
     training = Training(run.recipe(), run.folder, online)
@@ -119,14 +119,14 @@ def _followed(run: Run, online: bool) -> Work[None]:
 
 
 def _heard_by_all(training: Training, step: Step, wish: str) -> str:
-    """The wish the writing process saw, at the steps at which all processes listen."""
+    """The request that the main process read, broadcast at fixed steps."""
     if step.update is None:
         return ""
     return _WISHES[training.world.said(_WISHES.index(wish) if wish in _WISHES else 0)]
 
 
 def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> None:
-    """Digests into the recipe, so that what is gone on with is the same; the probe's sentences beside its vectors."""
+    """Record digests in the recipe, which resuming checks, and the probe's sentences."""
     prepared = training.prepared
     recipe = replace(prepared.recipe, made_with=prepared.facts())
     write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
@@ -137,7 +137,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
              "default": prepared.encoder.default_head.describe(),
              "pairs": {name: len(pairs) for name, pairs in training.judged()},
              "held_out": len(prepared.held_out) if prepared.held_out else 0}  # fmt: skip
-    if training.estimate:  # a run that is gone on with has its own from the start
+    if training.estimate:  # a resumed run has one already
         facts["estimate"] = training.estimate.told
     verdict = training.verdict
     base = verdict.dev and verdict.dev.declared_base
@@ -147,7 +147,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
 
 
 def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -> None:
-    """The best weights as a model, its card, and the last word on the run."""
+    """Save the best checkpoint as a model with its card, and the final status."""
     from explorer.training import saved_model
 
     learner = training.wear_best()
@@ -155,7 +155,7 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
         saved_model.put(run, training, learner, recorder.seconds)
     results, verdict = tuple(training.results), training.verdict
     if stopped:
-        recorder.log("stopped, and kept" if learner else "stopped before anything was learned")
+        recorder.log("stopped; the best checkpoint is saved" if learner else "stopped before the first update")
         recorder.put(state=statuses.STOPPED, doing="", results=results, verdict=verdict)
         run.unask()
         return
@@ -165,23 +165,23 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
 
 
 def _in_words(run: Run, error: Exception) -> StrataError:
-    """What torch and the system raise, as what it means to whoever started the run."""
+    """Turn an error of torch or of the system into one that names the next step."""
     said = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
     if isinstance(error, MemoryError) or "out of memory" in said or "not enough memory" in said:
         batch = run.recipe().schedule().batch_size
         return RunTooLarge(
             f"Memory ran out with batches of {batch}. Set batch_size to {max(2, batch // 2)} and accumulate to 2: "
-            "an update is as large, though the negatives are only those of its smaller batches. Or lower max_length."
+            "the rows per update stay the same, but each batch has fewer negatives. Or lower max_length."
         )
     return RunError(
-        f"The run ended with {type(error).__name__}: {said} What the program saw is in {run.folder / LOG}. Resume it, "
-        "or start another."
+        f"The run ended with {type(error).__name__}: {said} The traceback is in {run.folder / LOG}. Resume the "
+        "run, or start another."
     )
 
 
 def _leave_word(recorder: Recorder, trouble: StrataError, details: str) -> None:
-    """A failure, for every viewer; where even that cannot be written, the process that is gone tells it."""
-    with suppress(StrataError):  # first, since it is the smaller
+    """Record a failure; if that cannot be written, viewers see that the process has ended."""
+    with suppress(StrataError):  # first, since it is the smaller file
         recorder.put(state=statuses.FAILED, error=str(trouble), details=details)
     with suppress(StrataError):
         recorder.log(f"failed: {trouble}" + f"\n{details}" * bool(details))

@@ -1,4 +1,4 @@
-"""How does a run's model come to be, and how is it taken along?"""
+"""Save the tuned model of a run and of its steps, and copy it out of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from explorer.training.record.runs import Run
 
 
 def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
-    """Write the tuned encoder, as it is worn, into the run; an earlier one stays until this one is whole."""
+    """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
     text = card(_facts(run, training, learner, seconds))
     new, old = run.folder / "model.new", run.folder / "model.old"
     for leftover in (new, old):
@@ -34,21 +34,22 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
 
 
 def put_step(run: Run, training: Training, learner: Learner) -> None:
-    """Write the encoder as it is at this step into the run, beside those of other steps."""
+    """Write the encoder at this step into the run."""
     folder = run.folder / STEPS / step_name(learner.seed, learner.step, len(training.recipe.seeds))
-    # one is there already where the run was broken off after it, and is gone on with from before it
+    # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
-    told = f"{run.name} at step {learner.step} of seed {learner.seed}, kept to be looked at.\n"
+    told = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"
     export(learner.method.base, learner.method.head(), folder, told, training.prepared.found.folder)
 
 
 def take(run: Run, folder: Path) -> None:
-    """Copy the model of a run to a folder that is not there yet."""
+    """Copy the model of a run to a new folder."""
     if run.is_example:
         raise RunNotFound(f"'{run.name}' ships without its weights. Train it again, then export that run.")
     if not run.has_model:
         raise RunNotFound(
-            f"'{run.name}' has no model: it is {run.status().state}. Let it finish, or stop it and keep what it has."
+            f"'{run.name}' has no model: it is {run.status().state}. Let it finish, or stop it and keep the best "
+            "checkpoint."
         )
     with whole(folder) as part:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
@@ -58,7 +59,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
     recipe, prepared, method = training.recipe, training.prepared, learner.method
     encoder = prepared.encoder
     done = [SeedScores(**result) for result in training.results]
-    if learner.seed not in (one.seed for one in done):  # stopped on the way
+    if learner.seed not in (one.seed for one in done):  # stopped early
         done.append(SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
     return CardFacts(
         run=run.name,

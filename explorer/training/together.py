@@ -1,4 +1,4 @@
-"""How do processes that were started together agree on the folder of their run? The first makes it and names it."""
+"""Make the folder of a run once, for processes that train together."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from explorer.training.record.runs import Run
 
 
 def new_run(recipe: Recipe, name: str, folder: Path | None) -> Run:
-    """The run, made by the first process and known to all."""
+    """The run, made by the first process and broadcast to all."""
     import torch.distributed as dist
 
-    world = World(recipe.precision, recipe.device)  # from here on the processes can talk
+    world = World(recipe.precision, recipe.device)  # from here on the processes are connected
     made = [str(runs.new(recipe, name, folder).folder) if world.main else ""]
     dist.broadcast_object_list(made, src=0)
     return Run(Path(made[0]))

@@ -39,7 +39,7 @@ def test_a_run_without_a_model_is_refused_with_what_to_do(place, said, tmp_path)
     new(place, name="waits")
     code, _, err = said("export", "waits", tmp_path / "mine")
     assert code == 1
-    assert "'waits' has no model: it is waiting. Let it finish, or stop it and keep what it has." in err
+    assert "'waits' has no model: it is waiting. Let it finish, or stop it and keep the best checkpoint." in err
     assert not (tmp_path / "mine").exists()
 
 

@@ -35,7 +35,7 @@ def test_an_encoders_own_generator_is_made_told_of_and_learned_with(place, said,
 def test_what_cannot_be_is_refused(place, said, tmp_path):
     code, out, err = said("generator", "--model", place.model, "--data", place.text, "--out", tmp_path / "g")
     assert (code, out) == (1, "")
-    assert "are too few to learn words from; at least 64 are needed" in err
+    assert "are too few to train a generator; at least 64 are needed" in err
     code, out, err = said("generator", "--data", place.text, "--out", tmp_path / "g", "--steps", 0)
     assert (code, out) == (1, "")
     assert "--steps is 0; at least 1 is needed" in err

@@ -95,7 +95,7 @@ def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
     code, out, _ = said(*words, "--estimate")
     assert code == 0
     assert out.count("\n") == 1
-    assert "s a step, about " in out
+    assert "s per step, about " in out
     assert " GB on disk" in out
     assert names(place) == before
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_is_refused_before_a_run_is_made(place, first, given, mes
 def test_a_run_that_fails_says_why_and_is_kept(place, words, said):
     code, out, err = said(*words, "--name", "failed", "--set", "batch_size=64")
     assert (code, out) == (1, "")
-    assert "has 24 rows, and a batch takes 64" in err
+    assert "has 24 rows, but a batch takes 64" in err
     assert runs.find("failed").status().error in err
 
 

@@ -135,12 +135,15 @@ def test_it_is_written_down_what_made_the_file(translators, out):
     [
         ({"there": Found("there", Path(), "new")}, "was translated by 'there', which is not the model 'there' is now"),
         ({"back": Found("other", Path(), "new")}, "was translated back by 'back', which is not the model 'other' is"),
-        ({"beams": 6}, "was made with 5 beams, not with 6. Use as many. Choose another file, or delete this one"),
+        (
+            {"beams": 6},
+            "was made with 5 beams, not with 6. Use the same number. Choose another file, or delete this one",
+        ),
         (
             {"sentences": SENTENCES[::-1]},
-            "Line 2 of .* is of 'a man plays 0 .*', where 'a man plays 9 .* another order",
+            "Line 2 of .* holds 'a man plays 0 .*', not 'a man plays 9 .* another order",
         ),
-        ({"sentences": SENTENCES[:3]}, "has 10 rows, and there are 3 sentences"),
+        ({"sentences": SENTENCES[:3]}, "has 10 rows, but there are only 3 sentences"),
     ],
 )
 def test_a_file_of_something_else_is_not_gone_on_with(translators, out, changed, message):
@@ -166,7 +169,7 @@ def test_a_file_nobody_knows_the_makers_of_is_not_gone_on_with(translators, out,
     else:
         makers_file(out).write_text(content)
     with pytest.raises(
-        CannotResume, match=r"mine\.tsv\.json, where it says what made mine\.tsv, is missing or cannot be"
+        CannotResume, match=r"mine\.tsv\.json, the record of how mine\.tsv was made, is missing or cannot be"
     ):
         finish(work(out))
     assert out.read_bytes() == expected(SENTENCES[:4])
@@ -176,7 +179,9 @@ def test_a_file_nobody_knows_the_makers_of_is_not_gone_on_with(translators, out,
 def test_a_file_that_holds_something_else_is_left_as_it_is(translators, out, content):
     out.parent.mkdir()
     out.write_bytes(content)
-    with pytest.raises(CannotResume, match=r"is there already, and holds something else. Choose another file"):
+    with pytest.raises(
+        CannotResume, match=r"exists already and is not a file of back-translations. Choose another file"
+    ):
         finish(work(out))
     assert out.read_bytes() == content
     assert not translators["there"].asked
@@ -194,7 +199,7 @@ def test_two_jobs_do_not_write_one_file(translators, out):
     one = work(out)
     next(one), next(one)
     finish(work(out))
-    with pytest.raises(RunBusy, match="changes while it is written: another job is at it"):
+    with pytest.raises(RunBusy, match="is being written by another job"):
         finish(one)
     assert out.read_bytes() == expected()
 
@@ -217,7 +222,7 @@ def test_a_disk_that_takes_no_more_is_told_and_what_is_written_stays(translators
 
     with monkeypatch.context() as full:
         full.setattr(backtranslation.os, "fsync", refuse)
-        with pytest.raises(NotWritable, match=r"No space left on device. Make room there, and start again: what is"):
+        with pytest.raises(NotWritable, match=r"No space left on device. Make room there and start again: the rows"):
             finish(job)
     out.write_bytes(out.read_bytes()[:-7])
     finish(work(out))

@@ -92,7 +92,7 @@ def test_what_was_broken_off_leaves_nothing(encoder, tmp_path):
 
 
 def test_what_cannot_be_is_refused(encoder, tmp_path):
-    with pytest.raises(TooFewRows, match="9 sentences are too few to learn words from; at least 64 are needed"):
+    with pytest.raises(TooFewRows, match="9 sentences are too few to train a generator; at least 64 are needed"):
         made(encoder, tmp_path / "generator", SENTENCES[:9])
     with pytest.raises(NotWritable, match="is there already"):
         made(encoder, tmp_path / "tiny")

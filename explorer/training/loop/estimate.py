@@ -1,4 +1,4 @@
-"""Will a run fit, and how long will it take? Told by real steps before the first one that counts."""
+"""Estimate a run's time, memory and disk from a few real steps, and refuse a run that would not fit."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 
-FEW = 2  # rows that tell what a row needs, before a whole batch is dared
-_RESERVE = 1.1  # of what is free, a tenth stays free
+FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
+_RESERVE = 1.1  # a tenth of the free memory stays free
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Estimate:
 
     step_seconds: float
     seconds: float
-    memory: int  # bytes: weights, gradients, the optimiser's two moments, and what a step holds at once
+    memory: int  # bytes: weights, gradients, the optimiser's two moments, and the activations of a step
     free: int
     disk: int
 
     @property
     def told(self) -> str:
-        """`0.21 s a step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`."""
+        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`."""
         return (
-            f"{self.step_seconds:.2g} s a step, about {_duration(self.seconds)} in all; "
+            f"{self.step_seconds:.2g} s per step, about {_duration(self.seconds)} in all; "
             f"{self.memory / 1e9:.1f} GB of memory ({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
         )
 
@@ -52,14 +52,14 @@ def _duration(seconds: float) -> str:
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
-    """The needs of a run; an error names the batch that would fit. Weights and random states stay as they are."""
+    """Estimate a run; an error names the batch size that would fit. Weights and random states do not change."""
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
     disk = _disk(learner, seeds)
     room = shutil.disk_usage(folder).free
     if disk * _RESERVE > room:
         raise RunTooLarge(
-            f"The run needs {disk / 1e9:.1f} GB in {folder}, and {room / 1e9:.1f} GB are free there. Make room, or "
+            f"The run needs {disk / 1e9:.1f} GB in {folder}, but {room / 1e9:.1f} GB are free there. Make room, or "
             "set STRATA_RUNS to a folder on another disk."
         )
     rows = learner.feed.share
@@ -68,7 +68,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
         needed = int(fixed + a_row * rows)
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
-        learner.gradients(learner.feed.longest(rows))  # the first one also makes what later ones find ready
+        learner.gradients(learner.feed.longest(rows))  # the first call also allocates what later calls reuse
         learner.optimizer.zero_grad()
         started = time.monotonic()
         learner.gradients(learner.feed.batch(0))
@@ -79,12 +79,12 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
 
 
 def check_reading(learner: Learner) -> None:
-    """Refuse to train what cannot learn: in a decoder, the first token knows nothing of those after it."""
+    """Refuse to train the first token of a decoder: it does not depend on the tokens after it."""
     one, other = finish(learner.method.reading(["one and two", "one and three"], learner.method.start()))
     if torch.equal(one, other):
         raise BadChoice(
             f"'{learner.method.base.encoder.name}' reads from left to right, so the first token of a sentence ('cls') "
-            "knows nothing of the rest. Set pooling to mean."
+            "does not depend on the rest. Set pooling to mean."
         )
 
 
@@ -96,22 +96,22 @@ def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarg
         told = "No batch of this model fits: choose a smaller model, or a machine with more memory"
     else:
         told = (
-            f"Set batch_size to {min(fits, batch - 1)} or max_length lower. accumulate makes up for the size of an "
-            "update, though not for the negatives in a batch"
+            f"Set batch_size to {min(fits, batch - 1)}, or lower max_length. accumulate restores the rows per update, "
+            "but not the negatives in a batch"
         )
     return RunTooLarge(
-        f"A batch of {batch} needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free. {told}."
+        f"A batch of {batch} needs about {needed / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB are free. {told}."
     )
 
 
 def _fixed(learner: Learner) -> int:
-    """Bytes for gradients and both moments of what is trained, and for the best weights that are kept aside."""
+    """Bytes for gradients, both moments of the optimiser, and the copy of the best weights."""
     trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
     return trained * 4 * 4
 
 
 def _disk(learner: Learner, seeds: int) -> int:
-    """Bytes in the run's folder: two states for a moment, while one takes the other's place, and the models."""
+    """Bytes in the run's folder: the models and two states, since the old one is deleted after the new one."""
     trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
     model = sum(weight.numel() for weight in learner.method.base.parameters())
     schedule = learner.schedule
@@ -121,7 +121,7 @@ def _disk(learner: Learner, seeds: int) -> int:
 
 
 def _held_by(learner: Learner, rows: int) -> int:
-    """Bytes that the longest rows hold between the way forward and the way back."""
+    """Bytes that the longest rows hold between the forward and the backward pass."""
     weights = {weight.untyped_storage().data_ptr() for weight in learner.method.parameters()}
     held: dict[int, int] = {}
 
@@ -139,7 +139,7 @@ def _held_by(learner: Learner, rows: int) -> int:
 
 @contextmanager
 def _untouched(learner: Learner) -> Iterator[None]:
-    """Weights do not move, nor does what is counted, and what is drawn afterwards is what would have been drawn."""
+    """Restore weights, buffers and random states afterwards."""
     cpu = torch.get_rng_state()
     cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
     buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
@@ -155,7 +155,7 @@ def _untouched(learner: Learner) -> Iterator[None]:
 
 
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
-    """The estimate for a recipe, or the error that would have met the run."""
+    """Estimate a recipe, or raise the error that the run would raise."""
     recipe = recipe.checked()
     try:
         return (yield from _tried(recipe, online))
@@ -166,12 +166,12 @@ def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
 def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     world = World(recipe.precision, recipe.device)
     prepared = yield from prepare(recipe, world.device.type, online)
-    yield Progress("trying a step", 0, 0)
+    yield Progress("measuring one step", 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
     return estimate(learner, _existing(runs_folder()), len(recipe.seeds))
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or its nearest parent that exists."""
     return next(place for place in (folder, *folder.absolute().parents) if place.is_dir())

@@ -1,4 +1,4 @@
-"""Hold some triplets out of training, so that the best checkpoint can be chosen by what is being taught."""
+"""Hold triplets out of training, so that the best checkpoint can be chosen by their accuracy."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
     if len(held) < LEAST:
         raise TooFewRows(
             f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out to choose the best "
-            f"checkpoint; at least {LEAST} are needed. Bring more rows, or set select_by to dev."
+            f"checkpoint; at least {LEAST} are needed. Use more rows, or set select_by to dev."
         )
     outside = set(held)
     return _rows(corpus, [row for row in range(len(corpus)) if row not in outside]), _rows(corpus, sorted(held))
 
 
 def count(rows: int) -> int:
-    """About how many of so many rows are held out."""
+    """About how many rows are held out."""
     return round(SHARE * rows)
 
 

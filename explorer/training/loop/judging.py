@@ -15,7 +15,7 @@ from explorer.progress import Progress, Work
 
 
 def base_cosines(encoder: Encoder, trained: Head, pairs: GradedPairs) -> Work[BaseCosines]:
-    """The base's cosines under its model default and under the layer & pooling that is trained; in float32."""
+    """Compute the base's cosines under its model default and under the trained layer & pooling, in float32."""
     sentences = pairs.sentences
     found: list[Tensor | None] = [None, None]
     done = 0
@@ -32,6 +32,6 @@ def base_cosines(encoder: Encoder, trained: Head, pairs: GradedPairs) -> Work[Ba
 
 
 def tuned_outcome(method: Method, pairs: GradedPairs, base: BaseCosines) -> Work[Outcome]:
-    """What the model scores as it is exported: in float32, whatever the precision of the training."""
+    """Score the model as exported: in float32, whatever the precision of the training."""
     vectors = yield from method.reading(pairs.sentences)
     return outcome(pairs, base, exact_cosines(vectors, *map(np.array, pairs.places)))

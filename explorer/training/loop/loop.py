@@ -1,7 +1,7 @@
-"""The one loop: a recipe becomes steps, one at a time. To stop is to take no next step.
+"""The training loop, as a generator of steps; to stop, take no next step.
 
-The background thread, the command line and the tests all iterate it. It writes nothing but states and the model;
-what it yields is for whoever records it.
+The background thread, the command line and the tests iterate it. It writes only states and the model; the caller
+records what it yields.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from explorer.training.loop.processes import World
 from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
 
-# a state takes a second to write where the model is large: one a minute costs little, and little is lost
+# a state of a large model takes a second to write: one per minute costs little and loses little
 SAVE_EVERY = 60.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """One look at a run under way; what is not None is new."""
+    """One step of a run; fields that are not None are new."""
 
     progress: Progress
     seed: int
@@ -44,16 +44,16 @@ class Step:
     total: int = 0
     update: Update | None = None
     look: Checkup | None = None
-    accuracy: float | None = None  # on held-out triplets, at a look
-    criterion: float | None = None  # what the best checkpoint is chosen by, at a look
+    accuracy: float | None = None  # on held-out triplets, at an evaluation
+    criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
     told: str = ""
-    looked_at: int = -1  # of a run that is gone on with: its last look that is not to be taken again
+    looked_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
     result: Mapping[str, Any] | None = None
 
 
 class Training:
-    """A recipe on its way: `steps` is the loop; `save` and `finish` are for whoever ends it."""
+    """The training of a recipe: `steps` is the loop; `save` and `finish` are called at its end."""
 
     def __init__(self, recipe: Recipe, folder: Path, online: bool = False) -> None:
         self.recipe, self.folder, self.online = recipe, folder, online
@@ -63,7 +63,7 @@ class Training:
         self.estimate: Estimate | None = None
         self.base: dict[str, BaseCosines] = {}  # by evaluation set: dev, and test if there is one
         self.results: list[dict[str, Any]] = []
-        self.champion: dict[str, Tensor] = {}  # the best of earlier seeds
+        self.champion: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
         self._saved_at = time.monotonic()
 
@@ -80,7 +80,7 @@ class Training:
                 resume_state.restore(learner, state)
                 yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
-                yield self._step(Progress("beginning", 0, 0), told=f"seed {seed}")
+                yield self._step(Progress("starting", 0, 0), told=f"seed {seed}")
                 yield from self._telling(learner.fit(), "fitting")
             if not self.base:
                 yield from self._before(learner)
@@ -89,11 +89,11 @@ class Training:
 
     @property
     def reading(self) -> str:
-        """Which reading is trained, in words: `cls of the last layer`."""
+        """The layer & pooling that is trained, in words: `cls of the last layer`."""
         return self.learner.method.head().describe() if self.learner else ""
 
     def save(self) -> None:
-        """Keep what resuming needs, as it is between two steps."""
+        """Save what resuming needs, between two steps."""
         learner = self.learner
         if learner is None or not self.base or not self.world.main:
             return
@@ -105,9 +105,9 @@ class Training:
         self._saved_at = time.monotonic()
 
     def wear_best(self) -> Learner | None:
-        """The learner with the best weights so far on, of any seed; None where nothing was learned yet.
+        """The learner with the best weights of any seed; None if nothing was trained yet.
 
-        Where the development pairs were not looked at yet, the weights are those of the last step.
+        Before the first evaluation, the weights are those of the last step.
         """
         learner = self.learner
         if learner is None or not (learner.changed or self.champion):
@@ -126,7 +126,7 @@ class Training:
 
     @property
     def verdict(self) -> Verdict:
-        """What the weights that are worn come to, as exported; of a seed that did not finish, the base's scores."""
+        """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
         found = next((one.get("verdict") for one in self.results if one["seed"] == self.worn), None)
         if found is not None or not self.base:
             return verdicts.read(found) or Verdict()
@@ -134,26 +134,26 @@ class Training:
         return Verdict(**before, optimistic=bool(self.prepared.seen))
 
     def judged(self) -> list[tuple[str, GradedPairs]]:
-        """The evaluation sets by what they are for."""
+        """The evaluation sets by their use, dev and test."""
         test = self.prepared.test
         return [("dev", self.prepared.dev), *([("test", test)] if test else [])]
 
     def _before(self, learner: Learner) -> Iterator[Step]:
-        """What it will take, and what the base scores."""
+        """Estimate the run and score the base."""
         check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
-            yield self._step(Progress("trying a step", 0, 0))
+            yield self._step(Progress("measuring one step", 0, 0))
             self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
-            yield self._step(Progress("trying a step", 1, 1), told=f"estimate: {self.estimate.told}")
+            yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
         base = {}
         for name, pairs in self.judged():
             work = judging.base_cosines(self.prepared.encoder, learner.method.start(), pairs)
             base[name] = yield from self._telling(work)
-        self.base = base  # all of it at once: a state that is kept before has to score the base anew
+        self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: getattr(self.verdict, name).declared_base for name in base}
         told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items() if score is not None)
         done = Progress("evaluating the base", 1, 1)
-        yield self._step(done, told=f"the base, as people use it, scores {told or 'nothing'}")
+        yield self._step(done, told=f"base scores, model default: {told or 'none'}")
 
     def _one_seed(self, learner: Learner) -> Iterator[Step]:
         yield from self._look_if_due(learner)
@@ -175,7 +175,7 @@ class Training:
         yield self._step(done, look=look, accuracy=accuracy, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:
-        if time.monotonic() - self._saved_at > SAVE_EVERY:  # once it is recorded: a state knows no more than the record
+        if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
             self.save()
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
@@ -188,7 +188,7 @@ class Training:
         verdict = Verdict(**found, optimistic=bool(self.prepared.seen))
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
-            # a copy even on the processor: a state cannot hold one tensor under two names
+            # a copy, since a state cannot hold one tensor under two names
             self.champion = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
         remark = learner.method.remark()
         result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": learner.best_dev,
@@ -202,16 +202,16 @@ class Training:
         self.results = list(state.notes["results"])
         self.base = {name: BaseCosines(*cosines.numpy()) for name, cosines in state.under("base/").items()}
         self.champion = state.under("champion/")
-        if len(self.results) == len(self.recipe.seeds):  # all that was left to do is to write the model
+        if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)
             resume_state.restore(self.learner, state)
-            yield self._resumed(self.learner, "resumed when every seed was done")
+            yield self._resumed(self.learner, "resumed after the last seed")
 
     def _resumed(self, learner: Learner, told: str) -> Step:
         return self._step(Progress("resuming", 0, 0), told=told, looked_at=learner.looked_at)
 
     def _telling(self, work: Work[Any], stage: str = "") -> Generator[Step, None, Any]:
-        """Work, a step for each of its tellings."""
+        """Yield a step for each progress report of some work."""
         while True:
             try:
                 progress = next(work)
@@ -230,11 +230,11 @@ class Training:
 
 
 def _chosen_by(result: Mapping[str, Any]) -> float | None:
-    """What the best checkpoint of a seed was chosen by: the dev score, unless held-out triplets have a say."""
+    """The selection score of a seed's best checkpoint: the dev score, unless held-out triplets are used."""
     score: float | None = result.get("criterion", result["dev"])
     return score
 
 
 def _stacked(cosines: BaseCosines) -> Tensor:
-    """Both rows of cosines (layer & pooling, pair), as a state keeps them."""
+    """Both rows of cosines (layer & pooling, pair), as a state stores them."""
     return torch.from_numpy(np.stack([cosines.declared, cosines.same_reading]))

@@ -1,7 +1,7 @@
-"""How does memory stay quick while a run trains, and come back when it ends?
+"""Keep freed memory in the process during training, and return it to the system afterwards.
 
-Every step frees its gradients and takes as much again. By default glibc hands large pieces back to the system, which
-blanks each page before it gives it out again: half the time of a step where the weights are large.
+Every step frees its gradients and allocates as much again. By default glibc returns large blocks to the system, which
+zeroes each page before it is used again: half the time of a step if the weights are large.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -2, -3, 
 
 @contextmanager
 def kept_while_training() -> Iterator[None]:
-    """Memory that is freed in here stays with the process; afterwards it goes back to the system."""
+    """Keep freed memory in the process within this context; return it to the system afterwards."""
     gc.collect()
-    gc.freeze()  # what is there stays: to look through it again and again holds up the pages for half a second
+    gc.freeze()  # exclude existing objects from collection, which would block the pages for half a second
     glibc = _glibc()
     if glibc:
         glibc.mallopt(_MMAP_MAX, 0)
@@ -30,7 +30,7 @@ def kept_while_training() -> Iterator[None]:
     finally:
         gc.unfreeze()
         give_back()
-        if glibc:  # where glibc's own limits, which move no more once they are set, would have gone by now
+        if glibc:  # glibc stops adapting a limit once it is set, so set it to where it would be by now
             glibc.mallopt(_MMAP_MAX, 65536)
             glibc.mallopt(_MMAP_THRESHOLD, 32 * 2**20)
             glibc.mallopt(_TRIM_THRESHOLD, 64 * 2**20)
@@ -38,14 +38,14 @@ def kept_while_training() -> Iterator[None]:
 
 
 def one_arena() -> None:
-    """Before a thread that trains is started: it shares the main arena, since those of threads hold 64 MB at most."""
+    """Make a training thread share the main arena, since the arenas of threads hold at most 64 MB."""
     glibc = _glibc()
     if glibc:
         glibc.mallopt(_ARENA_MAX, 1)
 
 
 def give_back() -> None:
-    """Everything nobody holds any more, to the system and to the GPU."""
+    """Return unused memory to the system and to the GPU."""
     import torch
 
     gc.collect()
@@ -57,7 +57,7 @@ def give_back() -> None:
 
 
 def _glibc() -> ctypes.CDLL | None:
-    """The C library, where it is glibc."""
+    """The C library, if it is glibc."""
     if not sys.platform.startswith("linux"):
         return None
     library = ctypes.CDLL(None)

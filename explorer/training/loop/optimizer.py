@@ -1,4 +1,4 @@
-"""How far does an update go? AdamW, with a rate that climbs, then falls to zero."""
+"""AdamW, with a learning rate that warms up linearly and then decays to zero."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from explorer.methods import Schedule
 
 
 def learning_rate(step: int, peak: float, warmup: int, total: int, decay: str = "linear") -> float:
-    """The rate of the update with that number, from 0: linear up over `warmup` updates, linear down to `total`."""
+    """The learning rate of an update, counted from 0: linear warmup over `warmup` updates, linear decay to `total`."""
     if step < warmup:
         return peak * step / warmup
     if decay == "none":
@@ -18,7 +18,7 @@ def learning_rate(step: int, peak: float, warmup: int, total: int, decay: str = 
 
 
 def adamw(module: nn.Module, schedule: Schedule) -> torch.optim.AdamW:
-    """AdamW over what is trained; biases and norms (one axis) do not decay."""
+    """AdamW over the trained weights, without weight decay for biases and norms (one axis)."""
     trained = [weight for weight in module.parameters() if weight.requires_grad]
     groups = [
         {"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": schedule.weight_decay},

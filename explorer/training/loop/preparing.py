@@ -1,4 +1,4 @@
-"""What does a recipe name? The encoder, the text and the graded pairs, and whether they are still what they were."""
+"""Load what a recipe names (encoder, text, evaluation sets), and refuse what has changed since."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 _LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
-# what has to be the same for a run to go on, and in what words it is told
+# what has to be the same for a run to be resumed, by its name in an error
 _BINDING = {
     "model_digest": "the base model",
     "data_digest": "the training text",
-    "dev_digest": "the development pairs",
-    "test_digest": "the test pairs",
+    "dev_digest": "the dev set",
+    "test_digest": "the test set",
 }
 _DIGEST = "_digest"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything a run works on."""
+    """Everything a run needs."""
 
     recipe: Recipe
     found: Found
@@ -53,7 +53,7 @@ class Prepared:
 
     @property
     def seen(self) -> str:
-        """How optimistic a test score is, in words: how many test sentences the training text holds; "" if none."""
+        """Warn in words if test sentences are in the training text; "" if none are."""
         if self.test is None or not self.recipe.kind.learns():
             return ""
         count = len(set(self.test.sentences) & set().union(*self.corpus.texts))
@@ -63,7 +63,7 @@ class Prepared:
         return f"{of} test sentences are in the training text (without their scores): this score is optimistic."
 
     def facts(self) -> dict[str, Any]:
-        """What was found, as it goes into recipe.yaml."""
+        """Digests and versions, as recipe.yaml records them."""
         return {
             "model_digest": self.found.digest,
             "model_revision": self.found.revision,
@@ -78,9 +78,9 @@ class Prepared:
 
 
 def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[Prepared]:
-    """Read all of it; text first, since a fault in a file shows before a model is loaded.
+    """Load everything; text first, so that a faulty file is reported before a model is loaded.
 
-    What this disk lacks is fetched from the hub only where `online` says so.
+    Missing files are downloaded from the hub only if `online` is true.
     """
     yield Progress("reading the text", 0, 0)
     corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
@@ -94,7 +94,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
             others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
-    exporting.opener(encoder)  # before hours of work, not after: what could not be opened is not trained
+    exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
     held: Corpus | None = None
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_triplets.split(corpus)
@@ -110,25 +110,25 @@ def _found(model: str, online: bool) -> Work[Found]:
 
 
 def graded(source: str, online: bool = False) -> GradedPairs:
-    """The graded pairs of a name in the menu, or of a file."""
+    """The scored pairs of a name in the menu, or of a file."""
     if source not in sets.names() and Path(source).suffix and Path(source).is_file():
         return text_rows.read_graded_pairs(source)[0]
     return sets.by_name(source, online=online)
 
 
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on with something else than what the run, or the recipe, was made with."""
+    """Refuse a model, text or evaluation set that differs from the one the recipe was made with."""
     for name in (*_BINDING, *sorted(name for name in now if name.endswith(_DIGEST) and name not in _BINDING)):
         told = _BINDING.get(name, f"the {name.removesuffix(_DIGEST)}")
         if name in then and then[name] != now[name]:
             raise CannotResume(
                 f"This recipe was made with another version of {told} ({str(then[name])[:12]} then, "
-                f"{str(now[name])[:12]} now). Bring back what it was, or remove made_with from a copy of recipe.yaml "
-                "and start a new run from it."
+                f"{str(now[name])[:12]} now). Restore that version, or remove made_with from a copy of "
+                "recipe.yaml and start a new run from it."
             )
 
 
 def versions() -> dict[str, str]:
-    """Of the libraries that have a say in the weights."""
+    """Versions of the libraries that influence the weights."""
     found = {name: importlib.metadata.version(name) for name in _LIBRARIES}
     return {"python": platform.python_version(), **found}

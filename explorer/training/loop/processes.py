@@ -1,4 +1,4 @@
-"""Who trains together? One process, or as many as torchrun started, through accelerate."""
+"""Run one process, or several started by torchrun, through accelerate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRECISIONS = {"bfloat16": "bf16", "float32": "no"}
 
 
 class World:
-    """The processes of a run, and what a step needs of them."""
+    """The processes that train a run together."""
 
     def __init__(self, precision: str = "auto", device: str = "auto") -> None:
         from accelerate import Accelerator
@@ -28,8 +28,7 @@ class World:
         kind = hardware.device(device)
         self.precision = hardware.precision(precision, kind)
         if started == 1:
-            # this process may have trained before, on another device or in another precision, and accelerate
-            # would hold it to that
+            # accelerate keeps the device and precision of an earlier run in this process
             AcceleratorState._reset_state(reset_partial_state=True)
             GradientState._reset_state()
         elif kind == "cpu":
@@ -39,15 +38,17 @@ class World:
         self.rank: int = self._accelerator.process_index
         self.size: int = self._accelerator.num_processes
         if self.size != started:
-            raise BadChoice(f"{started} processes were started and {self.size} found each other. Start with torchrun.")
+            raise BadChoice(
+                f"{started} processes were started, but {self.size} are connected. Start them with torchrun."
+            )
 
     @staticmethod
     def _check_size(started: int) -> None:
-        """Refuse to train alone where several processes were asked for."""
+        """Refuse to train with one process if several were requested."""
         asked = _asked_for()
         if asked > started:
             raise BadChoice(
-                f"{asked} processes were asked for, and {started} was started: on processors without a GPU "
+                f"{asked} processes were requested, but {started} was started: without a GPU "
                 f"'accelerate launch' starts one. Use 'torchrun --nproc_per_node {asked} -m explorer train …'."
             )
 
@@ -57,26 +58,28 @@ class World:
         return self.rank == 0
 
     def place(self, method: Method) -> nn.Module:
-        """The method on its device, as the module to call for a loss."""
+        """Move the method to its device, and return the module to call for a loss."""
         method.to(self.device)
         if self.size == 1:
             return method
         if not method.trains():
-            raise BadChoice(f"{self.size} processes were started, and this method trains nothing. Start it with one.")
+            raise BadChoice(
+                f"{self.size} processes were started, but this method trains no weights. Start one process."
+            )
         module: nn.Module = self._accelerator.prepare_model(method)
         return module
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """In here, matrix products are taken in the run's precision."""
+        """Compute matrix products in the run's precision within this context."""
         context: AbstractContextManager[Any] = self._accelerator.autocast()
         return context
 
     def backward(self, loss: torch.Tensor) -> None:
-        """The gradients of a loss."""
+        """Compute the gradients of a loss."""
         self._accelerator.backward(loss)
 
     def said(self, word: int) -> int:
-        """What the main process says, heard by all."""
+        """Broadcast a value of the main process to all."""
         if self.size == 1:
             return word
         import torch.distributed as dist
@@ -86,14 +89,14 @@ class World:
         return int(heard.item())
 
     def leave(self) -> None:
-        """Give back what the run held."""
+        """Release the memory of the run."""
         self._accelerator.free_memory()
         if self.size > 1:
             self._accelerator.end_training()
 
 
 def _asked_for() -> int:
-    """How many processes `accelerate launch` was asked for, if it started this one; else 1."""
+    """The number of processes requested of `accelerate launch`, if it started this one; else 1."""
     import psutil
 
     try:

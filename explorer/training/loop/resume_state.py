@@ -1,7 +1,7 @@
-"""Save and restore a run: weights, optimiser, random states and place, in one folder that is whole or not there.
+"""Save and restore a run: weights, optimiser, random states and position, in one folder that is written atomically.
 
-Tensors are safetensors and everything else is JSON: nothing is unpickled. Each save is a folder of its own beside the
-last, renamed into place when it is complete; only then is the last one deleted.
+Tensors are safetensors and everything else is JSON: nothing is unpickled. Each save is a new folder, renamed into
+place when it is complete; only then is the previous one deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class State:
 
 
 def save(folder: Path, state: State) -> None:
-    """Keep a state, whole or not at all; the one before it stays until then."""
+    """Save a state atomically; the previous one is kept until then."""
     from safetensors.torch import save_file
 
     number = max((_number(path) for path in _saves(folder)), default=0) + 1
@@ -49,10 +49,10 @@ def save(folder: Path, state: State) -> None:
         save_file({name: value.detach().cpu().contiguous() for name, value in state.tensors.items()}, part / "tensors")
         (part / "notes.json").write_text(json.dumps(state.notes), encoding="utf-8")
         part.rename(folder / f"save-{number}")
-    except Exception as error:  # safetensors has errors of its own for a full disk
+    except Exception as error:  # safetensors raises its own errors for a full disk
         shutil.rmtree(part, ignore_errors=True)
         raise NotWritable(
-            f"The state of the run cannot be kept in {folder} ({_short(error)}). The last good state is still there. "
+            f"The state of the run cannot be saved in {folder} ({_short(error)}). The last good state is still there. "
             "Make room on that disk, then resume."
         ) from error
     for path in _saves(folder):
@@ -61,7 +61,7 @@ def save(folder: Path, state: State) -> None:
 
 
 def load(folder: Path) -> State | None:
-    """The last state that was kept; None where none was."""
+    """The last saved state; None if there is none."""
     from safetensors.torch import load_file
 
     saves = _saves(folder)
@@ -77,12 +77,12 @@ def load(folder: Path) -> State | None:
 
 
 def there(folder: Path) -> bool:
-    """Whether a state was kept."""
+    """Whether a state was saved."""
     return bool(_saves(folder))
 
 
 def forget(folder: Path) -> None:
-    """Delete it; a finished run needs none."""
+    """Delete the state; a finished run needs none."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -120,12 +120,12 @@ def state_of(learner: Learner) -> State:
 
 
 def restore(learner: Learner, state: State) -> None:
-    """Go on exactly where a state was taken."""
+    """Restore a learner to exactly where a state was saved."""
     notes, weights, adam = state.notes, state.under("weight/"), state.under("adam/")
     with torch.no_grad():
         buffers = state.under("buffer/")
         for name, value in kept_buffers(learner.method).items():
-            value.resize_(buffers[name].shape).copy_(buffers[name])  # some are as large as what was learned
+            value.resize_(buffers[name].shape).copy_(buffers[name])  # the size of some depends on the data
         for weight, name in learner.names.items():
             weight.copy_(weights[name])
             found = {what: adam[f"{what}/{name}"] for what in ("step", "exp_avg", "exp_avg_sq")
@@ -138,9 +138,9 @@ def restore(learner: Learner, state: State) -> None:
     learner.kept = {name: weight.to(learner.world.device) for name, weight in state.under("best/").items()}
     learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
-    learner.best_dev = notes.get("best_dev", learner.best_score)  # older states chose by the dev score alone
+    learner.best_dev = notes.get("best_dev", learner.best_score)  # older states used the dev score alone
     _set_random_states(state.under("random/"))
-    if learner.world.rank:  # those are of the first process; each draws its own dropout
+    if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)
 
 

@@ -1,4 +1,4 @@
-"""Which rows does an update learn from? Told by the seed and the number of the step, so nothing has to be kept."""
+"""Order the training rows by seed and step number, so that nothing has to be stored to resume."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences
 
 
 class Feed:
-    """The batches of a run: every epoch in an order of its own, a last batch that is not full left out."""
+    """The batches of a run: every epoch is shuffled anew, and an incomplete last batch is dropped."""
 
     def __init__(self, corpus: Corpus, schedule: Schedule, seed: int, rank: int = 0, world: int = 1) -> None:
         if len(corpus) < schedule.batch_size:
             raise TooFewRows(
-                f"{corpus.name} has {len(corpus):,} rows, and a batch takes {schedule.batch_size}. Set batch_size to "
-                f"{len(corpus)} or less, or bring more rows."
+                f"{corpus.name} has {len(corpus):,} rows, but a batch takes {schedule.batch_size}. Set batch_size to "
+                f"{len(corpus)} or less, or use more rows."
             )
         if schedule.batch_size % world:
             raise BadChoice(
@@ -33,14 +33,14 @@ class Feed:
         self.steps = schedule.updates(len(corpus))
 
     def batch(self, number: int) -> Batch:
-        """The rows of a batch that fall to this process."""
+        """The rows of a batch for this process."""
         epoch, place = divmod(number, self.a_batch)
         start = place * self.size + self.rank * self.share
         rows = _order(len(self.corpus), self.seed, epoch)[start : start + self.share].tolist()
         return self._rows(rows)
 
     def longest(self, rows: int) -> Batch:
-        """The rows with most text: where memory is short, it shows here."""
+        """The rows with the most text, which need the most memory."""
         lengths = [sum(map(len, row)) for row in zip(*self.corpus.texts, strict=True)]
         places = sorted(range(len(lengths)), key=lambda place: -lengths[place])[:rows]
         return self._rows(places)

@@ -1,4 +1,4 @@
-"""When has a run learned enough?"""
+"""Early stopping rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from explorer.methods import Schedule
 
 
 def enough(scores: Sequence[float], schedule: Schedule) -> bool:
-    """Whether the development scores so far, that of step 0 first, say that it is time to stop."""
+    """Whether the dev scores so far, step 0 first, meet the rule for early stopping."""
     if schedule.early_stop == "drops":
         return drops(scores) >= schedule.endurance
     if schedule.early_stop == "no new best":
@@ -19,11 +19,11 @@ def enough(scores: Sequence[float], schedule: Schedule) -> bool:
 
 
 def drops(scores: Sequence[float]) -> int:
-    """How often a score was lower than the one before; never forgotten, as in the code of SG-BERT."""
+    """How often a score was lower than the one before, counted over the whole run as in the code of SG-BERT."""
     return sum(later < earlier for earlier, later in pairwise(scores))
 
 
 def since_best(scores: Sequence[float]) -> int:
-    """How many scores came after the best one; where none is known, that is all of them."""
+    """The number of scores after the best one; all of them if every score is NaN."""
     known = [score for score in scores if not math.isnan(score)]
     return len(scores) - 1 - scores.index(max(known)) if known else len(scores)

@@ -1,1 +1,1 @@
-"""The exported model and its model card."""
+"""The model card of a tuned model."""

@@ -1,6 +1,6 @@
-"""What does a tuned model say of itself? Its README.md: how it is read, what it scores, how it came to be.
+"""Write the model card, README.md: how the model encodes sentences, its scores and its training.
 
-Text it learned from has no place in it: sentences are told by name, number and digest.
+The card never holds training text, only the name, the number of rows and the digest.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from explorer.training.model_card.markdown import fenced, one_line, plain, table
 
 __all__ = ["CardFacts", "SeedScores", "card", "named"]
 
-_PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # how a name starts that is a path on this machine
+_PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
 
 def card(facts: CardFacts) -> str:
-    """The text of README.md: a head of YAML for the hub, and a body for people."""
+    """The text of README.md: YAML metadata for the hub, then Markdown for people."""
     import yaml
 
     head = yaml.safe_dump(_metadata(facts), sort_keys=False, allow_unicode=True, width=10_000)
@@ -55,7 +55,7 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
 
 
 def _result(split: str, name: str, score: float) -> dict[str, Any]:
-    value = round(score / 100, 6)  # a fraction: so sentence-transformers writes this metric, and the hub compares by it
+    value = round(score / 100, 6)  # from 0 to 1, as sentence-transformers writes this metric
     return {
         "task": {"type": "semantic-similarity", "name": "Semantic Similarity"},
         "dataset": {"type": "unknown", "name": one_line(named(name)), "split": split},
@@ -69,7 +69,7 @@ def _what(facts: CardFacts) -> str:
     revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
     return (
         f"# {plain(facts.run)}\n\n"
-        f"{base}{revision}, tuned with Strata by the method **{plain(facts.method)}**: {plain(facts.title)}\n\n"
+        f"{base}{revision}, fine-tuned with Strata by the method **{plain(facts.method)}**: {plain(facts.title)}\n\n"
         f"The method is from [{plain(facts.paper.line)}]({facts.paper.link}). "
         f"SHA-256 of the base: {facts.base_digest}."
     )
@@ -78,14 +78,14 @@ def _what(facts: CardFacts) -> str:
 def _use(facts: CardFacts) -> str:
     code = usage_code.transformers(facts.head, facts.opener, facts.prompt, facts.lower_case)
     rows = {
-        "A sentence is read as": plain(facts.head.describe()),
-        "Dimension of a vector": f"{facts.dimension}",
-        "Longest sentence": f"{facts.max_length} tokens, what is longer is cut",
-        "Put before a sentence": plain(repr(facts.prompt)) if facts.prompt else None,
-        "Letters": "put in lower case" if facts.lower_case else None,
-        "Vectors are compared by": "cosine",
+        "Layer & pooling": plain(facts.head.describe()),
+        "Embedding dimension": f"{facts.dimension}",
+        "Maximum length": f"{facts.max_length} tokens (longer sentences are truncated)",
+        "Prompt before each sentence": plain(repr(facts.prompt)) if facts.prompt else None,
+        "Text": "lowercased" if facts.lower_case else None,
+        "Similarity": "cosine",
     }
-    alone = ["The same with transformers alone:", fenced("python", code)] if code else []
+    alone = ["With transformers alone:", fenced("python", code)] if code else []
     return "\n\n".join(
         (
             "## Use",
@@ -97,7 +97,7 @@ def _use(facts: CardFacts) -> str:
 
 
 def _results(facts: CardFacts) -> str:
-    """The verdict, then all scores, set by set; a set, and a column, without a single score is left out."""
+    """The verdict, then the scores on each set; sets and columns without a score are left out."""
     header = ("", "base, model default", f"base, {facts.trained}", "this model", "difference (95 % CI)",
               f"mean ± standard deviation of {len(facts.seeds)} seeds")  # fmt: skip
     rows = []
@@ -112,8 +112,8 @@ def _results(facts: CardFacts) -> str:
             rows.append((f"{plain(named(name))} ({use}, {facts.set_sizes.get(use, 0):,} pairs)", *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
-        return "## Results\n\nNothing was measured."
-    text = "Spearman's ρ × 100 of the cosines with the gold scores. "
+        return "## Results\n\nThe model was not evaluated."
+    text = "Spearman's ρ × 100 between the cosines and the gold scores (-100 to 100, higher is better). "
     text += f"The base's model default is: {plain(facts.default)}."
     if facts.model.dev is not None:
         by = "the dev set" if facts.model.criterion is None else "the dev set and held-out triplets"
@@ -123,7 +123,7 @@ def _results(facts: CardFacts) -> str:
 
 
 def _verdict(facts: CardFacts) -> list[str]:
-    """The sentence on the test set, or on the dev set where nothing was tested."""
+    """The verdict on the test set, or on the dev set if there is no test set."""
     sets = {"test": plain(named(facts.test_set or "")), "dev": plain(named(facts.dev_set))}
     told = verdicts.headline(facts.verdict, plain(named(facts.base)), sets, facts.set_sizes)
     return [] if told is None else [f"**{told.word}**: {told.detail}"]
@@ -138,23 +138,23 @@ def _difference(found: Outcome) -> str:
 def _training(facts: CardFacts) -> str:
     model = facts.model
     rows = {
-        "Learned from": f"{plain(' + '.join(map(named, facts.data)))}, {facts.data_rows:,} rows",
-        "SHA-256 of the text": facts.data_digest,
-        "Test sentences seen": plain(facts.seen) or None,
+        "Trained on": f"{plain(' + '.join(map(named, facts.data)))}, {facts.data_rows:,} rows",
+        "SHA-256 of the training text": facts.data_digest,
+        "Overlap with the test set": plain(facts.seen) or None,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
-        "Weights are of seed": str(facts.kept) if len(facts.seeds) > 1 else None,
+        "Seed of these weights": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",
         "Best step": None if model.best_step is None else f"{model.best_step:,}",
-        "Noted": plain(model.remark) or None,
+        "Remark": plain(model.remark) or None,
         "Time": None if facts.seconds is None else _duration(facts.seconds),
     }
     again = shlex.join(map(named, shlex.split(facts.command)))
     return "\n\n".join(
         (
             "## Training",
-            "The text itself is no part of this folder.",
+            "The training text is not included.",
             table(("", ""), _known_only(rows)),
-            "To repeat it:",
+            "To repeat the training:",
             fenced("sh", again),
         )
     )
@@ -167,8 +167,8 @@ def _settings(facts: CardFacts) -> str:
         shown = plain(Knob.told(value))
         cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.told(usual)))
         rows.append((plain(name), *cells))
-    whose = "the paper's" if facts.as_published else "the default"
-    return f"## Settings\n\nBold is what differs from {whose}.\n\n" + table(("", "value", whose), rows)
+    whose = "the paper's value" if facts.as_published else "the default"
+    return f"## Settings\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)
 
 
 def _sources(facts: CardFacts) -> str:
@@ -177,7 +177,7 @@ def _sources(facts: CardFacts) -> str:
 
 
 def named(source: str) -> str:
-    """A name as people see it: of an uploaded file its name, of another path on this machine its last part."""
+    """The name of a source as shown: of an uploaded file its name, of a path on this machine its last part."""
     uploaded = uploads.name_of(source)
     if uploaded is not None:
         return uploaded
@@ -193,7 +193,7 @@ def _score(score: float | None) -> str:
 
 
 def _spread(scores: Sequence[float | None]) -> str:
-    """Over all seeds, or not at all: a mean of those that got somewhere would flatter."""
+    """Mean and standard deviation, only if every seed has a score: a mean of some would be optimistic."""
     known = [score for score in scores if score is not None]
     if len(known) < max(2, len(scores)):
         return ""

@@ -1,4 +1,4 @@
-"""What can be told of a tuned model? Names, numbers and digests; there is no place for a sentence it learned from."""
+"""The facts of a tuned model that its card shows: names, numbers and digests, never training text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SeedScores:
     dev: float | None = None
     test: float | None = None
     verdict: Mapping[str, Any] | None = None  # against the base, as in status.json
-    criterion: float | None = None  # what the best step was chosen by, where that is not the dev score alone
-    remark: str = ""  # what the method noted about its rows
+    criterion: float | None = None  # the score that chose the best step, if not the dev score alone
+    remark: str = ""  # what the method reports about its rows
 
 
 @dataclass(frozen=True)
 class CardFacts:
-    """All a card can tell; what is None was not measured, and is left out."""
+    """Everything that a card shows; what is None was not measured, and is left out."""
 
     run: str
     base: str
@@ -41,38 +41,38 @@ class CardFacts:
     title: str
     paper: Paper
     settings: Values  # of method and schedule
-    defaults: Values  # the paper's, or the method's own where none is published
-    as_published: bool  # whether they are the paper's
+    defaults: Values  # the paper's values, or the method's own if none are published
+    as_published: bool  # whether the defaults are the paper's
     data: tuple[str, ...]
     data_rows: int
     data_digest: str
     dev_set: str
     test_set: str | None
     verdict: Verdict
-    set_sizes: Mapping[str, int]  # how many each evaluation set has
-    default: str  # how the base is read as people use it, in words
-    trained: str  # which layer & pooling was trained, in words
-    seen: str  # how optimistic the test score is
+    set_sizes: Mapping[str, int]  # the number of pairs of each evaluation set
+    default: str  # the base's model default, in words
+    trained: str  # the layer & pooling that was trained, in words
+    seen: str  # a warning if test sentences are in the training text
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are
     seconds: float | None
     head: Head
     prompt: str
     lower_case: bool
-    max_length: int  # tokens that are read, not those of the training
+    max_length: int  # tokens of the exported model, not of the training
     dimension: int
-    opener: str  # the class of transformers that opens it
+    opener: str  # the transformers class that opens it
     versions: Mapping[str, str]
     command: str
 
     @property
     def model(self) -> SeedScores:
-        """The training these weights are from."""
+        """The training whose weights were kept."""
         return next((one for one in self.seeds if one.seed == self.kept), SeedScores(self.kept))
 
     @property
     def on_hub(self) -> str | None:
-        """The base's name where the hub knows it."""
+        """The base's name on the hub, if it is there."""
         if self.base == bundled.NAME:
             return f"sentence-transformers/{bundled.NAME}"
         return self.base.partition("@")[0] if self.base_revision else None

@@ -1,26 +1,26 @@
-"""How does text that anybody wrote become Markdown, and stay the text it is?"""
+"""Escape any text as Markdown."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-# what would be read as emphasis, a link, a tag, a table's edge, a heading, an entity or a formula
+# characters of emphasis, links, tags, tables, headings, entities and formulas
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~#&$])")
 
 
 def one_line(text: str) -> str:
-    """Text with its line breaks and runs of spaces as single spaces: a name in a table or a title has none."""
+    """Text on one line: line breaks and runs of spaces become single spaces."""
     return " ".join(text.split())
 
 
 def plain(text: str) -> str:
-    """Text within a line, none of it markup."""
+    """Text within a line, with markup escaped."""
     return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def fenced(language: str, text: str) -> str:
-    """Text as it is, between fences that are longer than any in it."""
+    """A code block whose fences are longer than any fence in the text."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

@@ -1,4 +1,4 @@
-"""How is an exported encoder used, in a few lines of Python?"""
+"""Write the Python lines that use an exported encoder."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _POOLED = {
 
 
 def sentence_transformers(head: Head | None = None) -> str:
-    """By way of sentence-transformers, which reads all of it from the folder: reading, limits, prompt."""
-    trusting = ", trust_remote_code=True" if head is not None and head.own_modules else ""  # it runs them
+    """The lines for sentence-transformers, which reads pooling, length limit and prompt from the folder."""
+    trusting = ", trust_remote_code=True" if head is not None and head.own_modules else ""  # it runs the modules
     return f"""from sentence_transformers import SentenceTransformer
 
 {_SENTENCES}
@@ -28,7 +28,7 @@ vectors = SentenceTransformer("{FOLDER}"{trusting}).encode(sentences)  # (senten
 
 
 def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = False) -> str | None:
-    """By way of transformers alone; None for a reading that is not told in a few lines."""
+    """The lines for transformers alone; None for a layer & pooling that needs more than a few lines."""
     steps = _steps(head)
     if steps is None:
         return None
@@ -73,7 +73,7 @@ def _steps(head: Head) -> list[str] | None:
     if lines is None:
         return None
     lines = [*_own(head), *lines]
-    blended = not head.of_last_layer and "LayerReading" not in head.own_modules  # one module more, before the pooling
+    blended = not head.of_last_layer and "LayerReading" not in head.own_modules  # one more module, before the pooling
     for number, step in enumerate(head.dense, start=3 if blended else 2):
         if isinstance(step, FlowMap):
             lines.append(f'vectors = FlowMap.load(f"{{folder}}/{number}_FlowMap")(vectors)')
@@ -96,7 +96,7 @@ def _blended(name: str) -> str:
 
 
 def _own(head: Head) -> list[str]:
-    """Files of the folder are imported from there."""
+    """The lines that import the folder's own modules."""
     from explorer.encoding.read.head import OWN_FILES
 
     lines = [f"from {OWN_FILES[kind]} import {kind}  # a file of the folder" for kind in head.own_modules]

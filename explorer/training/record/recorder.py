@@ -1,4 +1,4 @@
-"""How does a run leave its traces? Steps become lines, looks become curves, all of it on disk as it happens."""
+"""Write a run's folder while it trains: status, log, metrics and probe vectors."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from explorer.training.record.runs import LOG, METRICS, Run
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Step
 
-BEAT = 0.5  # seconds between two writings of the status, where nothing but the step has changed
+BEAT = 0.5  # seconds between two writes of the status, if only the step has changed
 PROBE, SENTENCES = "probe", "sentences.json"
 _ROOM = "Make room on that disk, then resume the run: the last good state is in its folder."
 
 
 class Recorder:
-    """The one who writes into a run's folder while it is trained."""
+    """The writer of a run's folder during training."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        for leftover in run.folder.rglob("tmp*.part"):  # of a process that was killed while it wrote a small file
+        for leftover in run.folder.rglob("tmp*.part"):  # left by a process that was killed while writing
             leftover.unlink(missing_ok=True)
         before = run.status()
         self._seconds_before, self._started = before.seconds, time.time()
         self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
         self._written = 0.0
-        self._best: float | None = None  # what the best checkpoint so far, of any seed, was chosen by
+        self._best: float | None = None  # the selection score of the best checkpoint of any seed
         self.put()
 
     @property
     def seconds(self) -> float:
-        """Of work on the run, in this process and in those before it."""
+        """Seconds of work on the run, in this process and in earlier ones."""
         return self._seconds_before + time.time() - self._started
 
     def put(self, **changes: Any) -> None:
-        """Write the status, with changes."""
+        """Update the status and write it."""
         self.status = statuses.write(self.run.folder, replace(self.status, seconds=self.seconds, **changes))
         self._written = time.monotonic()
 
@@ -56,10 +56,10 @@ class Recorder:
         self._append(LOG, f"{now}  {line}\n")
 
     def record(self, step: Step) -> None:
-        """Take down what is new at a step."""
+        """Record what is new at a step."""
         if step.progress.stage == "resuming":
             self.trim(step.number, step.step, step.looked_at)
-        if step.progress.stage == "beginning":  # of a seed that was begun before and broken off, nothing counts
+        if step.progress.stage == "starting":  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
         if step.update is not None:
             self._measure(step, {"loss": step.update.loss, "rate": step.update.rate,
@@ -78,7 +78,7 @@ class Recorder:
             self._tell(step, changed)
 
     def trim(self, number: int, step: int, looked_at: int) -> None:
-        """Forget lines that were written after the state that is gone on from: of later steps, and of later looks."""
+        """Remove lines written after the state that is resumed: of later steps and evaluations."""
         kept = [
             line
             for line in self.run.metrics()
@@ -92,7 +92,7 @@ class Recorder:
         self.put(best=best and best.get("dev"), best_step=best and best["step"])
 
     def probe_sentences(self, sentences: list[str]) -> None:
-        """Keep which sentences the probe is of; they stay in this folder, and no card or export has them."""
+        """Save the probe's sentences; they stay in this folder, and no card or export contains them."""
         text = json.dumps(sentences, ensure_ascii=False, indent=0)
         write_whole(
             self.run.folder / PROBE / SENTENCES,
@@ -122,7 +122,7 @@ class Recorder:
 
     def _measure(self, step: Step, numbers: Mapping[str, Any]) -> None:
         line = {"number": step.number, "seed": step.seed, "step": step.step, "time": round(time.time(), 3)}
-        # NaN is no JSON: missing is missing
+        # JSON has no NaN: leave it out
         known = {name: number for name, number in numbers.items() if not _missing(number)}
         self._append(METRICS, json.dumps({**line, **known}) + "\n")
 
@@ -149,18 +149,18 @@ class Recorder:
 
 
 def chosen_by(line: Mapping[str, Any]) -> float:
-    """What a checkpoint is chosen by, in its line of metrics: the dev score, unless held-out triplets have a say."""
+    """The selection score in a line of metrics: the dev score, unless held-out triplets are used."""
     score: float = line.get("criterion", line.get("dev", -math.inf))
     return score
 
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
-    """The probe's vectors at a look; None where there is none."""
+    """The probe's vectors at an evaluation; None if there are none."""
     return _array(run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy")
 
 
 def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | None:
-    """The probe's vectors (step, sentence, width) at some looks; None where one is missing or no number."""
+    """The probe's vectors (step, sentence, width) at some evaluations; None if one is missing or not finite."""
     found = [one for step in steps if (one := probe(run, seed, step)) is not None]
     if len(found) < len(steps) or len({one.shape for one in found}) != 1:
         return None
@@ -169,7 +169,7 @@ def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | 
 
 
 def probe_sentences(run: Run) -> list[str]:
-    """Which sentences the probe is of; none where they were not kept."""
+    """The probe's sentences; empty if they were not saved."""
     try:
         found: list[str] = json.loads((run.folder / PROBE / SENTENCES).read_text("utf-8", "surrogatepass"))
         return found
@@ -178,7 +178,7 @@ def probe_sentences(run: Run) -> list[str]:
 
 
 def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
-    """The mean weights (layer that asks, layer that answers) over the probe at a look; None where there are none."""
+    """The mean attention weights (query layer, key layer) over the probe at an evaluation; None if there are none."""
     return _array(_layers_at(run, seed, step))
 
 

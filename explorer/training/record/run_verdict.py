@@ -1,4 +1,4 @@
-"""Say what a run came to, from its status: one sentence for the page, the list of runs and the command line."""
+"""Summarise a run's result, from its status, in one sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from explorer.training.record.status import Status
 
 
 def headline(status: Status) -> Sentence | None:
-    """The verdict of a run in one sentence; None where there is none yet."""
+    """The verdict of a run in one sentence; None if there is none yet."""
     if status.verdict is None:
         return None
     facts = status.facts

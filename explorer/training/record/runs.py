@@ -1,8 +1,8 @@
-"""What is in a run's folder? For whoever looks: pages, command line, a second tab; nobody but the trainer writes more.
+"""Find, read, rename and delete runs, each a folder that only the trainer writes more to.
 
-recipe.yaml, status.json, metrics.jsonl, train.log, probe/, model/ (loads in transformers and sentence-transformers as
-it stands), steps/ (the model at each look, where they are kept), state/ (what resuming needs, until the run is
-finished), README.md. `wish` is what a viewer asks for.
+A folder holds recipe.yaml, status.json, metrics.jsonl, train.log, probe/, model/ (loads in transformers and in
+sentence-transformers), steps/ (the model at each evaluation, if kept), state/ (what resuming needs, until the run is
+finished) and README.md. `wish` is a request of a viewer to stop.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the run."""
         return self.folder.name
 
     @property
     def model(self) -> Path:
-        """Where the tuned encoder is, once there is one."""
+        """The folder of the tuned encoder, once there is one."""
         return self.folder / "model"
 
     @property
     def state(self) -> Path:
-        """Where the trainer keeps what resuming needs."""
+        """The folder of the state that resuming needs."""
         return self.folder / "state"
 
     @property
@@ -64,53 +64,53 @@ class Run:
         return self.model.is_dir() and not self.is_example
 
     def recipe(self) -> Recipe:
-        """What it is made from."""
+        """The recipe of the run."""
         from explorer.training import recipe
 
         return recipe.read(self.folder / RECIPE)
 
     def status(self) -> Status:
-        """Where it stands; a run whose first file was not written yet waits."""
+        """The status; a run without a status file yet is waiting."""
         return statuses.read(self.folder) or Status(state=statuses.INTERRUPTED)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Every line that was written, in order: of a step or of a look at the development pairs."""
+        """Every line of the metrics, in order: of a step or of an evaluation."""
         try:
             lines = (self.folder / METRICS).read_bytes().split(b"\n")
         except OSError:
             return []
-        return [json.loads(line) for line in lines[:-1] if line]  # the last one may be half-written
+        return [json.loads(line) for line in lines[:-1] if line]  # the last one may be incomplete
 
     def log_tail(self, lines: int = 20) -> str:
         """The end of the log."""
         try:
-            text = (self.folder / LOG).read_text(encoding="utf-8", errors="replace")  # its end may be half-written
+            text = (self.folder / LOG).read_text(encoding="utf-8", errors="replace")  # its end may be incomplete
         except OSError:
             return ""
         return "\n".join(text.splitlines()[-lines:])
 
     def wish(self) -> str:
-        """What a viewer asked for: to stop and keep, to stop and discard, or nothing."""
+        """The request of a viewer: stop, discard, or none."""
         try:
             return (self.folder / WISH).read_text(encoding="utf-8").strip()
         except OSError:
             return ""
 
     def ask(self, wish: str) -> None:
-        """Ask the trainer to stop; it does so within a step, in whichever process it is."""
+        """Ask the trainer, in any process, to stop within a step."""
         write_whole(self.folder / WISH, lambda file: file.write(wish.encode()), _ROOM)
 
     def unask(self) -> None:
-        """Forget what was asked for."""
+        """Delete the request."""
         (self.folder / WISH).unlink(missing_ok=True)
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While a process trains a run, no other can; the system lets go when the process ends, however it ends."""
+        """Lock a run while a process trains it; the system releases the lock when the process ends."""
         import fcntl
 
         with (self.folder / statuses.LOCK).open("w") as lock:
-            for patience in (0.05,) * 20 + (None,):  # a viewer holds it for a moment, to see whether anybody does
+            for patience in (0.05,) * 20 + (None,):  # a viewer takes the lock for a moment, to test it
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
@@ -123,7 +123,7 @@ class Run:
             yield
 
     def renamed(self, name: str) -> Run:
-        """The run under another name."""
+        """Rename the run."""
         self._check_idle("renamed")
         target = self.folder.with_name(free_name(name, self.folder.parent))
         try:
@@ -133,9 +133,9 @@ class Run:
         return Run(target)
 
     def delete(self) -> None:
-        """Delete the folder and all that is in it."""
+        """Delete the folder and everything in it."""
         self._check_idle("deleted")
-        # out of sight first: what is half-deleted must not look like a run
+        # rename first: a partly deleted folder must not look like a run
         gone = self.folder.with_name(f".deleted-{self.name}-{os.getpid()}")
         try:
             self.folder.rename(gone)
@@ -147,18 +147,20 @@ class Run:
 
     def _check_idle(self, what: str) -> None:
         if self.is_example:
-            raise BadChoice(f"'{self.name}' ships with Strata and cannot be {what}. Train it again for a run of yours.")
+            raise BadChoice(
+                f"'{self.name}' ships with Strata and cannot be {what}. Train it again to get your own copy."
+            )
         if self.status().live:
             raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
 
 
 def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
-    """A folder for a run, with its recipe, waiting."""
+    """Make the folder of a new run, with its recipe, in state waiting."""
     recipe = recipe.checked()
     parent = folder or runs_folder()
     name = free_name(name, parent) if name else _next_name(recipe, parent)
     run = Run(parent / name)
-    # made beside its place and renamed into it: a run without a recipe is never seen
+    # made elsewhere and renamed into place: a run without a recipe is never listed
     part = parent / f".{name}.part"
     try:
         shutil.rmtree(part, ignore_errors=True)
@@ -175,7 +177,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
 
 
 def every(folder: Path | None = None) -> list[Run]:
-    """Every run of the visitor's, newest first."""
+    """Every run of the user, newest first."""
     parent = folder or runs_folder()
     found = [path.parent for path in parent.glob(f"*/{RECIPE}") if not path.parent.name.startswith(".")]
     return [Run(path) for path in sorted(found, key=lambda path: -_made(path))]
@@ -187,7 +189,7 @@ def examples() -> list[Run]:
 
 
 def find(name: str, folder: Path | None = None) -> Run:
-    """The run of that name."""
+    """The run with this name."""
     run = Run((folder or runs_folder()) / name)
     shipped = Run(examples_folder() / name)
     if not folder and _NAME.fullmatch(name) and not run.folder.is_dir() and shipped in examples():
@@ -199,19 +201,19 @@ def find(name: str, folder: Path | None = None) -> Run:
 
 
 def of_model(folder: Path) -> Run | None:
-    """The run whose model lies in a folder; None where it is no run's."""
+    """The run whose model is in a folder; None if it is not a run's."""
     run = Run(folder.parent)
     return run if folder == run.model and (run.folder / RECIPE).is_file() else None
 
 
 def free_name(name: str, parent: Path) -> str:
-    """The name, if a run may be called that and none is."""
+    """The name, if it is allowed and free."""
     if not _NAME.fullmatch(name):
         raise BadChoice(
-            f"A run cannot be called {name!r}. Take up to 80 letters, digits, '-', '_' or '.', a letter or digit first."
+            f"A run cannot be called {name!r}. Use up to 80 letters, digits, '-', '_' or '.', a letter or digit first."
         )
     if Run(examples_folder() / name) in examples():
-        raise BadChoice(f"'{name}' is the example run that ships with Strata. Choose another name.")
+        raise BadChoice(f"'{name}' is the name of the example run that ships with Strata. Choose another name.")
     if (parent / name).exists():
         raise BadChoice(f"There is a run '{name}' already. Choose another name, or delete that run.")
     return name

@@ -1,4 +1,4 @@
-"""What do several seeds come to?"""
+"""Average scores over seeds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def spread(results: Sequence[Mapping[str, Any]], name: str) -> tuple[float, float] | None:
-    """Mean and sample standard deviation over seeds; None where a seed has no such number."""
+    """Mean and sample standard deviation over seeds; None if a seed has no score."""
     numbers = [result[name] for result in results]
     if not numbers or any(number is None for number in numbers):
         return None

@@ -1,4 +1,4 @@
-"""Where does a run stand? A small file that the trainer rewrites and every viewer reads."""
+"""Read and write the status of a run, a small file that the trainer rewrites and every viewer reads."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
-INTERRUPTED = "interrupted"  # never written: it is what a run is whose process is gone
+INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
 LIVE = (WAITING, RUNNING)
 FILE = "status.json"
 LOCK = ".lock"
-# a process on another machine cannot be asked whether it lives; one that trains writes more often than this
+# a process on another machine counts as ended after this silence; one that trains writes more often
 SILENCE = 120.0  # seconds
 
 
 @dataclass(frozen=True)
 class Status:
-    """One look at a run."""
+    """The status of a run."""
 
     state: str = WAITING
     doing: str = ""  # the phase, in words
@@ -35,38 +35,38 @@ class Status:
     step: int = 0
     total: int = 0
     seed: int = 0  # the one that is trained now
-    seed_number: int = 1  # the how many-th
+    seed_number: int = 1  # the position of that seed, from 1
     seeds: int = 1
-    since_step: int = 0  # where this process took over, and when: the pace is told from here
+    since_step: int = 0  # the step and time at which this process started; the pace is measured from here
     since: float = 0.0
-    base: float | None = None  # dev score of the base under its model default, then the best one and its step
+    base: float | None = None  # dev score of the base under its model default; then the best score and its step
     best: float | None = None
     best_step: int | None = None
-    seconds: float = 0.0  # of work, over all processes that worked on the run
+    seconds: float = 0.0  # of work, over all processes of the run
     error: str = ""
     details: str = ""
     results: tuple[Mapping[str, Any], ...] = ()  # a line for each seed that is done
-    verdict: Verdict | None = None  # the tuned model against its base; of the base alone until the end
-    facts: Mapping[str, Any] = field(default_factory=dict)  # method, model, estimate: what a list shows
+    verdict: Verdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
+    facts: Mapping[str, Any] = field(default_factory=dict)  # method, model, estimate: shown in the list of runs
     pid: int = 0
-    born: float = 0.0  # when that process was started: process numbers come round again
+    born: float = 0.0  # the start time of that process, since process ids are reused
     host: str = ""
     beat: float = 0.0
 
     @property
     def live(self) -> bool:
-        """Whether somebody is at it, or will be."""
+        """Whether the run is training or waiting to."""
         return self.state in LIVE
 
     @property
     def steps_a_second(self) -> float | None:
-        """The pace since this process took over."""
+        """Steps per second of this process."""
         steps, seconds = self.step - self.since_step, self.beat - self.since
         return steps / seconds if steps > 0 and seconds > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
-        """A guess from that pace, for all seeds."""
+        """The seconds left at that pace, for all seeds."""
         pace = self.steps_a_second
         if pace is None or not self.total:
             return None
@@ -74,7 +74,7 @@ class Status:
 
 
 def read(folder: Path) -> Status | None:
-    """The status of a run's folder, interrupted where its process is gone; None where there is none to read."""
+    """Read the status of a run: interrupted if its process has ended; None if there is none."""
     try:
         content = json.loads((folder / FILE).read_text(encoding="utf-8"))
         content["results"] = tuple(content["results"])
@@ -88,7 +88,7 @@ def read(folder: Path) -> Status | None:
 
 
 def write(folder: Path, status: Status) -> Status:
-    """Put a status in the run's folder, signed by this process."""
+    """Write a status in the run's folder, with the id of this process."""
     pid = os.getpid()
     signed = replace(status, pid=pid, born=_born(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(asdict(signed), ensure_ascii=False, indent=1)
@@ -105,7 +105,7 @@ def _alive(folder: Path, status: Status) -> bool:
 
 
 def held(folder: Path) -> bool:
-    """Whether a process trains the run; the system lets go of the lock when that process ends, however it ends."""
+    """Whether a process trains the run: it holds a lock, which the system releases when the process ends."""
     import fcntl
 
     try:
@@ -119,7 +119,7 @@ def held(folder: Path) -> bool:
 
 
 def _born(pid: int) -> float:
-    """When a process was started; 0 where there is none."""
+    """The start time of a process; 0 if there is none."""
     import psutil
 
     try:

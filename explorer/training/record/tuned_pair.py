@@ -1,4 +1,4 @@
-"""Tell which of two models a run tuned from the other."""
+"""Find which of two models was fine-tuned from the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
-    """The tuned one of two models, where the other is the base of its run; `pairs` is the set they are scored on."""
+    """The tuned model of two, if the other is the base of its run; `pairs` is the set they are scored on."""
     for place in (1, 0):
         run = run_of(found[place])
         if run is None or found[1 - place].digest != _base_digest(run):
@@ -30,7 +30,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
 
 
 def _is_called(test: str, pairs: str) -> bool:
-    """Whether a run's test set is the set of this name: a file goes by its name, the sample's pieces by two names."""
+    """Whether a run's test set has this name: a file is known by its name, the sample's parts by two names."""
     if pairs in (test, Path(test).name):
         return True
     with suppress(StrataError):
@@ -39,18 +39,18 @@ def _is_called(test: str, pairs: str) -> bool:
 
 
 def run_of(found: Found) -> Run | None:
-    """The run that a model or the model of a step comes from; None for any other model."""
+    """The run of a model or of a checkpoint; None for any other model."""
     name = model_names.run_name(found.folder)
     if name is None:
         return None
     try:
         return runs.find(name.removeprefix(model_names.RUN).partition("@")[0])
     except StrataError:
-        return None  # a folder in the place of a run, without a recipe
+        return None  # a folder without a recipe
 
 
 def _base_digest(run: Run) -> str | None:
-    """Of the model that the run started from, as it is now; None where it is not on this disk."""
+    """The digest of the run's base model as it is now; None if it is not on this disk."""
     try:
         return model_names.find(run.recipe().model).digest
     except StrataError:

@@ -84,11 +84,11 @@ def test_a_batch_that_does_not_fit_is_refused_with_the_largest_that_does(place, 
     a_row = (whole.memory - fixed) / 16
     assert a_row > 1000
     free(1.1 * (fixed + 11.5 * a_row))
-    with pytest.raises(RunTooLarge, match=r"A batch of 16 needs about .* GB of memory, and .* GB are free") as refused:
+    with pytest.raises(RunTooLarge, match=r"A batch of 16 needs about .* GB of memory, but .* GB are free") as refused:
         estimate(learner(place, batch_size=16), place.folder)
-    (fits,) = re.findall(r"Set batch_size to (\d+) or max_length lower", str(refused.value))
+    (fits,) = re.findall(r"Set batch_size to (\d+), or lower max_length", str(refused.value))
     assert int(fits) == 11
-    assert "not for the negatives" in str(refused.value)
+    assert "not the negatives" in str(refused.value)
     estimate(learner(place, batch_size=11), place.folder)
     with pytest.raises(RunTooLarge, match="Set batch_size to 11"):
         estimate(learner(place, batch_size=12), place.folder)
@@ -136,7 +136,7 @@ def test_the_time_is_that_of_all_steps_of_all_seeds(place):
     assert told.seconds == pytest.approx(told.step_seconds * 7 * 3)
     assert told.step_seconds > 0
     words = Estimate(0.214, 200, 1_200_000_000, 18_300_000_000, 400_000_000).told
-    assert words == "0.21 s a step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk"
+    assert words == "0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk"
     assert "about 89 s in all" in Estimate(1, 89, 0, 0, 0).told
 
 
@@ -156,7 +156,7 @@ def test_a_recipe_is_tried_without_leaving_a_trace(place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(folder))
     stages = []
     told = finish(try_out(recipe(place, seeds=(1, 2))), lambda progress: stages.append(progress.stage))
-    assert stages[-1] == "trying a step"
+    assert stages[-1] == "measuring one step"
     assert told.seconds == pytest.approx(told.step_seconds * 6 * 2)
     assert not folder.parent.exists()
     with pytest.raises(BadChoice, match="Did you mean 'steps'"):

@@ -40,7 +40,7 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
     monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
     with monkeypatch.context() as patch:
         failing(patch, 5, raising(KeyError("a fault in the program")))
-        with pytest.raises(RunError, match=r"ended with KeyError: 'a fault in the program' .*train\.log\. Resume it"):
+        with pytest.raises(RunError, match=r"ended with KeyError: 'a fault in the program' .*train\.log\. Resume the"):
             train(run)
     status = run.status()
     assert (status.state, status.step) == (FAILED, 5)

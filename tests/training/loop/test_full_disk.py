@@ -118,7 +118,7 @@ def test_a_run_stops_when_it_may_write_no_more_and_goes_on_when_it_may(place, un
     trainer = process(train_until_files_may_not_grow, run.folder, tmp_path / "told")
     trainer.join()
     told = (tmp_path / "told").read_text()
-    assert "cannot be kept" in told
+    assert "cannot be saved" in told
     assert "File too large" in told
     assert "The last good state is still there. Make room on that disk, then resume." in told
     assert_stopped(run, untouched)

@@ -20,7 +20,7 @@ def places(stages: list[str]) -> dict[str, int]:
     base = [number for number, stage in enumerate(stages, start=1) if stage == "evaluating the base"]
     return {
         "the text is read": stages.index("reading the text") + 1,
-        "a step is tried": stages.index("trying a step") + 1,
+        "a step is tried": stages.index("measuring one step") + 1,
         "the base is scored on the first set": base[0],
         "the base is scored on the second set": base[1],
         "nothing is learned yet": stages.index("training") + 1,
@@ -33,7 +33,7 @@ def places(stages: list[str]) -> dict[str, int]:
     }
 
 
-STAGES = ("reading the text", "trying a step", *["evaluating the base"] * 2, "training")
+STAGES = ("reading the text", "measuring one step", *["evaluating the base"] * 2, "training")
 LATER = ("evaluating the best checkpoint", "building the method", "evaluating on the dev set")
 NAMES = list(places([*STAGES, *LATER]))
 
@@ -45,7 +45,7 @@ def test_a_run_that_was_broken_off_anywhere_ends_as_if_it_never_was(place, whole
     break_off(run, places(stages)[where])
     assert run.status().state == INTERRUPTED
     assert not run.model.exists()
-    assert "broken off" in run.log_tail(1)
+    assert "interrupted" in run.log_tail(1)
     train(run)
     assert_same(run, expected)
 
@@ -79,7 +79,7 @@ def test_to_stop_and_keep_takes_one_step_at_most_and_leaves_a_model_and_a_state(
     assert bool(best) == (step == 5), "the first look was not taken yet"
     for name, weight in best.items():
         assert torch.equal(weights(run)[name], weight), name
-    assert "stopped, and kept" in run.log_tail(1)
+    assert "stopped; the best checkpoint is saved" in run.log_tail(1)
     runs.restarted(run)
     train(run)
     assert_same(run, whole[0])
@@ -90,7 +90,7 @@ def test_to_stop_before_anything_is_learned_leaves_no_model(place, whole):
     train(run, lambda progress: run.ask(KEEP))
     assert run.status().state == STOPPED
     assert not run.model.exists()
-    assert "stopped before anything was learned" in run.log_tail(1)
+    assert "stopped before the first update" in run.log_tail(1)
     train(run)
     assert_same(run, whole[0])
 
@@ -114,14 +114,14 @@ def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(pla
     run = begun(place)
     train(run, lambda progress: run.ask(KEEP) if progress.stage == "training" else None)
     before = run.status().facts
-    assert "s a step" in before["estimate"]
+    assert "s per step" in before["estimate"]
     train(run)
     assert run.status().facts == before
 
 
 @pytest.mark.parametrize(
     ("what", "told"),
-    [("text", "the training text"), ("dev", "the development pairs"), ("test", "the test pairs"),
+    [("text", "the training text"), ("dev", "the dev set"), ("test", "the test set"),
      ("model", "the base model")],
 )  # fmt: skip
 def test_a_run_is_not_gone_on_with_on_something_else(tmp_path, what, told):
@@ -131,7 +131,7 @@ def test_a_run_is_not_gone_on_with_on_something_else(tmp_path, what, told):
     path = own.model / "model.safetensors" if what == "model" else getattr(own, what)
     content = path.read_bytes()
     path.write_bytes(content[:-1] + b"\x01" if what == "model" else content + b"5,no dog,a dog\n")
-    with pytest.raises(CannotResume, match=f"made with another version of {told} .*Bring back what it was"):
+    with pytest.raises(CannotResume, match=f"made with another version of {told} .*Restore that version"):
         train(run)
     assert run.status().state == FAILED
     assert told in run.status().error

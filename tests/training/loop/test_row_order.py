@@ -76,7 +76,7 @@ def test_the_shares_of_all_processes_in_order_are_the_batch_of_one(corpus, world
 
 def test_fewer_rows_than_a_batch_are_refused(corpus):
     assert feed(corpus, batch_size=ROWS).steps == 1
-    with pytest.raises(TooFewRows, match=r"few has 23 rows, and a batch takes 24\. Set batch_size to 23 or less"):
+    with pytest.raises(TooFewRows, match=r"few has 23 rows, but a batch takes 24\. Set batch_size to 23 or less"):
         feed(corpus, batch_size=24)
 
 

@@ -97,7 +97,7 @@ def test_a_save_that_fails_leaves_the_last_one(folder, monkeypatch, what):
 
 def test_a_first_save_that_fails_says_no_good_state_is_there_by_having_none(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotWritable, match="cannot be kept"):
+    with pytest.raises(NotWritable, match="cannot be saved"):
         states.save(tmp_path / "file" / "state", made(1))
 
 

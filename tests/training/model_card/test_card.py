@@ -151,7 +151,7 @@ def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
     assert cells(body, "STS-B dev")[-1] == "72.50 ± 1.00"
     assert "mean ± standard deviation of 3 seeds" in body
     assert cells(body, "Seeds") == ["1, 2, 3"]
-    assert cells(body, "Weights are of seed") == ["2"]
+    assert cells(body, "Seed of these weights") == ["2"]
     assert cells(body, "Best step") == ["500"]
     values = [one["metrics"][0]["value"] for one in head["model-index"][0]["results"]]
     assert values == [0.72, 0.735], "the card is of these weights, not of the mean"
@@ -179,7 +179,7 @@ def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
     nothing = (SeedScores(1),)
     head, body = parsed(told(seeds=nothing, verdict=Verdict(), seconds=None))
     assert "model-index" not in head
-    assert "Nothing was measured." in body
+    assert "The model was not evaluated." in body
     assert not re.search(r"\| *(Steps|Best step|Time) ", body)
     assert not re.search(r"\b(0\.00|None|nan)\b", body)
     _, body = parsed(told(seeds=(), verdict=Verdict()))
@@ -188,8 +188,8 @@ def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
 
 def test_what_the_method_noted_of_its_rows_is_told():
     _, body = parsed(told(seeds=(SeedScores(1, dev=70.0, remark="3 of 4 sentences had no opposite"),)))
-    assert "| Noted | 3 of 4 sentences had no opposite |" in body
-    assert "Noted" not in parsed(told())[1]
+    assert "| Remark | 3 of 4 sentences had no opposite |" in body
+    assert "Remark" not in parsed(told())[1]
 
 
 def test_a_measured_zero_is_a_number():
@@ -225,8 +225,8 @@ def test_sources_are_told():
 
 def test_data_is_told_by_name_number_and_digest():
     _, body = parsed(told(data=("sample", "/srv/somebody/letters.txt")))
-    assert cells(body, "Learned from") == ["sample + letters.txt, 12,345 rows"]
-    assert cells(body, "SHA-256 of the text") == [DIGEST[::-1]]
+    assert cells(body, "Trained on") == ["sample + letters.txt, 12,345 rows"]
+    assert cells(body, "SHA-256 of the training text") == [DIGEST[::-1]]
     assert "somebody" not in body
 
 
@@ -280,7 +280,7 @@ def test_strange_names_break_neither_the_head_nor_the_body(field):
 
 def test_a_strange_file_name_stays_one_cell_and_one_word_of_the_command():
     _, body = parsed(told(data=(STRANGE,), command=shlex.join(["python", "--data", STRANGE])))
-    assert cells(body, "Learned from")[0].endswith(", 12,345 rows")
+    assert cells(body, "Trained on")[0].endswith(", 12,345 rows")
     assert f"````sh\n{shlex.join(['python', '--data', STRANGE])}\n````" in body
 
 
@@ -307,8 +307,8 @@ def test_time_is_told_in_words(seconds, words):
 def test_the_reading_is_told_as_elsewhere_in_the_program():
     head = Head(("mean",), (Dense(torch.eye(4), None, "Tanh"),), normalize=True)
     _, body = parsed(told(head=head, dimension=4, prompt="query: ", lower_case=True, max_length=64))
-    assert cells(body, "A sentence is read as") == [head.describe()]
-    assert cells(body, "Dimension of a vector") == ["4"]
-    assert cells(body, "Longest sentence") == ["64 tokens, what is longer is cut"]
-    assert cells(body, "Put before a sentence") == ["'query: '"]
-    assert cells(body, "Letters") == ["put in lower case"]
+    assert cells(body, "Layer & pooling") == [head.describe()]
+    assert cells(body, "Embedding dimension") == ["4"]
+    assert cells(body, "Maximum length") == ["64 tokens (longer sentences are truncated)"]
+    assert cells(body, "Prompt before each sentence") == ["'query: '"]
+    assert cells(body, "Text") == ["lowercased"]

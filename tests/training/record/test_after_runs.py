@@ -98,6 +98,8 @@ def test_a_setting_of_training_is_none_of_a_method_that_trains_nothing(place):
 
 @pytest.mark.parametrize("name", ["whitening", "wk"])
 def test_what_draws_nothing_is_made_once(place, name):
-    with pytest.raises(BadChoice, match=f"{name} draws nothing at random, so every seed gives the same. Leave one."):
+    with pytest.raises(
+        BadChoice, match=f"{name} uses no random numbers, so every seed gives the same result. Give one seed."
+    ):
         recipe(place, name, seeds=(1, 2))
     assert recipe(place, "flow", seeds=(1, 2)).seeds == (1, 2)

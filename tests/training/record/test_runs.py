@@ -66,7 +66,7 @@ def test_a_run_can_be_made_elsewhere(tmp_path, folder):
 def test_a_name_that_is_no_plain_name_is_refused(folder, name):
     run = idle("before")
     for way in (lambda: runs.new(RECIPE, name), lambda: run.renamed(name)):
-        with pytest.raises(BadChoice, match=r"A run cannot be called .* Take up to 80 letters"):
+        with pytest.raises(BadChoice, match=r"A run cannot be called .* Use up to 80 letters"):
             way()
     with pytest.raises(RunNotFound, match="There are: before"):
         runs.find(name)
