@@ -25,7 +25,7 @@ setup: $(APP) ## Make the environment and stop there; PYTHON=python3.12 chooses 
 	@echo "The environment is .venv; its Python is .venv/bin/python."
 
 test: $(DEV) browser ## Run the tests; ARGS="-k layers" goes to pytest
-	@$(VENV) pytest $(ARGS)
+	@$(VENV) pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: lint test ## Everything a change has to pass: format, lint, types, then the tests with the floors
 

@@ -1,6 +1,9 @@
 """What tests share: encoders that are loaded once, and a cache that is not the user's."""
 
+import os
 from functools import cache
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files run side by side, one core each
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
@@ -12,6 +15,11 @@ from explorer.encoding.locate.model_names import find, of_folder
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
+
+
+def pytest_collection_modifyitems(items):
+    """Files that start browsers and processes come first: side by side, the short ones fill what is left."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,23 +20,33 @@ def small_projection(monkeypatch):
     monkeypatch.setattr(_self_guided, "PROJECTION", 64)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def words_with_opposites(tmp_path_factory):
+@pytest.fixture(scope="session")
+def wordnet_folder(tmp_path_factory):
+    return str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk")))
+
+
+@pytest.fixture(scope="session")
+def hub_folder(tmp_path_factory):
+    return str(hub.cache_of(tmp_path_factory.mktemp("hub")))
+
+
+# each file alone: the next one on this process may be of another folder, and must not find them
+@pytest.fixture(autouse=True, scope="module")
+def words_with_opposites(wordnet_folder):
     """The WordNet of the tests, also for the processes they start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
+        patch.setenv("NLTK_DATA", wordnet_folder)
         wordnet.antonym.cache_clear()
         yield
     wordnet.antonym.cache_clear()
 
 
-@pytest.fixture(autouse=True, scope="session")
-def hub_with_a_generator(tmp_path_factory):
+@pytest.fixture(autouse=True, scope="module")
+def hub_with_a_generator(hub_folder):
     """The cache of the tests, also for the processes they start."""
     with pytest.MonkeyPatch.context() as patch:
-        cache = str(hub.cache_of(tmp_path_factory.mktemp("hub")))
-        patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", cache)
-        patch.setenv("HF_HUB_CACHE", cache)
+        patch.setattr("huggingface_hub.constants.HF_HUB_CACHE", hub_folder)
+        patch.setenv("HF_HUB_CACHE", hub_folder)
         yield
 
 

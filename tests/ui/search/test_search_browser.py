@@ -25,19 +25,22 @@ def page(address, tmp_path_factory):
 
 
 def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_the_address(page):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=60_000)
     query = page.get_by_role("textbox", name="Query")
     page.get_by_text(NASTY).wait_for()
-    assert query.input_value() == query_form.DEFAULT
+    expect(query).to_have_value(query_form.DEFAULT)
     settle(page)
     row = page.locator("[data-testid=stHorizontalBlock]", has=page.get_by_text(NASTY)).last
     row.get_by_role("button").first.click()
     page.get_by_text("left out of what is found").wait_for()
     settle(page)
-    assert query.input_value() == NASTY
+    expect(query).to_have_value(NASTY)
     assert parse_qs(urlparse(page.url).query)["query"] == [NASTY]
     page.reload()
     page.get_by_text("left out of what is found").wait_for()
     settle(page)
-    assert query.input_value() == NASTY
+    expect(query).to_have_value(NASTY)
     assert page.locator("img[src=x], .katex").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off at 400 px"

@@ -117,8 +117,9 @@ def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address, quick)
     assert page.get_by_test_id("stAlert").count() == 0
 
 
-def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, address):
-    run = start(page, address, Steps="4")
+def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, address, quick):
+    run = start(page, address, quick, Steps="4")
+    base = parameters(page)["model"]
     page.get_by_text("Compare with base").first.wait_for()
     settle(page)
     assert run.status().state == statuses.FINISHED
@@ -129,7 +130,7 @@ def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, addre
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
     page.get_by_test_id("stAlert").filter(has_text=told).wait_for()
     assert parameters(page)["beside"] == f"run:{run.name}"
-    assert "model" not in parameters(page), "the base stays the model of the sidebar"
+    assert parameters(page)["model"] == base, "it stays the model of the sidebar"
 
 
 def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, address, folders, tmp_path):
