@@ -1,4 +1,4 @@
-"""Streamlit caches of what the Compare page computed, keyed by what was scored on what."""
+"""Streamlit caches of score differences, keyed by the models, the pairs and the settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:
-    """B less A, with intervals; `measured` says what was scored on what, and how."""
+    """B minus A, with intervals; `measured` identifies models, pairs and settings."""
     readings = (comparison.one_reading.title, comparison.other_reading.title)
     grid, own = _cell_differences(measured, metric, aggregate, comparison)
     chosen = comparison.among(grid, own)
@@ -29,7 +29,7 @@ def _chosen_difference(
     return _comparison.chosen(metric, aggregate)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Drawing pairs anew …")
+@st.cache_resource(max_entries=16, show_spinner="Computing confidence intervals …")
 def _cell_differences(
     measured: Hashable, metric: str, aggregate: str, _comparison: Comparison
 ) -> tuple[Interval | None, Interval | None]:

@@ -1,4 +1,4 @@
-"""Score A and B on the same pairs and judge the two."""
+"""Score A and B on the same pairs and compute the verdict."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Compared:
     ways: tuple[str, str]
     comparison: Comparison
     differences: Differences
-    about: Comparison  # what the verdict is about: the model defaults, where one side was tuned from the other
+    about: Comparison  # of the verdict: the model defaults, if one side was tuned from the other
     verdict: ComparisonVerdict
 
     @property
     def about_chosen(self) -> bool:
-        """Whether the verdict is about the chosen layers & poolings."""
+        """Whether the verdict compares the chosen layers & poolings."""
         return self.about is self.comparison
 
     @property
     def stem(self) -> str:
-        """What files of this comparison are called after."""
+        """The first part of the names of downloads."""
         return f"{self.sides[0].found.name} {self.sides[1].found.name}"
 
     @property
@@ -44,7 +44,7 @@ class Compared:
 
 
 def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
-    """The scores of A and of B; None until both are there, with what is under way or wrong."""
+    """The scores of A and of B; None until both are computed, with progress or the error shown."""
     one = side_scores.shown(choices[0])
     if one is None and choices[0].source == choices[1].source:
         return None  # one job scores both: its progress is shown once
@@ -53,9 +53,9 @@ def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
 
 
 def exact(choice: Choice) -> Choice:
-    """The same, computed in float32 unless a precision is chosen: bfloat16 moves scores by as much as some differences.
+    """The same choice in float32, unless a precision is chosen: bfloat16 changes scores as much as some differences.
 
-    The scores of the compare command and of a run's verdict are float32, too.
+    The compare command and a run's verdict use float32, too.
     """
     if choice.settings.precision != "auto":
         return choice
@@ -65,7 +65,7 @@ def exact(choice: Choice) -> Choice:
 def compared(
     sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], comparison: Comparison, ways: tuple[str, str]
 ) -> Compared | None:
-    """All of it; None where the two cannot be compared, which is shown."""
+    """Compute the comparison; None if the two cannot be compared, with the error shown."""
     one, other = sides
     measured = one.measured, other.measured
     found = one.found, other.found

@@ -20,7 +20,7 @@ NOTHING = "nothing"
 
 
 def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: str) -> Pick | None:
-    """The readings that are best on the pairs that the visitor names; None where none are named, or not scored yet."""
+    """The best layer & pooling of A and of B on the dev set; None if none is chosen, or not scored yet."""
     here = sides[0].pairs
     name: str = st.selectbox(
         "Choose both layers & poolings on",
@@ -28,18 +28,19 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
         key="picked_on",
         bind="query-params",
         width=300,
-        help=f"A dev set. The best layer & pooling of A and of B on it are what is compared on {here.name}.",
+        help=f"A dev set. The best layer & pooling of A and of B on it are compared on {here.name}: a fair result, "
+        "because the choice does not use the pairs that are scored.",
     )
     if name == NOTHING:
         return None
     one, other = (side_scores.shown(replace(choice, sts=name, reading=None)) for choice in choices)
     if one is None or other is None:
-        return None  # what is under way, or in the way, is shown
+        return None  # progress or the error is shown
     return pick(one.pairs, (one.scores, other.scores), here, metric)
 
 
 def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -> None:
-    """Both scores of these readings, the difference, and how they were picked."""
+    """Both scores under the picked layers & poolings, their difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
     differences = cached_differences.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate)
     score_cards.cards(comparison, metric, aggregate, differences.chosen)
@@ -50,7 +51,7 @@ def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -
             icon=":material/check:",
             on_click=_take,
             args=(found,),
-            help="On every page.",
+            help="Sets them in the sidebar, for every page.",
         )
 
 

@@ -15,17 +15,17 @@ _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", U
 
 
 def show(compared: Compared) -> None:
-    """The pairs side by side, and the microscope for the one that was asked for."""
+    """The pairs side by side, and the microscope for the selected one."""
     errors = compared.about.rank_errors()
     if compared.after == 0:
         errors = type(errors)(errors.other, errors.one)
     places = dict(zip((FIXED, BROKEN, UNCHANGED), errors.examples(), strict=True))
     if not any(place is not None for place in places.values()):
         return
-    st.subheader("Three pairs")
+    st.subheader("Example pairs")
     st.caption(
-        "Rank error: how far the rank of a pair's cosine is from the rank of its human score, as a share of all pairs. "
-        "0 % is right, lower is better."
+        "Rank error: distance between the rank of a pair's cosine and the rank of its human score, in percent of all "
+        "pairs. Lower is better; 0 % is right, random order gives 33 % on average."
     )
     cosines = [
         scores.cosines_of(reading)
@@ -49,7 +49,9 @@ def show(compared: Compared) -> None:
                 f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"
                 f"Rank error {errors.one[place]:.1%} → {errors.other[place]:.1%}"
             )
-            st.button("Token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,))
+            st.button(
+                "Show token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,)
+            )
     opened: tuple[str, str] | None = st.session_state.get(flipped_pairs.EXAMPLE)
     if opened is not None:
         _microscope(compared, opened)

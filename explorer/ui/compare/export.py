@@ -13,7 +13,7 @@ from explorer.ui.widgets import downloads
 
 
 def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geometry: LayerGeometry | None) -> None:
-    """The table as a file, and the report once its geometry is there."""
+    """The table as a file, and the report once its geometry is computed."""
     st.subheader("Export")
     one, other = compared.sides
     findings = Findings(
@@ -31,6 +31,6 @@ def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geome
         st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
         downloads.rows(rows, compared.stem, "Table (CSV)")
     if asked and geometry is None:
-        st.caption("The report can be saved here once the geometry above has been computed.")
+        st.caption("The report can be downloaded once the geometry above has been computed.")
     else:
         report_button.offer(findings, compared.sides, pooling, compared.choices[0].settings)

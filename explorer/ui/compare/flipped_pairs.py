@@ -17,24 +17,25 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import microscope
 from explorer.ui.widgets import downloads
 
-MOST = 500  # rows of a table; the file has all
+MOST = 500  # rows of a table; the file contains all
 ANY = "any"
-EXAMPLE = "_example pair"  # two sentences that another part of the page shows in the microscope
+EXAMPLE = "_example pair"  # two sentences of `example_pairs` that the microscope shows
 DIFFER = "that differ", "that do not"
-OF_LONGER = "Of the longer sentence of the two."
+OF_LONGER = "Counted in the longer of the two sentences."
 
 
 def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
     """The counts, the filters and the rows."""
-    st.subheader("Pairs that flipped")
+    st.subheader("Improved and worsened pairs")
     if comparison.chosen_not_measured:
         st.info("  \n".join(comparison.chosen_not_measured), icon=":material/block:")
         return
     errors = comparison.rank_errors()
     found = {kind: errors.places(kind) for kind in KINDS}
     st.caption(
-        f"A pair is in the wrong place if its rank among the {len(pairs):,} pairs, by cosine, is more than {FAR:.0%} "
-        "of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the other way round."
+        f"A pair is wrong if its rank error is above {FAR:.0%}: its rank by cosine among the {len(pairs):,} pairs "
+        "differs that much from its rank by gold score. Improved: wrong in A, right in B. Got worse: right in A, wrong "
+        "in B. Still wrong: wrong in both."
     )
     kind: str = st.segmented_control(
         "Kind",
@@ -42,21 +43,22 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
         default=FIXED,
         required=True,
         key="flips",
-        bind="query-params",  # the address holds the label, so no count is in it
+        bind="query-params",  # the label is in the address, so it has no count
     )
     st.caption(" · ".join(f"{one} {len(found[one]):,}" for one in KINDS))
     places = _filtered(pairs, found[kind])
-    st.caption(f"{len(places):,} of {len(found[kind]):,} pairs")
+    st.caption(f"{len(places):,} of {len(found[kind]):,} pairs pass the filters.")
     if not len(places):
-        st.info("No pair is left. Loosen the filters, or look at another kind.", icon=":material/filter_alt_off:")
+        st.info("No pair passes the filters. Relax them, or choose another kind.", icon=":material/filter_alt_off:")
         return
     rows = pair_rows(pairs, comparison, errors, places)
     number = st.column_config.NumberColumn(format="%.3f", width="small")
-    share = st.column_config.NumberColumn(format="percent", width="small")
+    error = "Distance between the ranks by cosine and by gold score. Lower is better; 0 % is right."
+    share = st.column_config.NumberColumn(format="percent", width="small", help=error)
     event = st.dataframe(
         rows[:MOST],
         hide_index=True,
-        # other rows are another table: a row that was chosen in the last one is none of these
+        # one table key per set of rows, so that new rows clear the selected row
         key=f"flipped {kind} {digest_of(map(str, places))[:12]}",
         on_select=_close_example,
         selection_mode="single-row",
@@ -72,10 +74,10 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
     downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
     chosen = event["selection"]["rows"]
     if not chosen:
-        st.caption("Choose a row to see its pair token by token.")
+        st.caption("Select a row to see its pair token by token.")
         return
     if st.session_state.get(EXAMPLE) is not None:  # the page has one microscope
-        st.caption("The pair microscope above shows an example. Choose a row to see that row instead.")
+        st.caption("The pair microscope above shows an example pair. Select a row to show that pair instead.")
         return
     st.subheader("Pair microscope")
     place = places[chosen[0]]
@@ -87,17 +89,17 @@ def _close_example() -> None:
 
 
 def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Those that the filters let through."""
+    """The places of the pairs that pass the filters."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.number_input(
-            "At least so many words", 1, value=1, key="flips_words", bind="query-params", width=190, help=OF_LONGER
+            "Minimum words", 1, value=1, key="flips_words", bind="query-params", width=190, help=OF_LONGER
         )
-        overlap = _choice("Words they share", ("under half", "half or more"), "flips_shared")
+        overlap = _choice("Shared words", ("under half", "half or more"), "flips_shared")
         negation = _choice("Negation", ("in one only", "in either", "in neither"), "flips_negation")
         numbers = _choice("Numbers", DIFFER, "flips_numbers")
-        names = _choice("Names", DIFFER, "flips_names", "A name is a word with a capital within a sentence.")
+        names = _choice("Names", DIFFER, "flips_names", "A name is a capitalised word inside a sentence.")
         part = _choice("Sub-corpus", sorted(set(pairs.parts)), "flips_part")
-        tag = _choice("Tag", sorted(set(pairs.tags)), "flips_tag", "What the set itself says of a pair.")
+        tag = _choice("Tag", sorted(set(pairs.tags)), "flips_tag", "A label of the pair in the evaluation set.")
     kept = []
     for place in places:
         told = traits(pairs.first[place], pairs.second[place])
@@ -110,7 +112,7 @@ def _filtered(pairs: GradedPairs, places: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _choice(label: str, options: Sequence[str], key: str, told: str | None = None) -> str:
-    """One filter, which the address remembers; a single option leaves nothing to choose."""
+    """One filter, kept in the address; not drawn if there is only one option."""
     if len(options) < 2:
         return ANY
     if st.session_state.get(key) not in (ANY, *options):

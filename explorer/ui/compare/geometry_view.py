@@ -1,4 +1,4 @@
-"""How do the layers of A, or of A and B, lie in space, and how far has each moved? Looked at when asked for."""
+"""Show the embedding geometry of A, or of A and B, by layer, and the drift of each layer; computed on request."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ Sides = Sequence[Shown]
 
 
 def asked(count: int) -> bool:
-    """Whether it is to be shown, of so many sides: reading sentences takes a while, and the page need not wait."""
-    st.subheader("Geometry and drift" if count > 1 else "Geometry")
+    """Whether the visitor wants it, for `count` sides: encoding takes time, so the page does not wait for it."""
+    st.subheader("Embedding geometry and drift" if count > 1 else "Embedding geometry")
     readers = "A and once with B" if count > 1 else "A"
     shown: bool = st.toggle(
-        "Show how the layers lie in space" + ", and how far each has moved" * (count > 1),
+        "Compute embedding geometry by layer" + ", and the drift from A to B" * (count > 1),
         key="geometry",
         bind="query-params",
-        help=f"Reads the sentences of the pairs, at most {MOST:,}, once with {readers}. "
-        "Tells why every cosine is near 0.9, if it is.",
+        help=f"Encodes the sentences of the pairs, at most {MOST:,}, once with {readers}. Shows anisotropy, hubness, "
+        "alignment and uniformity: for example, why all cosines are near 0.9.",
     )
     return shown
 
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
-    """Whether it was looked at before."""
+    """Whether the geometry is cached."""
     held = remembered.held(_key(sides, pooling, settings))
     return bool(held) and all(
         held[0].cloud_of(place, side.reading) or remembered.held(_cloud_key(side, settings))
@@ -50,7 +50,7 @@ def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
 
 
 def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | None:
-    """The numbers; None while they are being made, which is shown."""
+    """The geometry; None while it is being computed, with progress shown."""
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
     made: LayerGeometry | None = remembered.made(
         _key(sides, pooling, settings),
@@ -59,7 +59,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     )
     if made is None:
         return None
-    # the layers are remembered, whatever stands for a sentence: a reading apart from them is looked at by itself
+    # layers are cached for every layer & pooling; one outside the grid is computed separately
     clouds = [made.cloud_of(place, side.reading) or _cloud(side, settings) for place, side in enumerate(sides)]
     known = [(reading, cloud) for reading, cloud in zip(readings, clouds, strict=True) if cloud is not None]
     return made.standing_for(known) if len(known) == len(sides) else None
@@ -84,7 +84,7 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
                 st.plotly_chart(
                     drawn.measure_by_layer(geometry, measure),
                     config=picture_format.config(measure.name.replace(" ", "-")),
-                    alt=f"{measure.name} by layer. {measure.meaning} The table below holds the numbers.",
+                    alt=f"{measure.name} by layer. {measure.meaning} The table below has the numbers.",
                 )
     if len(geometry.sides) > 1:
         left, right = st.columns(2, gap="medium")
@@ -95,14 +95,17 @@ def show(geometry: LayerGeometry, differences: Interval | None, stem: str) -> No
     with left:
         st.markdown(
             "**Alignment and uniformity**",
-            help="The arrow leads from A to B, at the chosen readings." if len(geometry.sides) > 1 else None,
+            help="Alignment: mean squared distance of positive pairs. Uniformity: how evenly all vectors spread. Lower "
+            "is better for both."
+            + " The arrow points from A to B, at the chosen layers & poolings."
+            * (len(geometry.sides) > 1),
         )
         st.plotly_chart(
             drawn.alignment_by_uniformity(geometry),
             config=picture_format.config("alignment-uniformity"),
-            alt="Each layer by its uniformity and alignment. The table below holds the numbers.",
+            alt="Each layer by its uniformity and alignment. The table below has the numbers.",
         )
-    with st.expander("The numbers"):
+    with st.expander("Geometry table"):
         _tables(geometry, differences, stem)
 
 
@@ -112,7 +115,7 @@ def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
         st.plotly_chart(
             drawn.drift_by_layer(geometry, differences),
             config=picture_format.config("drift"),
-            alt="CKA, shift and the difference of the scores by layer. The table below holds the numbers.",
+            alt="CKA, shift and the score difference by layer. The table below has the numbers.",
         )
         st.caption(HOW_TO_READ)
     if not_comparable(geometry):

@@ -13,15 +13,20 @@ from explorer.ui.widgets import downloads, picture_format
 
 
 def pooling_control() -> str:
-    """The pooling of what is drawn by layer."""
+    """The pooling of the figures by layer."""
     pooling: str = st.segmented_control(
-        "Pooling", list(GRID_POOLINGS), default="mean", required=True, key="compared_pooling", bind="query-params"
+        "Pooling of the curves",
+        list(GRID_POOLINGS),
+        default="mean",
+        required=True,
+        key="compared_pooling",
+        bind="query-params",
     )
     return pooling
 
 
 def grids(compared: Compared) -> None:
-    """A, B, and what changed, cell by cell."""
+    """The grids of A, of B and of the differences."""
     st.header("Every layer & pooling")
     comparison, (metric, aggregate) = compared.comparison, compared.ways
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
@@ -39,7 +44,7 @@ def grids(compared: Compared) -> None:
                 on_select=lambda key=key, name=name, last=scores.last: _choose_clicked(key, name, last),
                 selection_mode="points",
                 config=picture_format.config(f"grid-{name}"),
-                alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below holds the numbers.",
+                alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers.",
             )
     with columns[2]:
         st.subheader("B - A")
@@ -47,8 +52,8 @@ def grids(compared: Compared) -> None:
     for told in comparison.told_not_measured:
         st.caption(told)
     st.info(
-        "A cell that is picked here is picked on the pairs it is scored on. To report a number, pick on a dev set and "
-        "report on a test set.",
+        "Choosing a cell on the pairs that it is scored on inflates its score. To report a number, choose on a dev set "
+        "and report on a test set.",
         icon=":material/balance:",
     )
 
@@ -57,8 +62,8 @@ def _differences(compared: Compared) -> None:
     comparison, differences = compared.comparison, compared.differences
     if differences.grid is None:
         st.info(
-            f"A has {comparison.one.last} layers and B {comparison.other.last}: no cell of one is a cell of the "
-            "other. The chosen layers & poolings are compared above.",
+            f"No differences by cell: A has {comparison.one.last} layers, B {comparison.other.last}. The chosen layers "
+            "& poolings are compared above.",
             icon=":material/difference:",
         )
         return
@@ -68,7 +73,7 @@ def _differences(compared: Compared) -> None:
         on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one.last),
         selection_mode="points",
         config=picture_format.config("grid-difference"),
-        alt="What every layer & pooling gained or lost. The table below holds the numbers.",
+        alt="B minus A for every layer & pooling. The table below has the numbers.",
     )
 
 
@@ -101,8 +106,8 @@ def lines(compared: Compared) -> str:
         st.plotly_chart(
             grade_histograms.cosines_by_gold(bins),
             config=picture_format.config("cosines"),
-            alt="Histograms of the cosines of A and B, one for every fifth of the scale of gold scores. "
-            "The file below holds the numbers.",
+            alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
+            "The file below has the numbers.",
         )
         st.caption(cosines_by_grade.HOW_TO_READ)
         downloads.rows(cosines_by_grade.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")

@@ -1,4 +1,4 @@
-"""What the Compare page shows while no model B is chosen: a way to choose one, and the geometry of A."""
+"""Show buttons to choose model B, and the geometry of A, while no model B is chosen."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from explorer.ui.frame import second_encoder, sidebar
 
 
 def ask() -> None:
-    """The models there are, each a click away."""
+    """A button for each model on this disk."""
     st.info("Choose model B in the sidebar under **Compare with: model B**, or here.", icon=":material/compare:")
     for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:6]:
         st.button(
             f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=second_encoder.choose, args=(name,)
         )
-    st.page_link("pages/train.py", label="Train one", icon=":material/model_training:")
+    st.page_link("pages/train.py", label="Train a model", icon=":material/model_training:")
 
 
 def alone(choice: Choice) -> None:

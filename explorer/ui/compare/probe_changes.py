@@ -1,4 +1,4 @@
-"""Show which small differences A and B distinguish: a bar for every probe pack, before and after."""
+"""Show how often A and B distinguish small differences in meaning: two bars for each probe pack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from explorer.ui.widgets import picture_format
 
 
 def show(compared: Compared, headline: DeltaGenerator) -> None:
-    """The bars, once both sides have encoded the packs; until then their progress. The headline says what changed."""
+    """The bars, once both sides have encoded the packs; until then progress. Significant changes go to the headline."""
     st.subheader("Probe packs")
     packs = probes.packs()
     readings = compared.about.one_reading, compared.about.other_reading
@@ -32,7 +32,7 @@ def show(compared: Compared, headline: DeltaGenerator) -> None:
     made = {reader.name: by_key[reader.key] for reader in readers}
     known = {name: probed(packs, vectors) for name, vectors in made.items() if vectors is not None}
     if len(known) < len(readers):
-        return  # what is under way is shown
+        return  # progress is shown
     shares = {
         name: {pack.name: side.distinguished(pack.name).value for pack in packs if not pack.same}
         for name, side in known.items()
@@ -46,11 +46,11 @@ def show(compared: Compared, headline: DeltaGenerator) -> None:
         alt="Share of cases in which A and B distinguish a paraphrase, for every pack. The Sentences page has a table.",
     )
     if not changed(known["A"], known["B"]):
-        st.markdown("No pack changed beyond chance.")
+        st.markdown("No significant change: every difference could be chance.")
     st.caption(
         " · ".join(reader.title for reader in readers)
-        + ". In how many cases a paraphrase has a higher cosine than a pair with this difference in meaning: higher is "
-        "better, 50 % is chance. The Sentences page shows every pair."
+        + ". Share of cases in which a paraphrase has a higher cosine than a sentence with this difference in meaning. "
+        "Higher is better, 50 % is chance. The Sentences page shows every pair."
     )
     st.page_link(
         "pages/sentences.py", label="All probe pairs", icon=":material/notes:", query_params={"look": "Probe packs"}
@@ -58,7 +58,7 @@ def show(compared: Compared, headline: DeltaGenerator) -> None:
 
 
 def _headline(one: Probed, other: Probed) -> None:
-    """What B distinguishes more often than A, and what less often, each in a sentence; silent about chance."""
+    """One sentence on what B distinguishes more often than A, one on what less often; only significant changes."""
     for word, better, box, icon in (
         ("Better at small differences", True, st.success, ":material/trending_up:"),
         ("Worse at small differences", False, st.error, ":material/trending_down:"),

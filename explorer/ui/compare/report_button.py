@@ -1,4 +1,4 @@
-"""How does a visitor take the whole comparison along? As one file, made when it is asked for."""
+"""Export the comparison as one HTML report, made on request."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ASKED = "report asked for"
 
 
 def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) -> None:
-    """A button that makes the report; where the geometry is there already, one that saves it."""
+    """A button that makes the report; once the geometry is computed, a button that downloads it."""
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
     there = geometry_view.is_there(sides, pooling, settings)
     if not there and st.session_state.get(_ASKED) != what:
         st.button(
-            "Make the report (HTML)",
+            "Create report (HTML)",
             icon=":material/description:",
             on_click=lambda: st.session_state.update({_ASKED: what}),
-            help="Reads the sentences with A and with B for the geometry; then the report can be saved.",
+            help="Encodes the sentences with A and B to compute the geometry; then the report can be downloaded.",
         )
         return
     geometry = geometry_view.found(sides, pooling, settings)
@@ -39,5 +39,5 @@ def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) ->
         "text/html",
         icon=":material/description:",
         on_click="ignore",
-        help="One file that stands alone: figures, tables, flipped pairs and how all of it was measured.",
+        help="One self-contained file: figures, tables, improved and worsened pairs, and measurement settings.",
     )

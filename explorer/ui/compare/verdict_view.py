@@ -17,9 +17,9 @@ from explorer.ui.widgets import score_options, verdict_banner
 
 
 def show(compared: Compared) -> DeltaGenerator:
-    """The sentence, then the numbers; gives the place between them, for what else changed.
+    """The verdict, then its numbers; returns a container between them for the probe packs' headline.
 
-    The chosen layers & poolings follow where the verdict is about others.
+    The chosen layers & poolings follow if the verdict compares others.
     """
     found = compared.verdict
     verdict_banner.show(found.sentence())
@@ -43,17 +43,18 @@ def show(compared: Compared) -> DeltaGenerator:
 
 
 def _three_numbers(compared: Compared) -> None:
-    """The base as people use it, the base under what was trained, and the tuned model."""
+    """The base under model default, the base under the trained layer & pooling, and the tuned model."""
     found = compared.verdict
     numbers = found.numbers()
     for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        messages.number(card, label, score_options.told(one.score), one.reading, border=True)
+        help = score_options.what_is_good(compared.ways[0])
+        messages.number(card, label, score_options.told(one.score), one.reading, border=True, help=help)
     if found.why_not_same:
         st.caption(messages.plain(found.why_not_same))
 
 
 def _chosen(compared: Compared) -> None:
-    """The same question for the layers & poolings that are chosen."""
+    """The verdict for the chosen layers & poolings."""
     one, other = compared.sides
     chosen = judge(
         (one.found, other.found), one.pairs, compared.comparison, compared.differences.chosen, compared.ways
@@ -77,7 +78,7 @@ def changed_cells(compared: Compared) -> None:
         _lines("Gained most", ":material/trending_up:", gained)
     with right:
         _lines("Lost most", ":material/trending_down:", lost)
-    st.caption("B - A. The three cells at either end of all cells are a selection: some of their change is chance.")
+    st.caption("B - A. These are the extremes of all cells, so part of their change is chance.")
 
 
 def _lines(title: str, icon: str, rows: Rows) -> None:

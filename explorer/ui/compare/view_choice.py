@@ -15,7 +15,7 @@ KEY = "compared view"
 
 
 def control(compared: Compared) -> None:
-    """The switch; what it chooses are the layers & poolings of the sidebar, which the address keeps."""
+    """The switch; it sets the layers & poolings of the sidebar, which are kept in the address."""
     folders = [one.found.folder for one in compared.sides]
     cell = declared.default_cell(folders[0])
     both_have_it = cell in readings(layout.last_layer(folders[1]))
@@ -30,8 +30,8 @@ def control(compared: Compared) -> None:
         required=True,
         on_change=_take,
         args=(cell.title,),
-        help=f"**{EACH}**: A and B as they are used, each with the pooling it declares. **{SAME}**: both under "
-        f"{cell.title}, so that only the weights differ.",
+        help=f"**{EACH}**: A and B each under model default. **{SAME}**: both under {cell.title}, so that only the "
+        "weights differ.",
     )
 
 

@@ -36,7 +36,7 @@ class Split:
 
 
 def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
-    """The verdict where the set has a dev and a test set; else the best cell of the set and a warning."""
+    """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
     splits = _dev_and_test(shown, choice)
     if splits is None:
         _cards(shown.scores, shown, metric, aggregate, *_best_of_all(shown.scores, metric, aggregate))
@@ -48,8 +48,8 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     chosen = best_layer(measured, dev.scores, test.scores, metric, aggregate)
     if chosen is None:
         st.warning(
-            f"No layer & pooling has a score on {messages.plain(dev.pairs.name)}: choose **all** sub-corpora, or a "
-            "set with more pairs.",
+            f"No layer & pooling has a score on {messages.plain(dev.pairs.name)}. Choose **all** sub-corpora, or a set "
+            "with more pairs.",
             icon=":material/block:",
         )
     else:
@@ -60,13 +60,13 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
 
 
 def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
-    """Both splits of the chosen set, scored; None where it has none, or they are not scored yet."""
+    """Both splits of the chosen set, scored; None if it has none, or they are not scored yet."""
     names = sets.dev_and_test(choice.sts)
     if names is None:
         return None
     if names == sets.halves(choice.sts):
         return _halves(shown, choice, names)
-    other = next(name for name in names if name != shown.pairs.name)  # as it is written in the menu
+    other = next(name for name in names if name != shown.pairs.name)  # spelt as in the menu
     if not availability.on_this_disk(other):
         return None
     partner = side_scores.shown(replace(choice, sts=other))
@@ -78,7 +78,7 @@ def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
 
 
 def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split, Split] | None:
-    """The halves of the sample or of an own set: their pairs among those of the whole set."""
+    """The halves of the sample or of an uploaded set, with scores selected from those of the whole set."""
     if user_sets.is_own(choice.sts) and cached_text.why_not_split(choice.sts):
         return None
     name = user_sets.whole(choice.sts) if user_sets.is_own(choice.sts) else sets.SAMPLE
@@ -94,7 +94,7 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
 
 
 def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
-    """One sentence on the choice, one on the model default; coloured by the latter, which is what people use."""
+    """One sentence on the choice, one on the model default; the colour follows the difference to model default."""
     over_default = chosen.over_default
     sentence = f"**Best layer & pooling: {chosen.best.title}**"
     if chosen.runner_up is not None and chosen.over_runner_up is not None:
@@ -106,7 +106,7 @@ def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
         better = float(over_default.difference) > 0
         box, icon = (st.success, ":material/trending_up:") if better else (st.warning, ":material/trending_down:")
     box(f"{sentence}.", icon=icon)
-    second = "" if chosen.runner_up is None else f" Second there: {chosen.runner_up.title}."
+    second = "" if chosen.runner_up is None else f" Second best: {chosen.runner_up.title}."
     st.caption(
         f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
         f"{score_options.told(chosen.dev_score)}).{second} Differences are on {messages.plain(test.pairs.name)} "
@@ -123,20 +123,21 @@ def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str,
 def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label: str, best: Reading | None) -> None:
     """The best, the model default and the chosen one, on the same pairs."""
     cards = st.container(horizontal=True)
+    help = score_options.what_is_good(metric)
     if best is not None:
         messages.number(
-            cards, label, score_options.told(scores.score(best, metric, aggregate)), best.title, border=True
+            cards, label, score_options.told(scores.score(best, metric, aggregate)), best.title, border=True, help=help
         )
     if scores.own is not None:
         score = score_options.told(scores.score(OWN, metric, aggregate))
-        messages.number(cards, "Model default", score, scores.own_title, border=True)
+        messages.number(cards, "Model default", score, scores.own_title, border=True, help=help)
     score = score_options.told(scores.score(shown.reading, metric, aggregate))
-    messages.number(cards, "Chosen layer & pooling", score, shown.reading.title, border=True)
+    messages.number(cards, "Chosen layer & pooling", score, shown.reading.title, border=True, help=help)
 
 
 def _told_how(shown: Shown, what: str) -> None:
     scores = shown.scores
-    cut = f"{scores.truncated:,} of them were cut" if scores.truncated else "none was cut"
+    cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
         f"{what} {scores.sentences:,} sentences were encoded, at most {scores.max_length} tokens each: {cut}. "
         f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
@@ -144,7 +145,7 @@ def _told_how(shown: Shown, what: str) -> None:
 
 
 def _inflated(name: str) -> None:
-    """Why the best cell is no result, and what would make it one."""
+    """Explain why the best cell's score is inflated, and how to get a fair one."""
     st.info(
         "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
         "pooling on a dev set and score it on a test set.",
@@ -156,15 +157,17 @@ def _inflated(name: str) -> None:
     if why:
         st.caption(messages.plain(why))
     elif missing is not None:
-        st.caption(f"{messages.plain(missing)} is not on this disk; with it, the best is chosen on the dev set.")
+        st.caption(
+            f"{messages.plain(missing)} is not on this disk. Fetch it: then the best is chosen on dev, reported on test."
+        )
         availability.offer_set(missing)
     elif names is not None:
         dev, test = map(messages.plain, names)
-        st.caption(f"When both are scored, the best is chosen on {dev} and reported on {test}.")
+        st.caption(f"Once both are scored, the best is chosen on {dev} and reported on {test}.")
 
 
 def best_layer(measured: Hashable, dev: LayerScores, test: LayerScores, metric: str, aggregate: str) -> Chosen | None:
-    """The layer & pooling chosen on dev and compared on test; `measured` says what was scored on what, and how."""
+    """The layer & pooling chosen on dev and compared on test; `measured` identifies models, pairs and settings."""
     return _best_layer(measured, metric, aggregate, dev, test)
 
 

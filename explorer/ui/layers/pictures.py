@@ -15,25 +15,25 @@ GRID = "grid of readings"
 
 
 def _choose_clicked(last: int) -> None:
-    """Make the clicked cell the reading of every page; runs before the page is drawn anew."""
+    """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
     points = st.session_state[GRID]["selection"]["points"]
     if points:
         sidebar.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
 
 
 def tell_silent(scores: LayerScores, aggregate: str) -> None:
-    """Name the sub-corpora that have no correlation, where they are averaged."""
+    """Warn of sub-corpora without a correlation, if sub-corpora are averaged."""
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
         st.warning(
-            messages.plain(f"No {aggregate}: {some} has no correlation of its own, as all its grades are the same.")
+            messages.plain(f"No {aggregate}: {some} has no correlation, because all its gold scores are equal.")
             + " Choose **all**.",
             icon=":material/block:",
         )
 
 
 def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> None:
-    """The grid, to be clicked, and the same numbers as lines."""
+    """The clickable grid, and the same numbers as lines."""
     left, right = st.columns([2, 3], gap="medium")
     with left:
         st.subheader("Every layer & pooling")
@@ -43,7 +43,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> 
             on_select=lambda: _choose_clicked(scores.last),
             selection_mode="points",
             config=picture_format.config("layers"),
-            alt=f"{metric} of every layer under every pooling, as a grid. The table below holds the same numbers.",
+            alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
         )
         if scores.told_not_measured:
             st.caption(scores.told_not_measured)
@@ -52,5 +52,5 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> 
         st.plotly_chart(
             by_layer.score_by_layer(scores, metric, aggregate, reading),
             config=picture_format.config("layers"),
-            alt=f"{metric} by layer, a line for each pooling. The table below holds the same numbers.",
+            alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",
         )

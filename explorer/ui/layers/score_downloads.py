@@ -1,4 +1,4 @@
-"""Download the scores: a table, and the figures as a page."""
+"""Download the scores as a table and the figure as an HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.ui.widgets.downloads import file_name
 
 
 def offer(shown: Shown, metric: str, aggregate: str) -> None:
-    """The table, to look at and to keep, and the figure as a page of its own."""
+    """The table with its download, and the figure as an HTML page."""
     table = score_rows(shown.scores)
     st.dataframe(table, hide_index=True, height=38 * 8)
     stem = file_name(f"{shown.found.name}-{shown.pairs.name}")
@@ -21,7 +21,7 @@ def offer(shown: Shown, metric: str, aggregate: str) -> None:
         st.download_button(
             "Table (CSV)", as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:", on_click="ignore"
         )
-        # made when asked for: the page that stands alone carries 4 MB of plotly
+        # made on request: the self-contained page includes 4 MB of plotly
         st.download_button(
             "Figure (HTML)",
             lambda: _page(shown, metric, aggregate),
@@ -30,13 +30,13 @@ def offer(shown: Shown, metric: str, aggregate: str) -> None:
             icon=":material/show_chart:",
             on_click="ignore",
         )
-    st.caption("For a figure as SVG or PNG, use the camera in its corner; the sidebar says which.")
+    st.caption("To save a figure as SVG or PNG, use the camera in its corner; set the figure format in the sidebar.")
 
 
 def _page(shown: Shown, metric: str, aggregate: str) -> bytes:
     figure = by_layer.score_by_layer(shown.scores, metric, aggregate, shown.reading)
     title = escape(f"{shown.found.name} on {shown.pairs.name}", quote=False)
-    # room above for the title, and on the left for the numbers: the page has them outside the picture
+    # margins for the title and the axis numbers
     figure.update_layout(template="plotly_white", title={"text": title, "y": 0.97}, margin={"t": 100, "l": 70})
     page: str = figure.to_html(include_plotlyjs=True, full_html=True)
     return page.encode()

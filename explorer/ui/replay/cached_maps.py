@@ -1,4 +1,4 @@
-"""Streamlit caches of what the Replay page computed, keyed by run, seed and steps."""
+"""Streamlit caches of a run's maps and their quality, keyed by run, seed and steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
-    """How the probe's sentences moved over some looks of a run, and the sentences; `stamp` changes with the looks."""
+    """The probe sentences and their paths over evaluation steps; `stamp` changes with the evaluations."""
     return _travel(run.folder, seed, steps, stamp)
 
 
@@ -36,7 +36,7 @@ def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) ->
 
 
 def believed(run: Run, seed: int, step: int, stamp: Hashable, kind: str, places: NDArray[np.float64]) -> Faithfulness:
-    """How far the map of one step is to be believed; its kind says how the places were found."""
+    """Trustworthiness and neighbours preserved of one step's map; `kind` is the projection."""
     return _believed(run.folder, seed, step, stamp, kind, places)
 
 

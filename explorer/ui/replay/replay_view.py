@@ -1,4 +1,4 @@
-"""How did a run go, looked at again: its sentences, its scores and its vectors at any step."""
+"""Replay a run: its sentence map, scores and layers at any evaluation step."""
 
 from __future__ import annotations
 
@@ -18,16 +18,42 @@ from explorer.ui.runs import run_curves, run_metrics
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
 
+# label, name in the metrics file, digits, what is good
+METRICS = (
+    (
+        "Dev score",
+        "dev",
+        2,
+        "Spearman × 100 on the dev set. Higher is better, at most 100; good models reach 75 to 90.",
+    ),
+    (
+        "Alignment",
+        "alignment",
+        3,
+        "Mean squared distance of positive pairs, 0 to 4. Lower is better; typical: 0.2 to 1.",
+    ),
+    (
+        "Uniformity",
+        "uniformity",
+        3,
+        "How evenly vectors spread on the sphere, −4 to 0 (log). Lower is better; typical: −3.5 to −1.",
+    ),
+    (
+        "Mean cosine of random pairs",
+        "strangers",
+        3,
+        "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",
+    ),
+)
+
 
 def choose_run() -> Run | None:
-    """A run that has looked at least twice; the one that is A or B leads."""
+    """Choose a run with at least two evaluations; a run that is A or B comes first."""
     found = {
         run.name: run for run in [*runs.every(), *runs.examples()] if len(run_metrics.numbers(run.folder).looks()) > 1
     }
     if not found:
-        st.info(
-            "No run has kept looks to be replayed. Train one; it keeps what it needs.", icon=":material/model_training:"
-        )
+        st.info("No run to replay yet. Train one: its evaluation steps are saved.", icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         return None
     sides_of = [sidebar_choice.chosen(), second_encoder.beside()]
@@ -36,13 +62,13 @@ def choose_run() -> Run | None:
     names = list(dict.fromkeys([*first, *found]))
     name: str = st.selectbox("Run", sidebar.with_current(names, "replayed"), key="replayed", bind="query-params")
     if name not in found:
-        messages.trouble(f"There is no run '{name}' that can be replayed. There are: {', '.join(names[:5])}.")
+        messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
     return found[name]
 
 
 def choose_seed(run: Run) -> int:
-    """Which of the run's seeds, counted from 1."""
+    """Choose one of the run's seeds; returns its number, counted from 1."""
     seeds = run.recipe().seeds
     looked = [number for number in range(1, len(seeds) + 1) if len(run_metrics.numbers(run.folder).looks(number)) > 1]
     if len(looked) < 2:
@@ -59,59 +85,56 @@ def choose_seed(run: Run) -> int:
 
 
 def choose_step(looks: list[Line], run: Run) -> int:
-    """Which look, by its place among them."""
+    """Choose an evaluation step; returns its index."""
     steps = [look["step"] for look in looks]
     best = next((look["step"] for look in reversed(looks) if look.get("best")), steps[-1])
     if st.session_state.get("replayed_step") not in steps:
         st.session_state["replayed_step"] = best  # of another run, or none yet
-    step: int = st.select_slider("Step", steps, key="replayed_step", bind="query-params", help="Arrow keys move it.")
+    step: int = st.select_slider(
+        "Step", steps, key="replayed_step", bind="query-params", help="Move with the arrow keys."
+    )
     return steps.index(step)
 
 
 def numbers(looks: list[Line], at: int) -> None:
-    """What was measured at the step, and how it compares with the beginning."""
+    """The metrics at the step, next to those at the first step."""
     cards = st.container(horizontal=True)
-    for label, name, digits in (
-        ("Development pairs", "dev", 2),
-        ("Alignment", "alignment", 3),
-        ("Uniformity", "uniformity", 3),
-        ("Mean cosine of strangers", "strangers", 3),
-    ):
+    for label, name, digits, help in METRICS:
         now, before = looks[at].get(name), looks[0].get(name)
         told = "none" if now is None else f"{now:.{digits}f}"
         note = "" if before is None else f"{before:.{digits}f} at step {looks[0]['step']}"
-        messages.number(cards, label, told, note, border=True)
+        messages.number(cards, label, told, note, border=True, help=help)
 
 
 def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
-    """The sentences at the step, and the step on the run's way."""
+    """The sentence map at the step, and the step on the run's curves."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
         step_map.show(run, looks, run.recipe().seeds[number - 1], at)
     with right:
-        st.subheader("How they lie")
+        st.subheader("Embedding geometry")
         st.plotly_chart(
             step_pictures.alignment_and_uniformity(looks, at),
             key="alignment and uniformity",
             config=picture_format.config("replay"),
-            alt="Alignment and uniformity at each look of the run, this step marked.",
+            alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
         )
         st.caption(
-            "Of the development pairs, vectors at length 1. Alignment: mean squared distance of pairs graded in the "
-            "top fifth of the scale. Uniformity: log of the mean of exp(−2 d²) over two sentences of the probe. "
-            "Lower is better for both (Wang and Isola 2020)."
+            "On the dev set, unit vectors. Alignment: mean squared distance of pairs with a gold score in "
+            "the top fifth of the scale. Uniformity: log of the mean of exp(−2 d²) over pairs of sentences. Lower is "
+            "better for both (Wang and Isola 2020)."
         )
     status = run.status()
     st.plotly_chart(
         metric_curves.dev_scores(looks, status.base, 0, looks[at]["step"], run_curves.same_reading(status)),
         key="replayed scores",
         config=picture_format.config("replay"),
-        alt="The development score at each look, this step marked.",
+        alt="The dev score at each evaluation step, this step marked.",
     )
 
 
 def show() -> None:
-    """The page, once there is a run."""
+    """The whole page, if there is a run."""
     run: Any = choose_run()
     if run is None:
         return

@@ -1,4 +1,4 @@
-"""What does the model of a step know in every layer, and what has changed in each since the first step?"""
+"""Score every layer & pooling of the model at a step, and show what changed since the first step."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ GRID, CHANGED = "replayed grid", "replayed changes"
 
 @dataclass(frozen=True)
 class Kept:
-    """The steps of one seed whose models are there, and the one that is looked at."""
+    """The steps of one seed with a saved model, and the index of the shown one."""
 
-    key: str  # a value that stands for the models
+    key: str  # identifies the models
     steps: tuple[int, ...]
     names: tuple[str, ...]
     at: int
 
 
 def show(run: Run, looks: list[Line], number: int, at: int) -> None:
-    """Every reading at the step, where the run kept its models; over all steps, where that is asked for."""
-    st.subheader("Every layer at this step")
+    """The grid at the step, if the run saved its models; on request, for all steps."""
+    st.subheader("Every layer & pooling at this step")
     kept = _kept(run, looks, number, at)
     if kept is None:
         return
     _pins(kept.names[kept.at])
     every = len(kept.steps) > 1 and st.toggle(
-        "All steps",
+        "Score all steps",
         key="every_step",
         bind="query-params",
-        help=f"Scores the models of all {len(kept.steps)} kept steps in the background, once: then the slider changes "
-        "the grid at once, on one scale of colour, beside what has changed since the first of them.",
+        help=f"Scores the {len(kept.steps)} saved models once, in the background. The slider then updates the grid at "
+        "once, on one colour scale, next to the change since the first step.",
     )
     choice = _as_a_is_read(kept.names[kept.at])
     if every:
@@ -71,20 +71,22 @@ def _kept(run: Run, looks: list[Line], number: int, at: int) -> Kept | None:
     named = {step: name for step, name in named.items() if name in there}
     if not named:
         st.caption(
-            "This run did not keep the models of its steps. Set keep_steps when you train, under the settings of the "
-            "schedule, or give the command line `--set keep_steps=on`."
+            "This run did not save a model at each step. To see its layers, train again with **Keep steps** on under "
+            "**More settings** (command line: `--set keep_steps=on`)."
         )
         return None
     if looks[at]["step"] not in named:
-        st.caption(f"The model of this step is not there. Those of {', '.join(map(str, named))} are.")
+        st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, named))}.")
         return None
-    times = [f"{look['step']} {look['time']}" for look in looks if look["step"] in named]  # others, if it is made anew
+    times = [
+        f"{look['step']} {look['time']}" for look in looks if look["step"] in named
+    ]  # they differ if the run is repeated
     key = digest_of([str(run.folder), str(number), *times])
     return Kept(key, tuple(named), tuple(named.values()), list(named).index(looks[at]["step"]))
 
 
 def _pins(source: str) -> None:
-    """Make the model of the step A or B, on every page."""
+    """Buttons that set the model of the step as A or B, on every page."""
     other = second_encoder.beside()
     with st.container(horizontal=True):
         for side, now, choose in (
@@ -92,27 +94,27 @@ def _pins(source: str) -> None:
             ("B", other.source if other else None, second_encoder.choose),
         ):
             st.button(
-                f"Pin as {side}",
+                f"Set as {side}",
                 icon=":material/push_pin:",
                 on_click=choose,
                 args=(source,),
                 disabled=now == source,
-                help=f"It is {side} already."
+                help=f"This model is {side} already."
                 if now == source
-                else f"Makes the model of this step {side}, on every page.",
+                else f"Uses the model of this step as {side} on every page.",
             )
 
 
 def _as_a_is_read(source: str) -> Choice:
-    """The model of a step, under A's reading where it has that."""
+    """The model of a step under A's layer & pooling, if it has that layer."""
     choice, folder = replace(sidebar_choice.chosen(), source=source), cached.found(source).folder
     if choice.reading is None or choice.reading in sidebar_choice.titles(folder):
         return choice
     last = layout.last_layer(folder)
     instead = replace(choice, reading=None)
     st.caption(
-        f"A's layer & pooling is {messages.plain(choice.reading)}; the last layer here is {last}, so "
-        f"{messages.plain(declared.described(instead.reading_of(folder), folder))} is framed."
+        f"A's layer & pooling, {messages.plain(choice.reading)}, does not exist here: the last layer is {last}. "
+        f"{messages.plain(declared.described(instead.reading_of(folder), folder))} is marked instead."
     )
     return instead
 
@@ -125,9 +127,9 @@ def _this_step(kept: Kept, choice: Choice) -> None:
     _grid(shown.scores, metric, aggregate, shown.reading, None)
     others = len(kept.steps) - 1
     st.caption(
-        f"{metric} × 100 on {messages.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs, on a scale of colour of "
-        f"this step alone. To score it took {shown.scores.seconds:.1f} s"
-        + (f"; with All steps, {others} more are scored." if others else ".")
+        f"{metric} × 100 on {messages.plain(shown.pairs.name)}, {len(shown.pairs):,} pairs. The colour scale is for "
+        f"this step only. Scoring took {shown.scores.seconds:.1f} s"
+        + (f"; **Score all steps** scores {others} more." if others else ".")
     )
 
 
@@ -159,7 +161,7 @@ def _beside_each_other(
     ways: tuple[str, str],
     reading: Reading,
 ) -> None:
-    """The grid of this step, what changed, and the reading's score over the steps."""
+    """The grid of this step, the change by cell, and the chosen cell's score over the steps."""
     at, first = kept.at, kept.steps[0]
     metric, aggregate = ways
     columns = st.columns(3, gap="small")
@@ -169,7 +171,7 @@ def _beside_each_other(
             scores[at], metric, aggregate, reading, grid.span_of(*scores, metric=metric, aggregate=aggregate)
         )
     with columns[1]:
-        st.markdown(f"**Changed since step {first}**")
+        st.markdown(f"**Change since step {first}**")
         st.plotly_chart(
             difference.difference_grid(
                 Comparison(scores[0], scores[at], reading, reading),
@@ -182,7 +184,7 @@ def _beside_each_other(
             on_select=lambda: _choose_clicked(CHANGED, scores[0].last),
             selection_mode="points",
             config=picture_format.config("replay-changes"),
-            alt=f"What every reading gained or lost since step {first}. The table holds the numbers of every step.",
+            alt=f"Change of every layer & pooling since step {first}. The download has the numbers of every step.",
         )
     of_reading = [one.score(reading, metric, aggregate) for one in scores]
     since = [change.of(reading, scores[0]) for change in changed]
@@ -192,20 +194,20 @@ def _beside_each_other(
             step_pictures.score_by_step(kept.steps, of_reading, since, at, metric, height),
             key="replayed reading",
             config=picture_format.config("replay-reading"),
-            alt=f"{metric} of the chosen reading at every kept step, this step marked.",
+            alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
     st.caption(
-        f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; colours mean the same at every step. "
-        f"{reading.title}: {score_options.told(of_reading[at])}, {told_difference(since[at])} since step {first}. In "
-        f"brackets, as a band and under the mouse: the middle {LEVEL:.0%} of {RESAMPLES:,} resamples of the pairs. "
-        "What is hollow could be chance. Click a cell to follow its layer & pooling."
+        f"{reading.title}: {score_options.told(of_reading[at])}, {told_difference(since[at])} since step {first}. "
+        f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; one colour scale for all steps. "
+        f"In brackets, as a band, on hover: {LEVEL:.0%} confidence interval ({RESAMPLES:,} bootstrap resamples). "
+        "Hollow cells could be chance. Click a cell to follow its layer & pooling."
     )
     stem = f"{kept.names[0].partition('@')[0]} {pairs.name} steps"
     downloads.rows(step_rows(kept.steps, scores), stem, "Scores of all steps (CSV)")
 
 
 def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, span: grid.Span | None) -> int:
-    """Draw it, and say how tall it is."""
+    """Draw the grid and return its height."""
     figure = grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True)
     st.plotly_chart(
         figure,
@@ -213,7 +215,7 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
         on_select=lambda: _choose_clicked(GRID, scores.last),
         selection_mode="points",
         config=picture_format.config("replay"),
-        alt=f"{metric} of every reading of the model at this step.",
+        alt=f"{metric} of every layer & pooling of the model at this step.",
     )
     if scores.told_not_measured:
         st.caption(scores.told_not_measured)
@@ -222,7 +224,7 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
 
 
 def _choose_clicked(key: str, last: int) -> None:
-    """Make the clicked cell the reading of every page; runs before the page is drawn anew."""
+    """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
     points = st.session_state[key]["selection"]["points"]
     if points:
         sidebar.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])

@@ -1,4 +1,4 @@
-"""Where do the sentences of a run lie at a step, on a map that is the same for all steps?"""
+"""Map the sentences of a run at a step; the projection is the same for all steps."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ WAY = Way("UMAP")
 
 def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
     """The map at the step."""
-    st.subheader("Where the sentences lie")
+    st.subheader("Sentence map")
     steps = tuple(look["step"] for look in looks)
     found = cached_maps.travel(run, seed, steps, looks[-1]["time"])
     if found is None:
-        st.caption("This run kept no vectors at its looks that can be put on a map.")
+        st.caption("No map: this run kept no vectors that can be projected. Train it again to get a map.")
         return
     travel, sentences = found
     kind, told = "PCA", _told_of_plane(travel)
     if _projection() == "UMAP":
         if len(sentences) < projection.LEAST:
-            told = f"{len(sentences)} sentences are too few for UMAP, which needs {projection.LEAST}. {told}"
+            told = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {told}"
         else:
             places = _by_umap(run, seed, steps, looks[-1]["time"], travel)
             if places is None:
@@ -48,13 +48,13 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
         step_pictures.places(travel, sentences, at),
         key="replayed map",
         config=picture_format.config("replay"),
-        alt="Sentences of the development pairs on a map, each with a line from where it was before training.",
+        alt="Sentences of the dev set on a map, each with a line from its position before training.",
     )
     believed = cached_maps.believed(run, seed, steps[at], looks[-1]["time"], kind, travel.places[at])
     st.caption(
-        f"{len(sentences)} of the development sentences in the reading that is trained. {told} This step's map: "
-        f"{believed.told} The colour is how far a vector has turned: 1 less its cosine with that of the first step. "
-        f"Here {float(np.mean(travel.turned[at])):.3f} on average."
+        f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {told} {believed.told} "
+        f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
+        f"{float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
     )
 
 
@@ -66,37 +66,34 @@ def _projection() -> str:
         required=True,
         key="replayed_projection",
         bind="query-params",
-        help="PCA is there at once and keeps large distances. UMAP keeps neighbours together and takes some seconds; "
-        "what is far apart on it says little.",
+        help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its large "
+        "distances mean little.",
     )
     return kind
 
 
 def _by_umap(run: Run, seed: int, steps: tuple[int, ...], stamp: float, plane: Travel) -> NDArray[np.float64] | None:
-    """Places of all steps; None while they are being made."""
+    """Coordinates at all steps; None while they are being computed."""
 
     def make() -> Work[NDArray[np.float64]]:
-        probes = recorder.probes(run, seed, steps)  # held only while the map is made
+        probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
         if probes is None:
-            raise RunError(f"The vectors of run '{run.name}' are gone from {run.folder}. Choose PCA or another run.")
+            raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
         return (yield from travel_by_umap(probes, plane, WAY))
 
     key = digest_of([str(run.folder), str(seed), *map(str, steps), str(stamp), str(WAY)])
-    places: Any = remembered.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} looks", make)
+    places: Any = remembered.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return None if places is None else np.asarray(places)
 
 
 def _told_of_plane(travel: Travel) -> str:
-    return (
-        f"PCA: the plane of the widest two directions of all steps together, which holds {travel.shown:.0%} of the "
-        "variance."
-    )
+    return f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
 
 
 def _told_of_umap(travel: Travel) -> str:
     sentences = travel.places.shape[1]
     return (
-        "UMAP of every look, drawn towards the looks before and after and turned onto the one before: "
-        f"{min(WAY.neighbours, sentences)} neighbours by cosine, least distance {WAY.min_dist:g}, "
-        f"{projection.rounds(sentences)} rounds, seed {WAY.seed}."
+        "Aligned UMAP, one map per step, each aligned with the steps before and after: "
+        f"{min(WAY.neighbours, sentences)} neighbours by cosine, min_dist {WAY.min_dist:g}, "
+        f"{projection.rounds(sentences)} epochs, seed {WAY.seed}."
     )

@@ -1,4 +1,4 @@
-"""Which metric, how are sub-corpora joined, and how is a score read?"""
+"""Choose the metric and the aggregation of sub-corpora; format and explain scores."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerSco
 
 
 def ways(scores: LayerScores) -> tuple[str, str]:
-    """Which metric, and how sub-corpora are joined."""
+    """The chosen metric, and how sub-corpora are aggregated."""
     with st.container(horizontal=True):
         metric = st.segmented_control(
-            "Metric", list(METRICS), default="Spearman", required=True, key="metric", bind="query-params"
+            "Metric",
+            list(METRICS),
+            default="Spearman",
+            required=True,
+            key="metric",
+            bind="query-params",
+            help="Correlation of cosines with gold scores. Spearman compares ranks and is standard for STS; Pearson "
+            "compares values. Higher is better, at most 100.",
         )
         aggregate = "all"
         if scores.has_parts:
@@ -23,12 +30,20 @@ def ways(scores: LayerScores) -> tuple[str, str]:
                 required=True,
                 key="aggregate",
                 bind="query-params",
-                help="all: one correlation of all pairs. mean: the mean of those of each sub-corpus. "
-                "wmean: the mean weighted by their sizes.",
+                help="all: one correlation over all pairs. mean: mean of the correlations of the sub-corpora. "
+                "wmean: the same mean, weighted by size.",
             )
     return metric, aggregate
 
 
 def told(score: float) -> str:
-    """A score as it is read; a missing one is missing, never 0."""
+    """A score with two decimals; a missing one is `none`, never 0."""
     return "none" if np.isnan(score) else f"{score:.2f}"
+
+
+def what_is_good(metric: str) -> str:
+    """Direction, range and typical values of a score, for the help of its card."""
+    return (
+        f"{metric} correlation of cosines with gold scores, × 100. Higher is better, at most 100; 0 is chance; good "
+        "models reach 75 to 90."
+    )

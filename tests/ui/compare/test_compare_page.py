@@ -182,9 +182,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     with mock.patch("explorer.ui.access.remembered._MOMENT", 0):
         app.run()
     assert not app.exception
-    assert not [one for one in app.button if one.label == "Make the report (HTML)"], (
-        "it is under way, and once is enough"
-    )
+    assert not [one for one in app.button if one.label == "Create report (HTML)"], "it is under way, and once is enough"
     measured(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == CHARTS + len(MEASURES) + 2
@@ -225,7 +223,7 @@ def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     assert shown(app)[-1] == numbers["cells"]
     assert cards(app)["Tuned, as exported"] == f"{numbers['chosen']['B']:.2f}"
     assert not [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
-    (button,) = (one for one in app.button if one.label == "Make the report (HTML)")
+    (button,) = (one for one in app.button if one.label == "Create report (HTML)")
     button.click()
     measured(app)
     assert [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
@@ -301,7 +299,7 @@ def test_filters_can_leave_no_pair_and_nonsense_in_the_address_is_no_filter(app)
         app.query_params[name] = "<b>"
     measured(app)
     assert not app.exception
-    assert any("No pair is left" in info.value for info in app.info)
+    assert any("No pair passes" in info.value for info in app.info)
     assert {app.selectbox(key=f"flips_{name}").value for name in ("shared", "numbers", "names", "part")} == {"any"}
 
 

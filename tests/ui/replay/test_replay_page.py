@@ -30,7 +30,7 @@ def app(furnished, runs):
     return furnished
 
 
-def test_a_step_shows_what_its_look_measured(app, place):
+def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
     app.query_params["replayed"] = "plain"
     app.run()
     run = trainings.runs.find("plain", place.runs)
@@ -40,9 +40,9 @@ def test_a_step_shows_what_its_look_measured(app, place):
         app.select_slider(key="replayed_step").set_value(step)
         app.run()
         assert not app.exception
-        assert cards(app)["Development pairs"] == f"{score:.2f}"
+        assert cards(app)["Dev score"] == f"{score:.2f}"
     assert len(app.get("plotly_chart")) == 3
-    assert any("did not keep the models" in caption.value for caption in app.caption)
+    assert any("keep_steps=on" in caption.value for caption in app.caption)
 
 
 def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
@@ -53,12 +53,12 @@ def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
     assert not app.exception
     assert len(app.get("plotly_chart")) == 4
     for side, key in (("B", "beside"), ("A", "model")):
-        (button,) = (one for one in app.button if one.label == f"Pin as {side}")
+        (button,) = (one for one in app.button if one.label == f"Set as {side}")
         assert not button.disabled
         button.click()
         measured(app)
         assert app.selectbox(key=key).value == "run:kept@step-2"
-        assert [one.disabled for one in app.button if one.label == f"Pin as {side}"] == [True]
+        assert [one.disabled for one in app.button if one.label == f"Set as {side}"] == [True]
 
 
 def test_all_steps_are_scored_once_and_share_their_scales(app, place):
@@ -98,10 +98,10 @@ def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
         assert set(jobs._jobs) <= before, "nothing is left to be laid out"
         figure = json.loads(app.get("plotly_chart")[0].proto.spec)
         frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
-        told += [caption.value for caption in app.caption if "UMAP of every look" in caption.value]
+        told += [caption.value for caption in app.caption if "Aligned UMAP" in caption.value]
     assert all(frame == frames[0] for frame in frames)
     assert len(told) == len(set(told)) == len(frames), "each look's map is judged by itself"
-    assert "20 rounds, seed 0" in told[0]
+    assert "20 epochs, seed 0" in told[0]
 
 
 def test_each_seed_has_its_own_way(app, place):
@@ -111,7 +111,7 @@ def test_each_seed_has_its_own_way(app, place):
     app.segmented_control[0].set_value(2)
     app.run()
     step = app.select_slider(key="replayed_step").value
-    assert cards(app)["Development pairs"] == f"{trainings.looks(run, 2)[int(step)]:.2f}"
+    assert cards(app)["Dev score"] == f"{trainings.looks(run, 2)[int(step)]:.2f}"
 
 
 @pytest.mark.parametrize("spoil", ["gone", "other sentences", "no number"])
