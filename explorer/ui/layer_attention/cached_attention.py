@@ -20,7 +20,7 @@ from explorer.ui.access.cached import attending, encoder
 
 
 def listening(found: Found, sentences: tuple[str, ...], settings: Settings) -> Listening:
-    """How the pooler of an encoder reads sentences."""
+    """The weights of an encoder's attention pooler for sentences."""
     return _listening(found.digest, sentences, settings, found)
 
 
@@ -30,7 +30,7 @@ def _listening(digest: str, sentences: tuple[str, ...], settings: Settings, _fou
 
 
 def pair_layers(found: Found, first: str, second: str, settings: Settings) -> PairLayers:
-    """How alike each layer of an encoder finds two sentences."""
+    """Cosine of two sentences in each layer of an encoder."""
     return _pair_layers(found.digest, first, second, settings, found)
 
 
@@ -40,7 +40,7 @@ def _pair_layers(digest: str, first: str, second: str, settings: Settings, _foun
 
 
 def ways_to_attend(found: Found) -> tuple[str, ...]:
-    """How two sentences can be read where attention is shown: as one input, or each alone."""
+    """The ways to encode two sentences for self-attention: as one input, or each alone."""
     return _ways_to_attend(found.digest, found)
 
 
@@ -52,7 +52,7 @@ def _ways_to_attend(digest: str, _found: Found) -> tuple[str, ...]:
 
 
 def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:
-    """Which token looks at which in two sentences, in every head of every layer."""
+    """Attention weights between the tokens of two sentences, for every head of every layer."""
     return _self_attention(found.digest, first, second, way, found)
 
 

@@ -1,4 +1,4 @@
-"""Which tokens do the heads of self-attention look at, in two sentences?"""
+"""Show the self-attention weights of two sentences, for every layer and head."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDE, SPECIAL = "tokens looked at", "share of special tokens"
 
 
 def folded(found: Found, sentences: tuple[str, str]) -> None:
-    """The same, made when it is opened: it loads the model once more."""
+    """The same in an expander; computed when opened, because it loads the model again."""
     fold = st.expander(TITLE, icon=":material/grid_on:", key="open heads", on_change="rerun")
     if fold.open:
         with fold:
@@ -35,7 +35,7 @@ def folded(found: Found, sentences: tuple[str, str]) -> None:
 
 
 def show(found: Found, sentences: tuple[str, str]) -> None:
-    """Every head at a glance, and the chosen one token by token."""
+    """An overview of all heads, and the chosen head token by token."""
     if encoder_loading.attending(found) is None:
         return
     try:
@@ -48,7 +48,9 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
     ways = cached_attention.ways_to_attend(found)
     _keep_only(ways, "read")
     with st.container(horizontal=True):
-        way: str = st.segmented_control("Read", ways, default=ways[0], required=True, key="read", bind="query-params")
+        way: str = st.segmented_control(
+            "Encode the sentences", ways, default=ways[0], required=True, key="read", bind="query-params"
+        )
         by: str = st.segmented_control(
             "Colour of a head", (WIDE, SPECIAL), default=WIDE, required=True, key="heads", bind="query-params"
         )
@@ -63,7 +65,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
             drawn.token_by_token(attention, layer, head),
             key="one head",
             config=picture_format.config("self-attention"),
-            alt=f"Layer {layer}, head {head}: which token looks at which. The file below holds the numbers.",
+            alt=f"Layer {layer}, head {head}: attention weights between tokens. The file below has the numbers.",
         )
         st.caption(_about(attention.weights, attention.left_out, ways, layer, head))
         stem = f"{found.name} layer {layer} head {head}"
@@ -71,7 +73,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
-    """Every head by its colour; gives the layer and the head that are chosen."""
+    """The overview of all heads; returns the chosen layer and head."""
     layers, count = attention.weights.shape[:2]
     with st.container(horizontal=True):
         layer = _one_of("Layer", "layer", layers)
@@ -85,29 +87,29 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
         on_select=lambda: _choose_clicked(count),
         selection_mode="points",
         config=picture_format.config("self-attention"),
-        alt=f"{by}, a cell for each layer and head. Choose one with the fields above.",
+        alt=f"{by}, a cell for each layer and head. Choose a head with the fields above.",
     )
     st.caption(
         "Click a head, or choose it above. "
         + (
-            "Tokens looked at: e to the power of the entropy of a token's weights, averaged over tokens; 1 is one "
-            f"token each, {len(attention.tokens)} all of them alike."
+            "Tokens looked at: the effective number of tokens that a token attends to (exp of the entropy of its "
+            f"weights), averaged. 1: one token each; {len(attention.tokens)}: all tokens equally."
             if by == WIDE
-            else "Share of special tokens: of a token's weights, how much falls on tokens such as \\[CLS\\] and "
-            "\\[SEP\\], averaged over tokens."
+            else "Share of special tokens: the attention weight on tokens such as \\[CLS\\] and \\[SEP\\], averaged "
+            "over tokens. 0 to 1; a high share often means that the head does little."
         )
     )
     return layer, head
 
 
 def _about(weights: NDArray[np.float32], left_out: int, ways: tuple[str, ...], layer: int, head: int) -> str:
-    told = [f"Layer {layer}, head {head}: each row is a token, sums to 1, and says what it looks at."]
+    told = [f"Layer {layer}, head {head}: each row is a token; its attention weights sum to 1."]
     if left_out:
-        told.append(f"{left_out:,} more tokens did not fit into the {weights.shape[-1]} that are read here.")
+        told.append(f"{left_out:,} more tokens are not shown: this figure has at most {weights.shape[-1]}.")
     if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
-        told.append("No token looks ahead: this model reads from left to right.")
+        told.append("No token attends to later tokens: this is a causal (left-to-right) model.")
     if len(ways) == 2:
-        told.append("This model's tokenizer puts nothing between two sentences, so each is read alone.")
+        told.append("This model's tokenizer has no separator for two sentences, so each is encoded alone.")
     return " ".join(told)
 
 
@@ -118,13 +120,13 @@ def _one_of(label: str, key: str, count: int) -> int:
 
 
 def _keep_only(options: tuple[str, ...], key: str) -> None:
-    """Forget what was chosen of another model."""
+    """Reset a choice that the current model does not have."""
     if st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
 
 
 def _choose_clicked(count: int) -> None:
-    """Make the clicked cell the head that is shown; runs before the page is drawn anew."""
+    """Show the clicked head; runs before the page reruns."""
     points = st.session_state[OVERVIEW]["selection"]["points"]
     if points:
         layer, head = divmod(int(points[0]["customdata"]), count)

@@ -1,4 +1,4 @@
-"""What does each layer make of two sentences, in an encoder without a pooler?"""
+"""Show the cosine of two sentences by layer, and each layer's contribution, for an encoder without a pooler."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ DRAWN = ("cls", "mean")
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
-    """Cosines by layer, and what each adds to the last."""
+    """Cosines by layer, and each layer's contribution to the last layer's cosine."""
     _no_pooler(found)
     pair = cached_attention.pair_layers(found, *sentences, choice.settings)
     messages.told_of_cuts(sentences, pair.cut, pair.max_length)
-    st.subheader("How alike each layer finds the two")
+    st.subheader("Cosine by layer")
     st.plotly_chart(
         pair_curves.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
         config=picture_format.config("pair-by-layer"),
-        alt="The cosine of the two sentences by layer, under cls and mean, and what each layer adds to the cosine of "
-        "the last layer. The file below holds the numbers.",
+        alt="The cosine of the two sentences by layer, under cls and mean, and each layer's contribution to the cosine "
+        "of the last layer. The file below has the numbers.",
     )
     last = len(pair.cosines) - 1
     sums = ", ".join(f"{pair.cosines[last, pair.poolings.index(name)]:.3f} under {name}" for name in DRAWN)
     st.caption(
-        f"A layer adds its vector less that of the layer below it, and layer 0 the embeddings' output, so that the "
-        f"vector of layer {last} is the sum of all. Bars: the inner product of what a layer adds to one sentence with "
-        f"the other's vector of layer {last}, taken both ways, halved, and divided by both lengths. They sum to the "
-        f"cosine of layer {last}: {sums}."
+        f"Bars: each layer's contribution to the cosine of layer {last}; they sum to it ({sums}). A layer's update is "
+        "its vector minus that of the layer below (layer 0: the embeddings). Its contribution is the inner product of "
+        f"its update in one sentence with the other sentence's vector of layer {last}, averaged over both directions "
+        "and divided by both lengths."
     )
     downloads.rows(pair_rows(pair), f"{found.name} pair by layer", "Cosines and contributions (CSV)")
 
 
 def _no_pooler(found: Found) -> None:
     st.info(
-        f"{messages.plain(found.name)} has no pooler that weighs its layers. Below is what can be told of any encoder: "
-        "what each layer makes of a pair, and which tokens its heads look at.",
+        f"{messages.plain(found.name)} has no pooler over its layers. Below: the cosine by layer and its heads' "
+        "self-attention. To see layer weights, choose or train a model with a pooler.",
         icon=":material/info:",
     )
     listening = pooler_runs.of_runs()
     with st.container(horizontal=True, vertical_alignment="center"):
         for run in listening[:5]:
             st.button(
-                f"Look at {messages.plain(run.name)}",
+                f"Open {messages.plain(run.name)}",
                 key=f"listen to {run.name}",
-                icon=":material/hearing:",
+                icon=":material/layers:",
                 on_click=sidebar.choose_encoder,
                 args=(f"{model_names.RUN}{run.name}",),
-                help="A run whose model weighs its layers.",
+                help="A run whose model has a pooler over its layers.",
             )
         st.page_link(
             "pages/train.py",

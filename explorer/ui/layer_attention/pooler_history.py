@@ -1,4 +1,4 @@
-"""How did a pooler come to listen as it does? Its weights at every look of the run that made it."""
+"""Show a pooler's layer weights at every evaluation step of the run that trained it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from explorer.ui.widgets import downloads, picture_format
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Mean weights (step, layer that answers) of a seed; `best` is the step whose weights the model has."""
+    """Mean weights (step, key layer) of a seed; `best` is the step of the saved model."""
 
     seed: int
     steps: tuple[int, ...]
@@ -30,47 +30,46 @@ class Path:
 
 
 def show(found: Found, heard: Listening) -> None:
-    """The path, or why there is none."""
+    """The curves of the weights, or the reason why there are none."""
     run = run_of(found)
     if run is None:
-        st.caption("The path is kept in the folder of the run that trained a model, and this one lies in none.")
+        st.caption("No history: this model's folder does not belong to a run. Models trained here keep it.")
         return
     path = path_of(run)
     if path is None:
         st.caption(
-            f"The run {messages.plain(run.name)} did not keep the weights: an older version made it. Train it again to "
-            "see the path."
+            f"No history: run {messages.plain(run.name)} did not keep the weights, because an older version made it. "
+            "Train it again."
         )
         return
     st.plotly_chart(
         layer_weights.path(path.steps, path.weights, heard.layers, path.best),
         key=f"path {run.name}",
         config=picture_format.config("listening-path"),
-        alt="How much each layer was listened to at each look of the run, layer by layer. The file below holds "
-        "the numbers.",
+        alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
     )
     st.caption(
         messages.plain(
-            f"Seed {path.seed} of the run {run.name}: at each look, the mean weight of each layer over the layers that "
-            f"ask and over {PROBE} of the development sentences, or all where there are fewer. Listened to alike, "
-            f"each would have {1 / len(heard.layers):.3f}."
+            f"Seed {path.seed} of the run {run.name}: the mean weight of each layer at each evaluation step, averaged "
+            f"over query layers and over at most {PROBE} sentences of the dev set. Equal weights would be "
+            f"{1 / len(heard.layers):.3f}."
         )
     )
     downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", "Path (CSV)")
 
 
 def run_of(found: Found) -> Run | None:
-    """The run whose model this is."""
+    """The run that trained this model."""
     return runs.of_model(found.folder)
 
 
 def path_of(run: Run) -> Path | None:
-    """The path of the seed whose weights the model has; None where no look kept any."""
+    """The weights of the seed that the model was saved from; None if no evaluation kept any."""
     status = run.status()
     number, seed = status.seed_number, status.seed
     scored = [(result["dev"], -place, result["seed"]) for place, result in enumerate(status.results) if result["dev"]]
     if scored:
-        _, place, seed = max(scored)  # of equals the first, as the trainer has it
+        _, place, seed = max(scored)  # the first of equals, like the trainer
         number = 1 - place
     looks = run_metrics.numbers(run.folder).looks(number)
     known = [

