@@ -1,5 +1,5 @@
-"""Strata: what every layer of a sentence encoder knows.
+"""Strata: analyse and fine-tune every layer of a sentence encoder.
 
-Read the folders as the way of a sentence: data → encoding → measuring → drawing → ui. An import goes down
-these floors or sideways, never up (tests/test_floors.py). This file imports nothing, so `import explorer` is free.
+The folders follow a sentence through the program: data → encoding → measuring → drawing → ui. A folder imports
+earlier folders only (tests/test_floors.py). This file imports nothing, so `import explorer` is free.
 """

@@ -1,4 +1,4 @@
-"""The command line: the same verbs as the pages. Results go to standard output, progress to standard error."""
+"""The command line. Results go to standard output, progress to standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from explorer.errors import StrataError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say; 0 if it was done, 1 with the reason on standard error if not."""
+    """Run a command; return 0, or 1 with the reason on standard error."""
     options = _parser().parse_args(arguments)
     try:
         options.verb(options)
@@ -22,15 +22,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Stopped. Nothing half-done was kept.", file=sys.stderr)
+        print("Stopped. No incomplete result was saved.", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read the output, `head` say, has had enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m explorer", description="See what every layer of an encoder knows.")
+    parser = argparse.ArgumentParser(
+        prog="python -m explorer", description="Analyse and fine-tune every layer of a sentence encoder."
+    )
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     for verb in (score, compare, search, train, methods, export, backtranslate, generator):
@@ -39,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _version() -> str:
-    """The version, from the one place that states it."""
+    """The version, read from pyproject.toml."""
     project = Path(__file__).parent.parent / "pyproject.toml"
     return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
 

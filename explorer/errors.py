@@ -1,41 +1,41 @@
-"""What can go wrong, as a tree; each message names the value, what is allowed and the next step.
+"""The errors of Strata as a tree; each message names the value, what is allowed and the next step.
 
 StrataError
-├── ModelError                an encoder cannot be had
+├── ModelError                an encoder is not available
 │   ├── ModelNotFound         no such hub id, revision or folder
 │   ├── ModelGated            the hub asks for a licence to be accepted, or for a token
 │   ├── HubUnreachable        not on this disk, and the hub does not answer
-│   ├── NotAModelFolder       the folder is there, a model is not in it
-│   ├── TokenizerMissing      a model without the words it reads
-│   ├── WeightsMissing        some weights would be made up at random
-│   ├── NotWeights            the file is broken, or is something else
-│   ├── RemoteCodeRefused     the model wants to run code of its own
-│   ├── UnsupportedModel      a kind of model, or a module in it, that cannot be read as a sentence encoder
+│   ├── NotAModelFolder       the folder exists but holds no model
+│   ├── TokenizerMissing      a model without a vocabulary
+│   ├── WeightsMissing        some weights would be initialised at random
+│   ├── NotWeights            the file is broken or not a weights file
+│   ├── RemoteCodeRefused     the model needs its own Python code
+│   ├── UnsupportedModel      a type of model or module that cannot encode sentences
 │   └── ModelTooLarge         it would not fit in memory
 ├── DataError                 a file or a set of sentences cannot be used
 │   ├── UnreadableFile        empty, binary, too large, or in an unknown encoding or format
 │   ├── WrongColumns          a column that is needed is missing
-│   ├── BadScores             scores that are no numbers, or are all the same
-│   ├── TooFewRows            too little is left to measure with
-│   ├── CannotSplit           no dev and test halves can be made of it
-│   └── SetNotFound           no such STS set, or it is neither on this disk nor within reach
-├── RunError                  a training run cannot start, or cannot go on
+│   ├── BadScores             scores that are not numbers, or are all equal
+│   ├── TooFewRows            too few rows are left
+│   ├── CannotSplit           the set cannot be split into dev and test halves
+│   └── SetNotFound           no such STS set, or it is not available offline
+├── RunError                  a training run cannot start or continue
 │   ├── RunNotFound           no run of that name
-│   ├── RunBusy               somebody is at it already
-│   ├── CannotResume          the recipe or the data is no longer what it was
+│   ├── RunBusy               another process uses it
+│   ├── CannotResume          the recipe or the data has changed
 │   ├── RunTooLarge           it would not fit in memory, or on the disk
 │   └── Diverged              the loss is no longer a number
-├── NotWritable               a file cannot be kept on this disk
+├── NotWritable               a file cannot be written to this disk
 └── BadChoice                 a setting outside what is allowed
 """
 
 
 class StrataError(Exception):
-    """Something the person at the screen can mend; the message says how."""
+    """An error that the user can fix; the message says how."""
 
 
 class ModelError(StrataError):
-    """An encoder cannot be had."""
+    """An encoder is not available."""
 
 
 class ModelNotFound(ModelError):
@@ -51,27 +51,27 @@ class HubUnreachable(ModelError):
 
 
 class NotAModelFolder(ModelError):
-    """The folder is there, a model is not in it."""
+    """The folder exists but holds no model."""
 
 
 class TokenizerMissing(ModelError):
-    """A model without the words it reads."""
+    """A model without a vocabulary."""
 
 
 class WeightsMissing(ModelError):
-    """Some weights would be made up at random."""
+    """Some weights would be initialised at random."""
 
 
 class NotWeights(ModelError):
-    """The file is broken, or is something else."""
+    """The file is broken or not a weights file."""
 
 
 class RemoteCodeRefused(ModelError):
-    """The model wants to run code of its own; Strata never does."""
+    """The model needs its own Python code, which Strata never runs."""
 
 
 class UnsupportedModel(ModelError):
-    """A kind of model, or a module in it, that cannot be read as a sentence encoder."""
+    """A type of model or module that cannot encode sentences."""
 
 
 class ModelTooLarge(ModelError):
@@ -91,23 +91,23 @@ class WrongColumns(DataError):
 
 
 class BadScores(DataError):
-    """Scores that are no numbers, or are all the same."""
+    """Scores that are not numbers, or are all equal."""
 
 
 class TooFewRows(DataError):
-    """Too little is left to measure with."""
+    """Too few rows are left."""
 
 
 class CannotSplit(DataError):
-    """No dev and test halves can be made of a set: too few pairs, or too many that share sentences."""
+    """A set cannot be split into dev and test halves: too few pairs, or too many that share sentences."""
 
 
 class SetNotFound(DataError):
-    """No such STS set, or it is neither on this disk nor within reach."""
+    """No such STS set, or it is not available offline."""
 
 
 class RunError(StrataError):
-    """A training run cannot start, or cannot go on."""
+    """A training run cannot start or continue."""
 
 
 class RunNotFound(RunError):
@@ -115,11 +115,11 @@ class RunNotFound(RunError):
 
 
 class RunBusy(RunError):
-    """Somebody is at it already."""
+    """Another process uses the run."""
 
 
 class CannotResume(RunError):
-    """The recipe or the data is no longer what it was."""
+    """The recipe or the data has changed."""
 
 
 class RunTooLarge(RunError):
@@ -131,7 +131,7 @@ class Diverged(RunError):
 
 
 class NotWritable(StrataError):
-    """A file cannot be kept on this disk."""
+    """A file cannot be written to this disk."""
 
 
 class BadChoice(StrataError):

@@ -1,6 +1,6 @@
-"""How do processes that train together share their vectors, so that each sentence meets those of all of them?
+"""Gather vectors from every training process, with gradients, so that each batch uses all of them as negatives.
 
-`all_gather` alone carries no gradient: each process would learn from its own rows only.
+`all_gather` alone carries no gradient: each process would train on its own rows only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def gathered(rows: Tensor) -> Tensor:
 
 
 def own_share(rows: Tensor) -> Tensor:
-    """Of the rows of every process, those of this one."""
+    """The rows of this process among those of all."""
     if not (dist.is_available() and dist.is_initialized()):
         return rows
     return rows.chunk(dist.get_world_size())[dist.get_rank()]
@@ -39,7 +39,7 @@ def text_keys(texts: Sequence[str], device: torch.device | str) -> Tensor:
 class _Gather(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, rows: Tensor) -> Tensor:
-        # every process holds as many rows: a batch that does not divide is refused before it starts
+        # every process holds the same number of rows: other batch sizes are refused before training
         parts = [torch.empty_like(rows) for _ in range(dist.get_world_size())]
         dist.all_gather(parts, rows.contiguous())
         return torch.cat(parts)
@@ -47,6 +47,6 @@ class _Gather(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> Tensor:
         # each process computed the whole loss, so each has a gradient for everyone's rows
-        whole = gradients[0].clone(memory_format=torch.contiguous_format)  # others may hold the same gradient
+        whole = gradients[0].clone(memory_format=torch.contiguous_format)  # the tensor may be shared
         dist.all_reduce(whole)
         return whole.chunk(dist.get_world_size())[dist.get_rank()]

@@ -1,7 +1,6 @@
-"""What can be set, between which bounds, and what is it good for?
+"""Settings with bounds and help text, stated once and used by form, command line, recipe and documentation.
 
-A class that is Knobs states its settings once, as class attributes. Command line, form, recipe and documentation are
-drawn from them, and a value is checked in one place.
+A subclass of Knobs states its settings as class attributes; values are checked here.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Values = Mapping[str, bool | int | float | str]
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting: what it is without being touched, what is allowed, and what it does."""
+    """A setting: its default, what is allowed, and what it does."""
 
     name: str
     default: bool | int | float | str
@@ -28,19 +27,19 @@ class Knob:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
-    front: bool = False  # among the few a form shows before it is unfolded
-    masked_model: bool = False  # its value names a masked language model, looked for before anything is trained
+    front: bool = False  # shown in a form before it is unfolded
+    masked_model: bool = False  # its value names a masked language model, which is found before training
     triplets: bool = False  # only for methods that train on triplets
-    paper: bool | int | float | str | None = None  # what the paper uses, where that is not the default
+    paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
 
     @property
     def paper_value(self) -> bool | int | float | str:
-        """What the paper uses: the default, unless stated otherwise."""
+        """The paper's value: the default, unless stated otherwise."""
         return self.default if self.paper is None else self.paper
 
     @property
     def kind(self) -> type:
-        """What its values are: bool, int, float or str."""
+        """The type of its values: bool, int, float or str."""
         return type(self.default)
 
     @property
@@ -57,7 +56,7 @@ class Knob:
         return f"{number} from {self.told(self.low)} to {self.told(self.high)}"
 
     def checked(self, value: object) -> bool | int | float | str:
-        """The value, as its kind, if it is allowed; text is read as the command line gives it."""
+        """The value in its type, if it is allowed; text is parsed as on the command line."""
         found = self._read(value)
         if found is None or (self.choices and found not in self.choices):
             raise self._refused(value)
@@ -68,7 +67,7 @@ class Knob:
         return found
 
     def _read(self, value: object) -> bool | int | float | str | None:
-        """The value as this knob's kind; None where it is no such thing."""
+        """The value in this knob's type; None if it cannot be converted."""
         if self.kind is bool:
             words = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
             return value if isinstance(value, bool) else words.get(str(value).strip().lower())
@@ -76,7 +75,7 @@ class Knob:
             return str(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return None
-        if self.kind is int and isinstance(value, int):  # as it is: a float would round a long one
+        if self.kind is int and isinstance(value, int):  # not through float, which rounds large integers
             return value
         try:
             number = float(value)
@@ -88,12 +87,12 @@ class Knob:
 
     def _refused(self, value: object) -> BadChoice:
         return BadChoice(
-            f"{self.name} cannot be {value!r}: it is {self.allowed} ({self.told(self.default)} unless set). {self.help}"
+            f"{self.name} cannot be {value!r}. Choose {self.allowed} (default {self.told(self.default)}). {self.help}"
         )
 
     @staticmethod
     def told(value: bool | int | float | str) -> str:
-        """A value as it is typed: `on`, `5e-05`, `cls`; read again, it is the same."""
+        """A value as text: `on`, `5e-05`, `cls`; parsing it gives the same value."""
         if isinstance(value, bool):
             return "on" if value else "off"
         if isinstance(value, (int, str)):
@@ -114,12 +113,12 @@ def knob(
     triplets: bool = False,
     paper: Value | None = None,
 ) -> Value:
-    """State a setting in a class of Knobs; to the type checker it is its value."""
+    """State a setting in a subclass of Knobs; for the type checker it has its value's type."""
     return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, triplets, paper))
 
 
 class Knobs:
-    """Settings with names; `Knobs(temperature=0.1)` checks and holds them, the rest are the defaults."""
+    """Named settings; `Knobs(temperature=0.1)` checks and stores them, the rest are the defaults."""
 
     knobs: ClassVar[Mapping[str, Knob]] = {}
 
@@ -132,7 +131,7 @@ class Knobs:
         cls.knobs = {**inherited, **{name: replace(value, name=name) for name, value in own.items()}}
 
     def set(self, values: Values) -> None:
-        """Take these values, and the defaults for the rest."""
+        """Set these values, and the defaults for the rest."""
         for name, value in {**{name: one.default for name, one in self.knobs.items()}, **values}.items():
             setattr(self, name, find(self.knobs, name).checked(value))
 
@@ -142,7 +141,7 @@ class Knobs:
 
 
 def find(knobs: Mapping[str, Knob], name: str) -> Knob:
-    """The knob of that name, or an error that names the nearest."""
+    """The knob with this name, or an error that suggests the nearest."""
     if name in knobs:
         return knobs[name]
     near = difflib.get_close_matches(name, knobs, n=1)

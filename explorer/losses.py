@@ -1,4 +1,4 @@
-"""The papers' formulas on tensors, and nothing else.
+"""The loss formulas of the papers, on tensors.
 
 Vectors are (sentence, width), views (sentence, view, width); row i of one side belongs to row i of the other. Every
 formula takes cosines over a temperature, sums in float32 whatever the autocast, and gives the mean over its anchors.
@@ -13,7 +13,7 @@ from torch.nn import functional
 
 
 def cosines(one: Tensor, other: Tensor) -> Tensor:
-    """Every vector of one side with every vector of the other: (sentence, sentence), in float32."""
+    """Cosines of every vector of one side with every vector of the other: (sentence, sentence), in float32."""
     with torch.autocast(one.device.type, enabled=False):
         return _unit(one) @ _unit(other).T
 
@@ -25,7 +25,7 @@ def paired_cosines(one: Tensor, other: Tensor) -> Tensor:
 
 
 def nt_xent(one: Tensor, other: Tensor, temperature: float) -> Tensor:
-    """NT-Xent: each of the 2b vectors should find its partner among the 2b - 1 others.
+    """NT-Xent: classify the positive of each of the 2b vectors among the 2b - 1 others.
 
     L_base of self-guided contrastive learning without its regulariser (Kim, Yoo and Lee 2021, equations 1 to 3).
     """
@@ -36,7 +36,7 @@ def nt_xent(one: Tensor, other: Tensor, temperature: float) -> Tensor:
 
 
 def self_guided_1(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:
-    """L_opt1: only the tuned side anchors; it should find its guide among all others of both sides."""
+    """L_opt1: the tuned vector is the anchor, its guide the positive, all others of both sides negatives."""
     among_tuned = cosines(tuned, tuned).fill_diagonal_(float("-inf"))
     logits = torch.cat([among_tuned, cosines(tuned, guide)], dim=1) / temperature
     return functional.cross_entropy(logits, _own(tuned) + len(tuned))
@@ -48,7 +48,7 @@ def self_guided_2(tuned: Tensor, guide: Tensor, temperature: float) -> Tensor:
 
 
 def self_guided_3(tuned: Tensor, views: Tensor, temperature: float) -> Tensor:
-    """L_opt3: as L_opt2 for every view (sentence, view, width); other views of one's own sentence are no negatives."""
+    """L_opt3: as L_opt2 for every view (sentence, view, width); views of the same sentence are no negatives."""
     sentences, per_sentence, width = views.shape
     # (anchor, sentence, view)
     logits = cosines(tuned, views.reshape(-1, width)).view(sentences, sentences, per_sentence) / temperature
@@ -59,12 +59,12 @@ def self_guided_3(tuned: Tensor, views: Tensor, temperature: float) -> Tensor:
 
 
 def info_nce(one: Tensor, other: Tensor, temperature: float) -> Tensor:
-    """InfoNCE: each vector of one side should find its partner on the other (SimCSE: Gao, Yao and Chen 2021, eq. 4)."""
+    """InfoNCE: classify the positive of each vector on the other side (SimCSE: Gao, Yao and Chen 2021, eq. 4)."""
     return functional.cross_entropy(cosines(one, other) / temperature, _own(one))
 
 
 def info_nce_hard(anchor: Tensor, positive: Tensor, negative: Tensor, temperature: float, weight: float) -> Tensor:
-    """InfoNCE with a hard negative a row (SimCSE, eq. 5); `weight` is added to the logit of one's own: 0 in SimCSE."""
+    """InfoNCE with a hard negative per row (SimCSE, eq. 5); `weight` is added to its logit: 0 in SimCSE."""
     to_negatives = cosines(anchor, negative) / temperature
     to_negatives = to_negatives + weight * torch.eye(len(anchor), device=anchor.device)
     logits = torch.cat([cosines(anchor, positive) / temperature, to_negatives], dim=1)
@@ -81,9 +81,9 @@ def ranking(
 ) -> Tensor:
     """Multiple-negatives ranking (Henderson and others 2017, section 4.4), of cosines over a temperature.
 
-    The first candidates are the positives, row by row; any others are hard negatives. `symmetric` adds the way back,
-    from each positive to the anchors, and takes the mean of both. `left_out` (anchor, candidate) and `left_out_back`
-    (positive, anchor) are true where a sentence is no negative, such as a duplicate.
+    The first candidates are the positives, row by row; any others are hard negatives. `symmetric` adds the reverse
+    direction, from each positive to the anchors, and takes the mean of both. `left_out` (anchor, candidate) and
+    `left_out_back` (positive, anchor) are true where a sentence is no negative, such as a duplicate.
     """
     logits = cosines(anchor, candidates) / temperature
     there = functional.cross_entropy(_without(logits, left_out), _own(anchor))
@@ -109,7 +109,7 @@ def cosine_regression(cosine: Tensor, score: Tensor) -> Tensor:
 
 
 def interaction(same: Tensor, other: Tensor) -> Tensor:
-    """ConIsI's L_II (Sun and Huang 2022, eq. 8): of two inputs, the one with itself should have the higher score.
+    """ConIsI's L_II (Sun and Huang 2022, eq. 8): the input of a sentence with itself should have the higher score.
 
     A two-way softmax over inputs, so a logistic loss of the difference; of wider scores, dimension by dimension.
     """
@@ -117,7 +117,7 @@ def interaction(same: Tensor, other: Tensor) -> Tensor:
 
 
 def interaction_by_class(same: Tensor, other: Tensor) -> Tensor:
-    """The same read as classification: scores (input, 2), class 0 for an input with itself, 1 for one with another."""
+    """The same as classification: scores (input, 2), class 0 for an input with itself, 1 for one with another."""
     scores = torch.cat([same, other]).float()
     classes = torch.cat([scores.new_zeros(len(same)), scores.new_ones(len(other))]).long()
     return functional.cross_entropy(scores, classes)

@@ -1,4 +1,4 @@
-"""Where does Strata keep what it makes? Nothing but folders a person can look into, and delete."""
+"""The folders where Strata writes: cache and training runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to
 
 
 def cache_folder() -> Path:
-    """Scores and files brought by the user: STRATA_CACHE, or `strata` in the user's cache folder."""
+    """The folder of scores and uploaded files: STRATA_CACHE, or `strata` in the user's cache folder."""
     chosen = os.environ.get("STRATA_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -23,18 +23,18 @@ def cache_folder() -> Path:
 
 
 def runs_folder() -> Path:
-    """Training runs, a folder each: STRATA_RUNS, or `checkpoints` beside the program."""
+    """The folder of training runs: STRATA_RUNS, or `checkpoints` beside the program."""
     chosen = os.environ.get("STRATA_RUNS")
     return Path(chosen).expanduser() if chosen else Path(__file__).parent.parent / "checkpoints"
 
 
 def examples_folder() -> Path:
-    """Finished runs that ship with Strata, a folder each, without weights; nothing is written there."""
+    """The read-only folder of finished runs that ship with Strata, without weights."""
     return Path(__file__).parent / "data" / "examples"
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM) -> None:
-    """Write a file whole or not at all: into a temporary neighbour, then a rename."""
+    """Write a file atomically: to a temporary file beside it, then rename."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
@@ -42,7 +42,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], next_step: str
             with os.fdopen(handle, "wb") as file:
                 write(file)
             Path(temporary).replace(path)
-        except BaseException:  # also when the process is told to stop: nothing half-written stays behind
+        except BaseException:  # also when the process is stopped: remove the incomplete file
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How far is a long piece of work?"""
+"""Progress of long work: a stage, and how much of it is done."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Progress:
-    """A stage by name, and how much of it is done; a total of 0 says that nobody knows."""
+    """A stage by name, and how much of it is done; a total of 0 means unknown."""
 
     stage: str
     done: int
     total: int
-    unit: str = ""  # "bytes" are told as MB
+    unit: str = ""  # "bytes" are shown as MB
 
     @property
     def amount(self) -> str:
-        """`1,200 of 36,689`, `12.5 of 90.9 MB`; empty where the total is not known."""
+        """`1,200 of 36,689`, `12.5 of 90.9 MB`; empty if the total is unknown."""
         if not self.total:
             return ""
         if self.unit == "bytes":
@@ -28,12 +28,12 @@ class Progress:
         return f"{self.done:,} of {self.total:,}"
 
 
-# Long work is a generator: it yields Progress and returns its result; to stop it is to take no next step.
+# Long work is a generator: it yields Progress and returns its result; to stop it, take no next step.
 Work = Generator[Progress, None, Result]
 
 
 def finish(work: Work[Result], tell: Callable[[Progress], object] = lambda progress: None) -> Result:
-    """Do all of it, telling how far it is, and give its result."""
+    """Run the work to its end, report its progress, and return its result."""
     while True:
         try:
             tell(next(work))

@@ -112,13 +112,13 @@ def test_anything_else_is_refused(name, value):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("heat", "x", "heat cannot be 'x': it is a number from 1e-07 to 0.01 (5e-05 unless set). Hot enough to boil."),
-        ("pots", 7, "pots cannot be 7: it is a whole number from 1 to 6 (2 unless set). Each takes a plate."),
-        ("gas", "x", "gas cannot be 'x': it is on or off (off unless set). Electric otherwise."),
-        ("dish", "tea", "dish cannot be 'tea': it is one of soup, stew (soup unless set). What there will be."),
-        ("salt", -1, "salt cannot be -1: it is a number, 0 or more (0 unless set). A pinch is 1."),
-        ("orders", 12, "orders cannot be 12: it is a whole number, 10 or less (3 unless set). More are turned away."),
-        ("taste", "bad", "taste cannot be 'bad': it is a number (1 unless set). Yours."),
+        ("heat", "x", "heat cannot be 'x'. Choose a number from 1e-07 to 0.01 (default 5e-05). Hot enough to boil."),
+        ("pots", 7, "pots cannot be 7. Choose a whole number from 1 to 6 (default 2). Each takes a plate."),
+        ("gas", "x", "gas cannot be 'x'. Choose on or off (default off). Electric otherwise."),
+        ("dish", "tea", "dish cannot be 'tea'. Choose one of soup, stew (default soup). What there will be."),
+        ("salt", -1, "salt cannot be -1. Choose a number, 0 or more (default 0). A pinch is 1."),
+        ("orders", 12, "orders cannot be 12. Choose a whole number, 10 or less (default 3). More are turned away."),
+        ("taste", "bad", "taste cannot be 'bad'. Choose a number (default 1). Yours."),
     ],
 )  # fmt: skip
 def test_a_refusal_names_the_value_what_is_allowed_the_default_and_what_it_does(name, value, message):
@@ -195,7 +195,7 @@ def test_an_unknown_setting_is_refused_with_the_nearest_name():
 
 
 def test_a_value_out_of_bounds_is_refused_where_it_is_set():
-    with pytest.raises(BadChoice, match=r"pots cannot be 0: it is a whole number from 1 to 6"):
+    with pytest.raises(BadChoice, match=r"pots cannot be 0. Choose a whole number from 1 to 6"):
         Stove(pots=0)
 
 

@@ -83,7 +83,7 @@ def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(caps
         (("all-MiniLM-L6-v2", "--precision", "int8"), "int8"),
         (("all-MiniLM-L6-v2", "--device", "tpu"), "tpu"),
         (("all-MiniLM-L6-v2", "--sts", "x.csv", "--column", "score"), "lacks an equals sign"),
-        (("all-MiniLM-L6-v2", "--column", "score=x"), "'sample' is a set by name"),
+        (("all-MiniLM-L6-v2", "--column", "score=x"), "'sample' is a set whose columns are known"),
         (("no/such@v1",), "no/such"),
     ],
 )

@@ -1,1 +1,1 @@
-"""The verbs of the command line, a file each: `add` states the flags, and what it sets as `verb` does the work."""
+"""The commands of the command line, one file each: `add` states the flags, and its `verb` does the work."""

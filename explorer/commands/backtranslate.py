@@ -1,4 +1,4 @@
-"""backtranslate: make another wording of each sentence, by way of another language."""
+"""backtranslate: paraphrase sentences by translating them into another language and back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def add(verbs: Any) -> None:
     verb = verbs.add_parser(
         "backtranslate",
         help="translate sentences there and back, for the methods bt and bt-sg-opt",
-        description="Translate sentences into another language and back. What was broken off goes on where it was. The "
-        "paper's models are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.",
+        description="Translate sentences into another language and back. An interrupted job continues where it "
+        "stopped. The paper's models are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.",
     )
     verb.set_defaults(verb=_backtranslate)
     verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="sentences: files, 'sample', 'STS-B', …")
@@ -25,14 +25,14 @@ def add(verbs: Any) -> None:
         "--there", required=True, metavar="MODEL", help="translates into the other language: name or folder"
     )
     verb.add_argument("--back", required=True, metavar="MODEL", help="translates back: name or folder")
-    verb.add_argument("--out", required=True, type=Path, metavar="FILE", help="a TSV of sentence and back_translation")
-    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="which column is what")
     verb.add_argument(
-        "--beams", type=int, default=5, help="translations that are pursued at once (default 5; paper 100)"
+        "--out", required=True, type=Path, metavar="FILE", help="the TSV to write: sentence and back_translation"
     )
+    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
+    verb.add_argument("--beams", type=int, default=5, help="beam size of the search (default 5; paper 100)")
     verb.add_argument("--batch", type=int, default=32, metavar="ROWS", help="sentences translated at once (default 32)")
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    verb.add_argument("--online", action="store_true", help="download missing models from the hub")
 
 
 def _backtranslate(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""compare: say whether one encoder is better than another, by how much, and what changed."""
+"""compare: decide whether one encoder is better than another, by how much, and show what changed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def add(verbs: Any) -> None:
     verb = verbs.add_parser(
         "compare",
         help="score two encoders on the same pairs, with intervals on the differences",
-        description="Score A and B on the same graded pairs, each under its model default, and print the verdict "
+        description="Score A and B on the same scored pairs, each under its model default, and print the verdict "
         "first. An interval is the 95 %% CI of 1,000 paired bootstrap resamples: if it includes 0, the difference "
         "could be chance.",
     )
     verb.set_defaults(verb=_compare)
     verb.add_argument("one", metavar="A", help="an encoder: name, folder, or run:NAME for the model of a run")
-    verb.add_argument("other", metavar="B", help="the one that is compared with it")
-    verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="graded pairs (default: the sample)")
+    verb.add_argument("other", metavar="B", help="the encoder to compare with A")
+    verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="evaluation set (default: the sample)")
     verb.add_argument(
         "--reading",
         metavar="TITLE",
@@ -38,14 +38,14 @@ def add(verbs: Any) -> None:
     )
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
     verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
-    verb.add_argument("--dev", metavar="FILE|NAME", help="take the best layer & pooling of each on these graded pairs")
+    verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
     verb.add_argument("--aggregate", default="all", help="all (default), mean or wmean over sub-corpora")
-    verb.add_argument("--seed", type=int, default=0, help="of the resamples (default 0)")
+    verb.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
     reading_flags.add(verb)
-    verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of the layers, and drift")
-    verb.add_argument("--pooling", default="mean", help="of the layers in the geometry and the lines: cls, mean or max")
-    verb.add_argument("--report", metavar="FILE", help="all of it as one HTML file that stands alone")
+    verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
+    verb.add_argument("--pooling", default="mean", help="pooling of the geometry and the line plots: cls, mean or max")
+    verb.add_argument("--report", metavar="FILE", help="write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
 
@@ -75,7 +75,7 @@ def _found(options: argparse.Namespace) -> Findings:
     pairs = graded(options.sts, options.online)
     dev = graded(options.dev, options.online) if options.dev else None
     found = find(options.one, online=options.online), find(options.other, online=options.online)
-    # a verdict is about small differences: rounding to bfloat16 alone moves a score by up to 0.1
+    # float32, since rounding to bfloat16 alone changes a score by up to 0.1
     precision = "float32" if options.precision == "auto" else options.precision
     settings = Settings(precision, options.device, options.max_length)
     geometry = None
@@ -101,7 +101,7 @@ def _found(options: argparse.Namespace) -> Findings:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse what cannot be, before minutes of work."""
+    """Refuse flags that contradict each other, before minutes of work."""
     from explorer.errors import BadChoice
     from explorer.measuring.geometry.layer_geometry import check_pooling
     from explorer.measuring.scores.layer_scores import check_agreement
@@ -110,13 +110,15 @@ def _check(options: argparse.Namespace) -> None:
     check_pooling(options.pooling)
     named = options.reading or options.other_reading
     if options.dev and (named or options.same):
-        raise BadChoice(f"--dev {options.dev} picks both readings. Leave out --reading, --other-reading and --same.")
+        raise BadChoice(
+            f"--dev {options.dev} picks the layer & pooling of both. Leave out --reading, --other-reading and --same."
+        )
     if options.same and named:
-        raise BadChoice("--same takes A's model default for both. Leave out --reading and --other-reading, or --same.")
+        raise BadChoice("--same uses A's model default for both. Leave out --reading and --other-reading, or --same.")
 
 
 def _asked_for(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:
-    """The layers & poolings that were named; without a name the model default of each."""
+    """The layer & pooling of each side: the one named, else the model default."""
     from explorer.encoding.load.declared import default_cell, named
 
     if options.same:
@@ -131,5 +133,5 @@ def _write(findings: Findings, pooling: str, path: Path) -> None:
     from explorer.places import write_whole
 
     page = report(findings, pooling)
-    write_whole(path, lambda file: file.write(page), "Choose another place for the report.")
-    print(f"The report is {path}.", file=sys.stderr)
+    write_whole(path, lambda file: file.write(page), "Choose another path for the report.")
+    print(f"Report written to {path}.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""export: take the tuned encoder of a run along."""
+"""export: copy the tuned model of a run to a folder."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def add(verbs: Any) -> None:
     export = verbs.add_parser(
         "export",
         help="copy the tuned encoder of a run to a folder",
-        description="Copy the model of a run: transformers and sentence-transformers open the folder as it is.",
+        description="Copy the model of a run. transformers and sentence-transformers can load the folder.",
     )
     export.set_defaults(verb=_export)
     export.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    export.add_argument("folder", metavar="DIR", type=Path, help="where the copy goes; must not be there yet")
+    export.add_argument("folder", metavar="DIR", type=Path, help="the folder to write; it must not exist yet")
 
 
 def _export(options: argparse.Namespace) -> None:

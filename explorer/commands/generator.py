@@ -1,4 +1,4 @@
-"""generator: make a masked language model of an encoder, for DiffCSE."""
+"""generator: train a masked language model from an encoder, for DiffCSE."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def add(verbs: Any) -> None:
     """State the flags."""
     verb = verbs.add_parser(
         "generator",
-        help="teach a copy of an encoder to guess masked words, for the method diffcse",
-        description="Teach a copy of an encoder to guess masked words of plain sentences. The folder is what diffcse "
-        "takes as its knob 'generator', where the paper's model cannot be had.",
+        help="train a masked language model from an encoder, for the method diffcse",
+        description="Train a copy of an encoder to predict masked words of plain sentences. Pass the folder to diffcse "
+        "as its setting 'generator' if the paper's model is not available.",
     )
     verb.set_defaults(verb=_generator)
     verb.add_argument("--model", default="all-MiniLM-L6-v2", help="the encoder: name or folder")
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="sentences (default: sample)")
     verb.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the generator is written")
-    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="which column is what")
+    verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
     verb.add_argument("--steps", type=int, default=1000, help="updates (default 1000)")
-    verb.add_argument("--seed", type=int, default=1, help="what is drawn follows from it (default 1)")
+    verb.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    verb.add_argument("--online", action="store_true", help="download missing models from the hub")
 
 
 def _generator(options: argparse.Namespace) -> None:
@@ -49,7 +49,7 @@ def _generator(options: argparse.Namespace) -> None:
         work = make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed)
         found = finish(work, line.tell)
     print(
-        f"Of {found.words:,} masked words in sentences it did not see, it guesses {100 * found.after:.1f} % right "
+        f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
         f"({100 * found.before:.1f} % before).",
         file=sys.stderr,
     )

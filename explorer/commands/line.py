@@ -1,4 +1,4 @@
-"""How does long work look in a terminal? One line, gone when the work is done; nothing where there is no terminal."""
+"""Show progress on one line of a terminal; the line disappears when the work is done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Line:
         return self
 
     def tell(self, progress: Progress) -> None:
-        """Show how far the work is, ten times a second at most."""
+        """Show the progress, at most ten times a second."""
         now = time.monotonic()
         if sys.stderr.isatty() and now - self.shown > 0.1:
             print(f"\r\033[K{progress.stage} {progress.amount}", end="", file=sys.stderr, flush=True)

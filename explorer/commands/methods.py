@@ -1,4 +1,4 @@
-"""methods: what can be trained, with which knobs?"""
+"""methods: list the training methods and their settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 def add(verbs: Any) -> None:
     """State the flags."""
     methods = verbs.add_parser(
-        "methods", help="list the methods and their knobs", description="Every method, its paper and its knobs."
+        "methods", help="list the methods and their settings", description="Every method with its paper and settings."
     )
     methods.set_defaults(verb=_methods)
-    methods.add_argument("method", nargs="?", metavar="METHOD", help="one of them, with its knobs")
-    methods.add_argument("--json", action="store_true", help="all of them with all their knobs, as JSON")
+    methods.add_argument("method", nargs="?", metavar="METHOD", help="show one method with its settings")
+    methods.add_argument("--json", action="store_true", help="all methods with all settings, as JSON")
 
 
 def _methods(options: argparse.Namespace) -> None:
@@ -66,7 +66,7 @@ def _page(name: str) -> str:
         "",
         facts["about"],
         "",
-        f"Family: {facts['family']}. Learns from {facts['eats']}. {facts['paper']}: {facts['link']}",
+        f"Family: {facts['family']}. Trains on {facts['eats']}. {facts['paper']}: {facts['link']}",
         *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
     ]

@@ -1,4 +1,4 @@
-"""How does an encoder read? The flags of every verb that has one read sentences."""
+"""Flags of every command that encodes sentences: maximum length, precision, device, download."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 
 
 def add(verb: argparse.ArgumentParser) -> None:
-    """State them."""
+    """State the flags."""
     verb.add_argument(
-        "--max-length", type=int, metavar="TOKENS", help="cut longer sentences (default: the model's own limit)"
+        "--max-length", type=int, metavar="TOKENS", help="truncate longer sentences (default: the model's own limit)"
     )
     verb.add_argument("--precision", default="auto", help="auto (default), float32 or bfloat16")
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    verb.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    verb.add_argument("--online", action="store_true", help="download missing models and sets from the hub")

@@ -1,4 +1,4 @@
-"""score: what does every layer under every pooling know?"""
+"""score: evaluate every layer & pooling of an encoder on scored pairs."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ def add(verbs: Any) -> None:
     """State the flags."""
     score = verbs.add_parser(
         "score",
-        help="score every layer under every pooling on graded pairs",
-        description="Spearman's and Pearson's correlation (× 100) of every layer under every pooling with people.",
+        help="evaluate every layer & pooling on scored pairs",
+        description="Spearman's and Pearson's correlation (× 100) with human scores, for every layer & pooling. "
+        "Higher is better, at most 100.",
     )
     score.set_defaults(verb=_score)
     score.add_argument(
         "model",
         metavar="MODEL",
-        help="all-MiniLM-L6-v2 (comes along), a folder, or a hub id, with @REVISION if need be",
+        help="all-MiniLM-L6-v2 (bundled), a folder, or a hub id, optionally with @REVISION",
     )
     score.add_argument(
         "--sts",
         default="sample",
         metavar="FILE|NAME",
-        help="a file of graded pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
+        help="a file of scored pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
     )
     score.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="ROLE=NAME",
-        help="which column of FILE is what, where the guess is wrong: first=…, second=…, score=…, part=…",
+        help="the column of FILE that has a role, if detected wrongly: first=…, second=…, score=…, part=…",
     )
     score.add_argument(
         "--metric",
@@ -52,7 +53,7 @@ def add(verbs: Any) -> None:
     reading_flags.add(score)
     form = score.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="everything, as JSON")
-    form.add_argument("--csv", action="store_true", help="a row for every reading, as CSV")
+    form.add_argument("--csv", action="store_true", help="one row per layer & pooling, as CSV")
 
 
 def _score(options: argparse.Namespace) -> None:
@@ -62,7 +63,7 @@ def _score(options: argparse.Namespace) -> None:
     from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
 
-    check_agreement(options.metric, options.aggregate)  # before minutes of work, not after
+    check_agreement(options.metric, options.aggregate)  # before minutes of work
     pairs = _graded_pairs(options)
     found = find(options.model, online=options.online)
     settings = Settings(options.precision, options.device, options.max_length)
@@ -87,9 +88,7 @@ def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
         print(report, file=sys.stderr)
         return pairs
     if columns:
-        raise BadChoice(
-            f"--column is for files; '{options.sts}' is a set by name, whose columns are known. Leave it out."
-        )
+        raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
     return sets.by_name(options.sts, online=options.online)
 
 

@@ -1,4 +1,4 @@
-"""search: what does each encoder find for a query, and what changed from one to the other?"""
+"""search: find the sentences nearest to a query under one encoder or two, and mark what changed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def add(verbs: Any) -> None:
     verb = verbs.add_parser(
         "search",
         help="the sentences nearest to a query, under one encoder or two",
-        description="The sentences of a corpus whose cosine with a query is highest. With two encoders each result "
-        "says its rank under the other, and whether it was kept, lost or gained.",
+        description="Find the sentences of a corpus with the highest cosine to a query. With two encoders, each result "
+        "shows its rank under the other, and whether it was kept, lost or gained.",
     )
     verb.set_defaults(verb=_search)
-    verb.add_argument("query", metavar="QUERY", help="a sentence; one of the corpus does not find itself")
+    verb.add_argument("query", metavar="QUERY", help="a sentence; a sentence of the corpus does not find itself")
     verb.add_argument(
         "--corpus", default="sample", metavar="FILE|NAME", help="a file, a set such as 'STS-B dev', or sample (default)"
     )
@@ -40,8 +40,12 @@ def add(verbs: Any) -> None:
         help="layer & pooling of A: 'mean of layer 6', 'model default', … (default: the model default)",
     )
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
-    verb.add_argument("--k", type=int, default=10, help="how many (default 10)")
-    verb.add_argument("--whole", action="store_true", help="also every sentence of the corpus as a query: Jaccard@k")
+    verb.add_argument("--k", type=int, default=10, help="number of results (default 10)")
+    verb.add_argument(
+        "--whole",
+        action="store_true",
+        help="also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)",
+    )
     reading_flags.add(verb)
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
@@ -59,9 +63,11 @@ def _search(options: argparse.Namespace) -> None:
     if len(models) > 2:
         raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
     if options.k < 1:
-        raise BadChoice(f"--k {options.k} finds nothing. Choose 1 or more.")
+        raise BadChoice(f"--k {options.k} is not possible. Choose 1 or more.")
     if options.whole and len(models) == 1:
-        raise BadChoice("--whole compares two encoders, and one was named. Give --model twice, or leave --whole out.")
+        raise BadChoice(
+            "--whole compares two encoders, but only one was named. Give --model twice, or leave --whole out."
+        )
     searched = of_source(options.corpus, online=options.online)
     found = [find(name, online=options.online) for name in models]
     titles = (options.reading, options.other_reading or options.reading)
@@ -80,7 +86,7 @@ def _search(options: argparse.Namespace) -> None:
 def _side(
     found: Found, query: str, sentences: tuple[str, ...], title: str | None, options: argparse.Namespace, line: Line
 ) -> tuple[Side, Reading]:
-    """The corpus and the query as one encoder reads them."""
+    """Encode the corpus and the query with one encoder."""
     from explorer.encoding.load.declared import named
     from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
     from explorer.measuring.neighbours.vector_index import Index

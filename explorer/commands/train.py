@@ -1,4 +1,4 @@
-"""train: fine-tune an encoder with a method, and keep the run as a folder."""
+"""train: fine-tune an encoder with a method, and save the run as a folder."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def add(verbs: Any) -> None:
     train = verbs.add_parser(
         "train",
         help="fine-tune an encoder with a method",
-        description="Fine-tune an encoder. The run is a folder in checkpoints (STRATA_RUNS names another), which the "
-        "Train page shows too. Several processes: torchrun --nproc_per_node 2 -m explorer train …",
+        description="Fine-tune an encoder. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train "
+        "page shows too. Several processes: torchrun --nproc_per_node 2 -m explorer train …",
     )
     train.set_defaults(verb=_train)
     train.add_argument("method", nargs="?", metavar="METHOD", help="sg-opt, simcse, …: see 'methods'")
@@ -38,28 +38,32 @@ def add(verbs: Any) -> None:
         "--data",
         action="append",
         metavar="FILE|NAME",
-        help="text to learn from: a file, 'sample', 'STS-B', …; may recur",
+        help="training text: a file, 'sample', 'STS-B', …; repeatable",
     )
-    train.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="which column is what")
-    train.add_argument("--dev", metavar="FILE|NAME", help="graded pairs that choose the best step")
-    train.add_argument("--test", metavar="FILE|NAME", help="graded pairs that the best step is scored on, or 'none'")
+    train.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
+    train.add_argument("--dev", metavar="FILE|NAME", help="dev set, which chooses the best checkpoint")
+    train.add_argument("--test", metavar="FILE|NAME", help="test set for the best checkpoint, or 'none'")
     train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
-    train.add_argument("--seed", type=int, action="append", metavar="S", help="may recur: one training for each")
+    train.add_argument("--seed", type=int, action="append", metavar="S", help="repeatable: one training for each seed")
     train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
     train.add_argument(
         "--as-in-paper",
         action="store_true",
-        help="every setting as the paper has it, such as [CLS] for the pooling; --set changes single ones",
+        help="use the paper's value for every setting, such as [CLS] for the pooling; --set changes single ones",
     )
     train.add_argument("--precision", help="auto (default), float32 or bfloat16")
     train.add_argument("--device", help="auto (default), cpu, cuda or mps")
     train.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it")
-    train.add_argument("--name", default="", help="what the run is called (default: method, model and a number)")
+    train.add_argument("--name", default="", help="name of the run (default: method, model and a number)")
     train.add_argument("--out", type=Path, metavar="DIR", help="the folder in which the run's folder is made")
-    train.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped or broken off")
-    train.add_argument("--estimate", action="store_true", help="try one step, tell what the run needs, and stop")
-    train.add_argument("--processes", type=int, metavar="N", help="refuse to start unless so many train together")
-    train.add_argument("--online", action="store_true", help="fetch from the hub what is not on this disk")
+    train.add_argument("--resume", metavar="RUN", help="resume a run that was stopped or interrupted")
+    train.add_argument(
+        "--estimate", action="store_true", help="measure one step, print the time and memory of the run, and stop"
+    )
+    train.add_argument(
+        "--processes", type=int, metavar="N", help="refuse to start unless this many processes train together"
+    )
+    train.add_argument("--online", action="store_true", help="download missing models and sets from the hub")
 
 
 def _train(options: argparse.Namespace) -> None:
@@ -68,7 +72,7 @@ def _train(options: argparse.Namespace) -> None:
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if options.processes and options.processes != started:
         raise BadChoice(
-            f"{options.processes} processes were asked for, and {started} started. Use 'torchrun --nproc_per_node "
+            f"{options.processes} processes were requested, but {started} started. Use 'torchrun --nproc_per_node "
             f"{options.processes} -m explorer train …': 'accelerate launch' starts one where there is no GPU."
         )
     if options.estimate:
@@ -76,7 +80,7 @@ def _train(options: argparse.Namespace) -> None:
         return
     if options.resume:
         run = runs.find(options.resume, options.out)
-        if _first():  # the others come too late to see that it was idle
+        if _first():  # only the first can still see that the run was idle
             runs.restarted(run)
     else:
         run = _new_run(_recipe(options), options, started)
@@ -84,12 +88,12 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _first() -> bool:
-    """Whether this process is the one that writes and talks."""
+    """Whether this process is the one that writes and prints."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def _run(run: Run, options: argparse.Namespace) -> None:
-    """Train to the end, and say what came of it on standard output."""
+    """Train to the end, and print the result on standard output."""
     from explorer.progress import finish
     from explorer.training import running
     from explorer.training.record import run_verdict
@@ -104,7 +108,9 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         work.close()
         where = shlex.join(["--out", str(options.out)] if options.out else [])
-        print(f"Broken off. Go on with: python -m explorer train --resume {run.name} {where}".strip(), file=sys.stderr)
+        print(
+            f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip(), file=sys.stderr
+        )
         raise SystemExit(130) from None
     if _first() and kept:
         status = run.status()
@@ -119,8 +125,10 @@ def _run(run: Run, options: argparse.Namespace) -> None:
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], None]]:
-    """Ctrl-C raises where it is asked for: in the middle of an update there is no state to keep. A second one does at
-    once; and so does the first where several processes would have to stop after the same step."""
+    """Delay Ctrl-C to the end of an update, so that a complete state can be saved; a second Ctrl-C stops at once.
+
+    With several processes the first one stops at once too, since all would have to stop after the same step.
+    """
     pressed: list[bool] = []
 
     def press(*_: object) -> None:
@@ -141,7 +149,7 @@ def _interrupts() -> Iterator[Callable[[], None]]:
 
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
-    """The run's folder; of several processes the first makes it."""
+    """The run's folder; with several processes the first one makes it."""
     from explorer.training import together
     from explorer.training.record import runs
 
@@ -151,7 +159,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:
-    """The recipe of a file, or the defaults, with what the flags say."""
+    """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
     from explorer.training import recipe as recipes
 
@@ -183,12 +191,12 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
     if changed & {"method", "model", "data", "columns", "dev", "test"}:
-        changes["made_with"] = {}  # it was made with something else
+        changes["made_with"] = {}  # no longer the same recipe
     return replace(recipe, settings=settings, **changes).checked()
 
 
 def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The dev part and the test half beside a train part, which no flag has to name."""
+    """The dev and test parts that belong to a train part, as defaults."""
     from explorer.data.corpora import evaluated_beside
 
     beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.eats)

@@ -130,7 +130,7 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
     (tmp_path / "file").write_text("")
     code, _, err = said("compare", place.model, "run:tuned", "--sts", place.test, "--report", tmp_path / "file" / "out")
     assert code == 1
-    assert "Choose another place for the report" in err
+    assert "Choose another path for the report" in err
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
             "--dev sample dev picks",
         ),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--dev", "sample dev", "--same"), "--dev sample dev picks"),
-        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 1", "--same"), "--same takes"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 1", "--same"), "--same uses"),
         (("all-MiniLM-L6-v2", "run:nobody"), "No run 'nobody' has a model"),
         (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),

@@ -15,9 +15,7 @@ def test_an_encoders_own_generator_is_made_told_of_and_learned_with(place, said,
     command = ("generator", "--model", place.model, "--data", text, "--out", out, "--steps", 3, "--device", "cpu")
     code, told, err = said(*command)
     assert (code, told) == (0, f"{out}\n")
-    assert re.search(
-        r"Of \d+ masked words in sentences it did not see, it guesses [\d.]+ % right \([\d.]+ % before", err
-    )
+    assert re.search(r"Of \d+ masked words in held-out sentences, it predicts [\d.]+ % right \([\d.]+ % before", err)
     learn = words_of(recipe(place, "diffcse", settings={"steps": 1, "batch_size": 4, "generator": str(out)}))
     code, told, err = said(*learn)
     assert code == 0, err

@@ -179,7 +179,7 @@ def test_ctrl_c_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
         main([*words, "--name", "pressed", "--out", str(tmp_path)])
     run = Run(tmp_path / "pressed")
     said_so = capsys.readouterr().err.splitlines()[-1]
-    assert said_so == f"Broken off. Go on with: python -m explorer train --resume pressed --out {tmp_path}"
+    assert said_so == f"Interrupted. Resume with: python -m explorer train --resume pressed --out {tmp_path}"
     assert signal.getsignal(signal.SIGINT) is before
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == 3

@@ -146,6 +146,6 @@ def test_more_processes_than_were_started_are_refused(calm, capsys):
 
     assert main([*words(calm, "sg-opt", "lonely"), "--processes", "2"]) == 1
     told = capsys.readouterr().err
-    assert "2 processes were asked for, and 1 started. Use 'torchrun --nproc_per_node 2 -m explorer train …'" in told
+    assert "2 processes were requested, but 1 started. Use 'torchrun --nproc_per_node 2 -m explorer train …'" in told
     assert not (calm.runs / "lonely").exists()
     assert main([*words(calm, "sg-opt", "lonely"), "--processes", "1", "--steps", "1"]) == 0
