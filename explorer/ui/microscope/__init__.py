@@ -1,1 +1,1 @@
-"""Two sentences token by token, in a dialog that several pages open."""
+"""The pair microscope, which several pages show: two sentences, token by token."""

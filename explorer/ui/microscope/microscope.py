@@ -1,4 +1,4 @@
-"""What do A and B make of two sentences, token by token and layer by layer?"""
+"""Show two sentences in A and B, layer by layer and token by token."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import token_downloads
 from explorer.ui.widgets import picture_format
 
-AS_READ = "as its reading"
+AS_READ = "as its reading"  # in the address: the layer & pooling of the side
+COSINE = (
+    "Cosine of the two sentence vectors, −1 to 1. Higher is more similar; compare it with random pairs of this model."
+)
 
 Pairs = dict[str, tuple[Reader, TokenPair]]
 
 
 def show(choice: Choice, other: Choice | None, first: str, second: str) -> None:
-    """The same of the two sides of the sidebar, from any page."""
+    """The microscope for the sidebar's A and B."""
     of_sides(readers(choice, other), first, second)
 
 
 def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
-    """Both sentences, the cosine by layer, what each token adds to it, and tokens beside tokens."""
+    """Both sentences, the cosine by layer, each token's contribution, and the cosines between tokens."""
     made = [(side, _made(side, first, second)) for side in sides]
     pairs: Pairs = {side.name: (side, pair) for side, pair in made if pair is not None}
     if not pairs or len(pairs) < len(sides):
-        return  # what is under way is shown
+        return  # progress is shown
     _headline(pairs, first, second)
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -45,7 +48,7 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
 
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
-    title = f"{side.found.name} reads two sentences"
+    title = f"Encoding two sentences with {side.found.name}"
     found: TokenPair | None = remembered.made(key, title, lambda: _read(side, first, second))
     return found
 
@@ -61,11 +64,15 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
         st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
     cards = st.container(horizontal=True)
     for name, (side, pair) in pairs.items():
-        messages.number(cards, f"Cosine {name}", _told(pair.cosine), side.reading.title, border=True)
+        messages.number(cards, f"Cosine {name}", _told(pair.cosine), side.reading.title, border=True, help=COSINE)
     if len(pairs) == 2:
         change = pairs["B"][1].cosine - pairs["A"][1].cosine
         messages.number(
-            cards, "B - A", _told(change, "+.3f"), "more alike in B" if change > 0 else "less alike in B", border=True
+            cards,
+            "B - A",
+            _told(change, "+.3f"),
+            "more similar in B" if change > 0 else "less similar in B",
+            border=True,
         )
     for _, pair in pairs.values():
         messages.told_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
@@ -90,25 +97,25 @@ def _by_layer(pairs: Pairs) -> None:
 
 
 def _pooling(pair: TokenPair) -> str:
-    """The pooling of the reading; the mean, where the reading has none that is drawn for every layer."""
+    """The pooling of the side's vector; mean, if that pooling is not available in every layer."""
     pooled = pair.pooled
     return pooled.pooling if pooled and pooled.pooling in GRID_POOLINGS else "mean"
 
 
 def _layers(pair: TokenPair) -> tuple[int, ...]:
-    """The layers of the reading, where it is a pooling of layers."""
+    """The layers that the side's vector is pooled from, if it is pooled from layers."""
     return pair.pooled.row.layers if pair.pooled else ()
 
 
 def _shares(pairs: Pairs) -> None:
-    st.markdown("**What each token adds to the cosine**")
+    st.markdown("**Contribution of each token to the cosine**")
     known = {name: (pair, pair.shares) for name, (_, pair) in pairs.items() if pair.shares is not None}
     for figure in _apart(known):
         st.plotly_chart(
             token_grid.token_shares(figure),
             key=f"shares {' '.join(figure)}",
             config=picture_format.config("pair"),
-            alt="What each token of either sentence adds to their cosine.",
+            alt="The contribution of each token of either sentence to the cosine.",
         )
     for name, (side, pair) in pairs.items():
         if pair.shares is None:
@@ -118,7 +125,7 @@ def _shares(pairs: Pairs) -> None:
 
 
 def _apart(known: dict[str, tuple[TokenPair, Shares]]) -> list[dict[str, tuple[TokenPair, Shares]]]:
-    """Both sides in one figure where they read the same tokens, else one for each."""
+    """Both sides in one figure if they have the same tokens, else one figure for each."""
     if len({pair.tokens for pair, _ in known.values()}) < 2:
         return [known] if known else []
     return [{name: one} for name, one in known.items()]
@@ -126,12 +133,12 @@ def _apart(known: dict[str, tuple[TokenPair, Shares]]) -> list[dict[str, tuple[T
 
 def _why_not(side: Reader, pair: TokenPair) -> str:
     if pair.pooled is None:
-        return "this reading has maps behind its pooling, so its cosine is no sum over tokens."
+        return "no contributions, because a dense layer follows the pooling: the cosine is not a sum over tokens."
     if np.isnan(pair.cosine):
-        return "a sentence has a vector without length, so there is no cosine."
+        return "no cosine, because a sentence's vector has length 0."
     return (
-        f"{messages.plain(side.reading.title)} is one token's state. What the others gave it went through attention in "
-        "the layers below, so its cosine is no sum over tokens. Choose a mean or a max in the sidebar to see shares."
+        f"no contributions, because {messages.plain(side.reading.title)} is one token's state: the cosine is not a sum "
+        "over tokens. Choose mean or max pooling in the sidebar to see contributions."
     )
 
 
@@ -139,28 +146,28 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
     told = []
     if poolings - {"max"}:
         told.append(
-            "A sentence's vector is a sum over its tokens, so the cosine is, too: a bar is the inner product of a "
-            "token's part with the other sentence's vector, over both lengths."
+            "Bar: the inner product of a token's part of its sentence vector with the other sentence's vector, divided "
+            "by both lengths."
         )
     if "max" in poolings:
         told.append(
-            "Under max every dimension comes from the token that is largest there: a bar is the part of the cosine in "
-            "the dimensions that come from a token."
+            "Under max pooling each dimension comes from one token. Bar: the part of the cosine from a token's "
+            "dimensions."
         )
     told.append("The bars of either sentence sum to the cosine.")
     for name, (_, pair) in pairs.items():
         if pair.shares is not None and any(pair.left_out):
             rest = [float(values[MOST:].sum()) for values in (pair.shares.first, pair.shares.second)]
             told.append(
-                f"{name}: of each sentence the first {MOST} tokens are drawn; the others add {rest[0]:+.3f} and "
-                f"{rest[1]:+.3f}."
+                f"{name}: only the first {MOST} tokens of each sentence are drawn; the others contribute "
+                f"{rest[0]:+.3f} and {rest[1]:+.3f}."
             )
     return " ".join(told)
 
 
 def _tokens(pairs: Pairs) -> dict[str, int]:
-    """Tokens beside tokens at a layer of each side; gives the layers."""
-    st.markdown("**Token beside token**")
+    """Cosines between tokens at a layer of each side; returns the layers."""
+    st.markdown("**Token similarity**")
     most = max(len(pair.cosines) for _, pair in pairs.values())
     options = [AS_READ, *map(str, range(most))]
     if st.session_state.get("token_layer", AS_READ) not in options:
@@ -176,7 +183,9 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
     for column, (name, (side, pair)) in zip(columns, pairs.items(), strict=False):
         with column:
             if name not in there:
-                st.info(f"{name} has no layer {chosen}: its last is {len(pair.cosines) - 1}.", icon=":material/block:")
+                st.info(
+                    f"{name} has no layer {chosen}: its last layer is {len(pair.cosines) - 1}.", icon=":material/block:"
+                )
                 continue
             st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
             st.plotly_chart(
@@ -185,9 +194,8 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 config=picture_format.config("pair"),
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
-    told = "Rows: tokens of the first sentence; columns: of the second. "
-    scale = "one scale" if len(there) > 1 else "a scale"
-    told += f"Cosines of their states on {scale} from {span[0]:.2f} to {span[1]:.2f}."
+    told = "Rows: tokens of the first sentence; columns: tokens of the second. "
+    told += f"Colour: cosine of their hidden states, from {span[0]:.2f} to {span[1]:.2f}."
     left_out = [
         f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
     ]

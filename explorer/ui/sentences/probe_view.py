@@ -1,4 +1,4 @@
-"""Show how often A and B distinguish a paraphrase from a negation, exchanged roles, another number."""
+"""Show how often A and B distinguish a paraphrase from a negation, exchanged roles or another number."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from explorer.ui.microscope import microscope
 from explorer.ui.widgets import downloads, picture_format
 
 
+GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
+
+
 def show(sides: tuple[Reader, ...]) -> None:
-    """Bars for every pack, what is distinguished, the pairs, and the microscope for one of them."""
+    """The shares, the bars of every pack, the pairs, and the microscope for a selected pair."""
     packs = probes.packs()
     made = [(side.name, side.vectors(sentences_of(packs))) for side in sides]
     known = {name: probed(packs, vectors) for name, vectors in made if vectors is not None}
     if len(known) < len(sides):
-        return  # what is under way is shown
+        return  # progress is shown
     one, other = known["A"], known.get("B")
     st.markdown(" · ".join(side.title for side in sides))
     _headline(known)
@@ -27,11 +30,11 @@ def show(sides: tuple[Reader, ...]) -> None:
         probe_bars.packs_side_by_side(known),
         key="probes",
         config=picture_format.config("probes"),
-        alt="Mean cosine of every pack. The table below holds the numbers.",
+        alt="Mean cosine of every pack. The table below has the numbers.",
     )
     st.caption(
-        "A bar is the mean cosine of a pack, a point one of its pairs. An encoder of meaning has high bars "
-        "left of the line and low ones right of it; an encoder of words has it the other way round."
+        "Bar: mean cosine of a pack. Point: one pair. Good: high bars left of the line (same meaning), low bars right "
+        "of it (different meaning). The opposite means that the model compares words, not meaning."
     )
     _packs(one, other)
     _pairs(sides, one, other)
@@ -42,13 +45,13 @@ def _headline(known: dict[str, Probed]) -> None:
     for name, side in known.items():
         share = side.distinguished_from_all()
         interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
-        messages.number(cards, f"Distinguished by {name}", f"{share.value:.0%}", interval, border=True)
+        messages.number(cards, f"Distinguished by {name}", f"{share.value:.0%}", interval, border=True, help=GOOD)
     different = sum(len(pack) for pack in known["A"].packs if not pack.same)
     alike = len(known["A"].of(probes.PARAPHRASE))
     st.caption(
-        f"Of all {alike * different:,} couples of a paraphrase and a pair that means something else, the share in "
-        "which the paraphrase has the higher cosine. Higher is better; 50 % is chance. "
-        f"It is a probe of {alike + different} pairs, not a benchmark."
+        f"Share of the {alike * different:,} cases, each a paraphrase and a pair with different meaning, in which the "
+        "paraphrase has the higher cosine. Higher is better; 50 % is chance. "
+        f"This is a probe of {alike + different} pairs, not a benchmark."
     )
 
 
@@ -77,8 +80,8 @@ def _packs(one: Probed, other: Probed | None) -> None:
         if side is not None
     )
     st.caption(
-        f"{named} The interval is over the pairs, resampled {RESAMPLES:,} times. "
-        f"{messages.MISSING}: pairs of {same} mean the same, so there is nothing to distinguish."
+        f"{named} Confidence interval: {RESAMPLES:,} bootstrap resamples of the pairs. "
+        f"{messages.MISSING}: pairs of {same} have the same meaning, so there is nothing to distinguish."
     )
 
 
@@ -103,7 +106,7 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
     st.subheader("Pair microscope")
     chosen = event["selection"]["rows"]
     if not chosen:
-        st.caption("Choose a row of the table to see its pair token by token.")
+        st.caption("Select a row of the table to see its pair token by token.")
         return
     row = rows[chosen[0]]
     microscope.of_sides(sides, str(row["first"]), str(row["second"]))

@@ -1,4 +1,4 @@
-"""Which sentences are looked at? Those in the box, one a line; a file fills the box."""
+"""Text box for the visitor's sentences, one a line; an uploaded file fills it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.ui.widgets import upload_boxes
 
 MOST = 200
 BOX = "sentences that are looked at"
-# roles exchanged, another word for each, denied; few words shared; one word, two meanings; another number
+# exchanged roles, synonyms, negation; few shared words; one word with two meanings; another number
 FIRST_SEEN = """\
 A dog chases a cat through the garden.
 A cat chases a dog through the garden.
@@ -35,13 +35,13 @@ def asked_for() -> tuple[str, ...]:
         height=260,
         key=BOX,
         persist_state="session",
-        help=f"Up to {MOST} are read. What is typed here is not part of the address.",
+        help=f"At most {MOST} sentences. The text is not part of the address.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        with st.popover("Bring a file", icon=":material/upload_file:"):
+        with st.popover("Upload a file", icon=":material/upload_file:"):
             _file()
         st.button(
-            "The first sentences again",
+            "Reset to the examples",
             icon=":material/restart_alt:",
             on_click=_fill,
             args=(FIRST_SEEN,),
@@ -55,19 +55,19 @@ def asked_for() -> tuple[str, ...]:
 def _told(lines: Lines) -> None:
     told = f"{len(lines.sentences):,} sentence{'s' * (len(lines.sentences) != 1)}"
     if lines.empty and lines.sentences:
-        told += f"; {lines.empty:,} empty line{'s' * (lines.empty != 1)} passed over"
+        told += f"; {lines.empty:,} empty line{'s' * (lines.empty != 1)} skipped"
     st.caption(f"{told}.")
     if lines.left_out:
         st.warning(
-            f"Only the first {MOST} are looked at: {lines.left_out:,} are left out.", icon=":material/content_cut:"
+            f"Only the first {MOST} sentences are used: {lines.left_out:,} are left out.",
+            icon=":material/content_cut:",
         )
 
 
 def _file() -> None:
     upload = upload_boxes.to_read(
-        "A file of sentences",
-        "Text with one sentence a line, or a table with a column of sentences. It takes the place of what is in the "
-        "box.",
+        "Sentences (file)",
+        "Text with one sentence a line, or a table with a column of sentences. It replaces the text in the box.",
     )
     if upload is None:
         return
@@ -83,7 +83,7 @@ def _file() -> None:
     if lines.left_out:
         st.caption(f"The first {MOST} of {MOST + lines.left_out:,} sentences.")
     st.button(
-        f"Look at {len(lines.sentences)} sentences",
+        f"Use {len(lines.sentences)} sentences",
         type="primary",
         icon=":material/check:",
         on_click=_fill,
@@ -92,7 +92,7 @@ def _file() -> None:
 
 
 def _column(table: Table) -> str:
-    """The column that is likeliest to hold sentences, or the one that is chosen."""
+    """The recognised column of sentences, or the one that the visitor chooses."""
     guessed = guess(table, "sentences").column("sentence") or table.columns[0]
     if len(table.columns) == 1:
         return guessed

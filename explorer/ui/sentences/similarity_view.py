@@ -1,4 +1,4 @@
-"""How alike do A and B find your sentences, every one to every other? Squares to click."""
+"""Draw the similarity matrices of A, B and B - A for the visitor's sentences; a click chooses a pair."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from explorer.ui.messages import shortened
 from explorer.ui.widgets import picture_format
 
 TYPED = "as typed"
-FOREMOST = 5  # pairs that stand beside the squares
+FOREMOST = 5  # pairs in the table next to the matrices
 
 
 def matrices(vectors: tuple[Vectors, ...]) -> tuple[Matrix, Matrix | None]:
-    """Cosines of A, and of B where there is one."""
+    """The cosine matrices of A, and of B if there is one."""
     one, *others = (similarities(side) for side in vectors)
     return one, others[0] if others else None
 
@@ -31,11 +31,11 @@ def matrices(vectors: tuple[Vectors, ...]) -> tuple[Matrix, Matrix | None]:
 def show(
     sides: tuple[Reader, ...], sentences: tuple[str, ...], one: Matrix, other: Matrix | None
 ) -> tuple[int, int] | None:
-    """The squares, and the pair that is chosen in them; None where it is one sentence twice."""
+    """Draw the matrices and return the chosen pair; None if both sentences are the same."""
     order = _order(sides, sentences, one, other)
     first_row = st.columns(2, gap="medium")
     second_row = first_row if other is None else st.columns(2, gap="medium")
-    with second_row[1]:  # before the squares, which frame what is chosen there
+    with second_row[1]:  # before the matrices, which mark the chosen pair
         chosen = _chosen_pair(sentences, one, other)
     span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
     with first_row[0]:
@@ -45,23 +45,24 @@ def show(
             _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
         with second_row[0]:
             figure = drawn.changed(other - one, sentences, order, chosen)
-            _square("**B - A**, blue where B finds them more alike", figure, sentences)
-    scale = "one scale" if other is not None else "a scale"
+            _square("**B - A** (blue: more similar in B)", figure, sentences)
     st.caption(
-        f"Cosines on {scale} from {span[0]:.2f} to {span[1]:.2f}; a sentence with itself is left out."
-        " Click a cell to choose its pair." + _told_of_all(one, other)
+        f"Click a cell to choose its pair. Colour: cosine from {span[0]:.2f} to {span[1]:.2f}"
+        + ", the same for A and B" * (other is not None)
+        + "; the diagonal is left out."
+        + _told_of_all(one, other)
     )
     return None if chosen[0] == chosen[1] else chosen
 
 
 def _told_of_all(one: Matrix, other: Matrix | None) -> str:
-    """What all pairs did together, so that what one did is not taken for its own."""
+    """The mean change over all pairs, so that a general shift is not mistaken for the change of one pair."""
     if other is None or np.isnan(apart(other - one)).all():
         return ""
     together = float(np.nanmean(apart(other - one)))
     return (
-        f" Over all pairs B - A is {together:+.3f} on average: what a pair did beyond that is its own, the rest is a "
-        "move of the whole space."
+        f" Mean of B - A over all pairs: {together:+.3f}. That is a general shift; only what a pair differs from it is "
+        "specific to the pair."
     )
 
 
@@ -70,7 +71,7 @@ def _order(
 ) -> NDArray[np.intp]:
     ways = (TYPED, *(f"clustered by {side.name}" for side in sides))
     if st.session_state.get("order") not in ways:
-        st.session_state.pop("order", None)  # there is no B any more
+        st.session_state.pop("order", None)  # B was removed
     way: str = st.segmented_control(
         "Order",
         ways,
@@ -78,7 +79,7 @@ def _order(
         required=True,
         key="order",
         bind="query-params",
-        help="Clustered: sentences that are alike stand together, by average linkage. Every square has the same order.",
+        help="Clustered: similar sentences are adjacent (average linkage). Every matrix has the same order.",
     )
     if way == TYPED:
         return np.arange(len(sentences))
@@ -93,19 +94,19 @@ def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
         on_select=partial(_choose_clicked, title, sentences),
         selection_mode="points",
         config=picture_format.config("sentences"),
-        alt="Cosines of every two sentences. The file under Take it along holds the numbers.",
+        alt="Cosines of every two sentences. The file under Export has the numbers.",
     )
 
 
 def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
-    """The names of the two boxes that hold the pair: other sentences have others."""
+    """The keys of the two boxes of the pair; they change with the sentences."""
     digest = digest_of(sentences)[:12]
     return f"one of {digest}", f"another of {digest}"
 
 
 def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> tuple[int, int]:
     pairs = foremost(one, other, FOREMOST)
-    st.markdown("**The pair under the microscope**")
+    st.markdown("**Pair for the microscope**")
     first, second = (
         st.selectbox(
             label,
@@ -120,8 +121,8 @@ def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) 
         )
     )
     if first == second:
-        st.info(f"Choose two different numbers: both are sentence {first + 1}.", icon=":material/swap_horiz:")
-    st.caption("Pairs that changed most" if other is not None else "Pairs that are most alike")
+        st.info(f"Both are sentence {first + 1}. Choose two different sentences.", icon=":material/swap_horiz:")
+    st.caption("Pairs that changed most" if other is not None else "Most similar pairs")
     number = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(
         [pair_row(sentences, one, other, pair) for pair in pairs],
@@ -138,7 +139,7 @@ def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) 
 
 
 def _choose_clicked(key: str, sentences: tuple[str, ...]) -> None:
-    """Make the clicked cell the pair under the microscope; runs before the page is drawn anew."""
+    """Choose the clicked cell's pair for the microscope; runs before the page reruns."""
     points = st.session_state[key]["selection"]["points"]
     if points:
         pair = divmod(int(points[0]["customdata"]), len(sentences))

@@ -52,7 +52,7 @@ def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     assert set(cards(app)) == {"Cosine A"}
     assert len(figures(app)) == 4  # a square, by layer, shares, tokens
     assert cosines(figures(app)[0]).shape == (4, 4)
-    assert any("1 empty line passed over" in caption.value for caption in app.caption)
+    assert any("1 empty line skipped" in caption.value for caption in app.caption)
 
 
 def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, place):
@@ -92,7 +92,7 @@ def test_a_pair_of_one_sentence_twice_is_no_pair(app):
     boxes[1].set_value(1)
     app.run()
     assert not app.exception
-    assert any("both are sentence 2" in info.value for info in app.info)
+    assert any("Both are sentence 2" in info.value for info in app.info)
     assert len(figures(app)) == 1
 
 
@@ -149,7 +149,7 @@ def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, pla
     app.query_params["beside"] = str(place.folder / "gpt2")
     measured(app)
     assert not app.exception
-    assert any("Choose a row" in caption.value for caption in app.caption)
+    assert any("Select a row" in caption.value for caption in app.caption)
     key = app.dataframe[0].proto.id.split("-", 2)[2]
     assert key.startswith("flipped ")
     first = app.dataframe[0].value["first"][0]
@@ -165,7 +165,7 @@ def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
     app.query_params["token_layer"] = "5"
     typed(app, "a man plays\nthe dog runs")
     assert not app.exception
-    assert any("B has no layer 5: its last is 2" in info.value for info in app.info)
+    assert any("B has no layer 5" in info.value for info in app.info)
     assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
 
 
@@ -175,7 +175,7 @@ def test_what_was_typed_is_there_again_after_another_page(app):
     app.switch_page("pages/sentences.py")
     measured(app)
     assert app.text_area(key=sentence_box.BOX).value == TYPED
-    (button,) = (one for one in app.button if one.label == "The first sentences again")
+    (button,) = (one for one in app.button if one.label == "Reset to the examples")
     button.click()
     measured(app)
     assert app.text_area(key=sentence_box.BOX).value == sentence_box.FIRST_SEEN
@@ -188,7 +188,7 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     uploader.set_value(("own.csv", rows.encode(), "text/csv"))
     app.run()
     assert not app.exception
-    (button,) = (one for one in app.button if one.label == "Look at 3 sentences")
+    (button,) = (one for one in app.button if one.label == "Use 3 sentences")
     button.click()
     measured(app)
     assert app.text_area(key=sentence_box.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"

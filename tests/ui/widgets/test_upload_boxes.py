@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
 
 def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
     brought(furnished, "sentences")
-    next(one for one in furnished.button if one.label == "Look at 3 sentences").click()
+    next(one for one in furnished.button if one.label == "Use 3 sentences").click()
     measured(furnished)
     assert furnished.text_area[0].value.encode() + b"\n" == LINES
     assert not (cache / "texts").exists(), "it is only read"
