@@ -1,4 +1,4 @@
-"""The contract of a training method, and the folder that is the list of them: one file, one method."""
+"""The base class of training methods, and the folder that lists them: one file, one method."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a mo
 
 
 class Method(nn.Module, Knobs):
-    """Something to minimise over rows of text, starting from an encoder.
+    """A loss over rows of text that fine-tunes an encoder.
 
-    A method states what it eats and its schedule, builds the parts it adds, and gives the loss of a batch: one list for
-    each column of its rows, of sentences or of scores from 0 to 1. What is trained is what has `requires_grad`; without
-    a loss nothing is. `fit` learns from all sentences at once, before the first batch. `head` says how a sentence is
-    read afterwards; the same reading is scored in training and exported.
+    A method states the rows it trains on (`eats`) and its schedule, builds the parts it adds, and computes the loss of
+    a batch: one list for each column of its rows, of sentences or of scores from 0 to 1. Weights with `requires_grad`
+    are trained; a method without a loss trains none. `fit` uses all sentences at once, before the first batch. `head`
+    is the layer & pooling of the trained model; the same one is evaluated in training and exported.
     """
 
     eats: ClassVar[Eats]
     paper: ClassVar[Paper]
     schedule: ClassVar[Schedule]
     as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
-    training_only: ClassVar[tuple[str, ...]] = ()  # parts of it that nobody needs once it is trained
-    needs: ClassVar[tuple[Need, ...]] = ()  # what does not come along
-    first: ClassVar[bool] = False  # the one a form starts with
+    training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
+    needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
+    first: ClassVar[bool] = False  # the default of the form
 
     def __init__(self, base: Tunable, values: Values | None = None) -> None:
         super().__init__()
@@ -59,45 +59,45 @@ class Method(nn.Module, Knobs):
         self.width = base.width
         self.watched: tuple[Tensor, Tensor] | None = None
         self.build()
-        self.train()  # an encoder rests, and so does a copy of it until it is told
+        self.train()  # encoders are in evaluation mode, and so are copies of them
 
     @classmethod
     def title(cls) -> str:
-        """The first line of its docstring: what it is, for a menu."""
+        """The first line of its docstring, for a menu."""
         return inspect.getdoc(inspect.getmodule(cls)).partition("\n")[0]  # type: ignore[union-attr]
 
     @classmethod
     def about(cls) -> str:
-        """The rest of its docstring: what it does, equation and table."""
+        """The rest of its docstring: details, equations and tables."""
         return inspect.getdoc(inspect.getmodule(cls)).partition("\n")[2].strip()  # type: ignore[union-attr]
 
     def build(self) -> None:
-        """Make the parts this method adds; their weights come from torch's seed."""
+        """Build the parts this method adds; torch's seed initialises their weights."""
 
     @classmethod
     def trains(cls) -> bool:
-        """Whether it has a loss to minimise; if not, it is done once it is fitted."""
+        """Whether it has a loss to minimise; if not, `fit` is all of it."""
         return cls.loss is not Method.loss
 
     @classmethod
     def learns(cls) -> bool:
-        """Whether the text has a say in what becomes of an encoder."""
+        """Whether the result depends on the text."""
         return cls.trains() or cls.fit is not Method.fit
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
-        """Learn in one go from every sentence there is."""
+        """Fit to all sentences at once."""
         yield from ()
 
     def loss(self, *columns: Any) -> Tensor:
-        """What to minimise, of lists of sentences, and of scores where the rows have them."""
+        """The loss of lists of sentences, and of scores if the rows have them."""
         raise NotImplementedError
 
     def head(self) -> Head:
-        """How the last layer becomes a vector."""
+        """The layer & pooling of the trained model."""
         return Head(("cls",))
 
     def forward(self, *columns: Any) -> Tensor:
-        """The loss; a module is called, and not its verbs, when several processes train together."""
+        """The loss; several processes need it as the module's call."""
         return self.loss(*columns)
 
     def read(self, states: States) -> Tensor:
@@ -105,7 +105,7 @@ class Method(nn.Module, Knobs):
         return self.head()(states.hidden, states.mask)
 
     def encoded(self, sentences: list[str], head: Head | None = None) -> Tensor:
-        """Vectors (sentence, width) to learn from, with gradients; `head` reads another way."""
+        """Vectors (sentence, width) with gradients, in training; `head` replaces the layer & pooling."""
         return in_order(
             (places, head(states.hidden, states.mask) if head else self.read(states))
             for places, states in self.base.grouped(sentences)
@@ -118,9 +118,9 @@ class Method(nn.Module, Knobs):
         autocast: Autocast = nullcontext,
         see: See | None = None,
     ) -> Work[Tensor]:
-        """Vectors (sentence, width) as they are read after training, without dropout; `head` reads another way.
+        """Vectors (sentence, width) as after training, without dropout; `head` replaces the layer & pooling.
 
-        `see` is shown the states of every batch, with the places of its sentences, before they are dropped.
+        `see` is called with the states of every batch and the places of its sentences.
         """
         if not sentences:
             raise ValueError("no sentences to read")
@@ -137,7 +137,7 @@ class Method(nn.Module, Knobs):
                     found = vectors.new_empty(len(sentences), vectors.shape[-1])
                 found[places] = vectors
                 done += len(places)
-                yield Progress("reading sentences", done, len(sentences))
+                yield Progress("encoding sentences", done, len(sentences))
         finally:
             self.train(learning)
         return found
@@ -147,15 +147,15 @@ class Method(nn.Module, Knobs):
         return finish(self.reading(sentences))
 
     def start(self) -> Head:
-        """How the base is read for comparison: as `head`, without the parts that training adds."""
+        """The layer & pooling of the base, for comparison: `head` without the parts that training adds."""
         return Head(self.head().poolings or ("cls",))
 
     def remark(self) -> str:
-        """What is to be said about the rows so far, if anything."""
+        """A remark about the rows so far, or ""."""
         return ""
 
     def watch(self, one: Tensor, other: Tensor) -> None:
-        """Remember how alike partners and strangers are; row i of one side is the partner of row i of the other."""
+        """Record the mean similarity of positive and of random pairs; rows i of both sides are a positive pair."""
         with torch.no_grad():
             alike = cosines(one, other)
             partners = alike.diagonal().mean()
@@ -164,20 +164,20 @@ class Method(nn.Module, Knobs):
 
 
 def in_order(parts: Iterable[tuple[list[int], Tensor]]) -> Tensor:
-    """Rows that were computed in parts, in the order of their places."""
+    """Join rows that were computed in parts, in the order of their places."""
     places, rows = zip(*parts, strict=True)
     back = torch.tensor([place for part in places for place in part]).argsort()
     return torch.cat(rows)[back.to(rows[0].device)]
 
 
 def names() -> tuple[str, ...]:
-    """Every method, as it is called on the command line; the folder is listed, nothing is imported."""
+    """The names of all methods, from the file names; nothing is imported."""
     files = Path(__file__).parent.glob("[!_]*.py")
     return tuple(sorted(file.stem.replace("_", "-") for file in files))
 
 
 def load(name: str) -> type[Method]:
-    """The method of that name."""
+    """The method with this name."""
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=1)
         meant = f" Did you mean '{near[0]}'?" if near else ""

@@ -1,4 +1,4 @@
-"""What the methods share that come after an encoder: they read it at any layer, leave it as it is, and map vectors."""
+"""Base of the methods that map an encoder's vectors without training the encoder."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from explorer.errors import BadChoice
 from explorer.methods import MODEL_DEFAULT, Method, knob
 from explorer.progress import Work, finish
 
-OWN = "own"  # another spelling of MODEL_DEFAULT, in recipes that were written before it
+OWN = "own"  # an older spelling of MODEL_DEFAULT in recipes
 
 
 class After(Method):
-    """A map of the vectors of one reading; the encoder never learns."""
+    """A map of the vectors of one layer & pooling; the encoder is not trained."""
 
     eats = "sentences"
 
     reads: str = knob(
         FIRST_LAST,
         front=True,
-        help="Whose vectors: 'cls', 'mean' or 'max' of the last layer, 'first-last mean' (layers 1 and last, the "
-        "papers'), a cell of the grid such as 'mean of layer 2', or 'model default': as the model declares.",
+        help="The layer & pooling to map: 'cls', 'mean' or 'max' of the last layer, 'first-last mean' (layers 1 and "
+        "last, as in the papers), a cell of the grid such as 'mean of layer 2', or 'model default'.",
     )
 
     def build(self) -> None:
-        """Find the reading, and put the encoder to rest."""
+        """Find the layer & pooling, and freeze the encoder."""
         self.base.requires_grad_(False)
         self.read_as = head_of(self.base, self.reads)
 
     def start(self) -> Head:
-        """The reading as it is, before anything is mapped."""
+        """The layer & pooling before the map."""
         return self.read_as
 
     def unmapped(self, sentences: Sequence[str]) -> Work[Tensor]:
-        """Vectors (sentence, width) of the reading as it is; in float32, since maps enlarge what is rounded."""
+        """Vectors (sentence, width) before the map, in float32, since the maps amplify rounding errors."""
         return self.reading(sentences, self.read_as)
 
     def unmapped_width(self) -> int:
-        """How wide they are."""
+        """The width of these vectors."""
         return finish(self.unmapped(["one"])).shape[-1]
 
 
 def head_of(base: Tunable, reading: str) -> Head:
-    """The reading of that name, of this encoder."""
+    """The layer & pooling with this name, for this encoder."""
     if reading in (MODEL_DEFAULT, OWN):
         own = base.encoder.head
         if own is None:
             raise BadChoice(
-                f"'{base.encoder.name}' declares no pooling, so there is no model default. Set reads to mean, or to "
-                "another one."
+                f"'{base.encoder.name}' declares no pooling, so there is no model default. Set reads to mean or "
+                "another pooling."
             )
-        # what is mapped is the vector before it is brought to length 1; its prompt belongs to the encoder
+        # the map takes the vector before it is normalised; the prompt belongs to the encoder
         return replace(own, normalize=False, prompt="", remark="")
     if reading in POOLINGS or reading == FIRST_LAST:
         return Head((reading,))

@@ -1,7 +1,7 @@
-"""What the ConIsI methods share: a sentence beside itself as the positive, and beside another as its opposite.
+"""Base of the ConIsI methods: contrast a sentence paired with itself with the sentence paired with another one.
 
-Sun and Huang 2022, section 3. One encoder reads the sentence alone (x), with itself (Y) and with another one (Z). What
-the other one is, is all that the three methods differ in.
+Sun and Huang 2022, section 3. One encoder encodes the sentence alone (x), with itself (Y) and with another one (Z). The
+three methods differ only in the other sentence.
 """
 
 from __future__ import annotations
@@ -30,35 +30,40 @@ class ConIsI(Pooled):
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)
 
     temperature: float = knob(
-        0.05, low=0.001, high=1.0, front=True, help="Lower makes near misses cost more (paper, section 4.1: 0.05)."
+        0.05,
+        low=0.001,
+        high=1.0,
+        front=True,
+        help="Temperature. Lower penalises close negatives more (paper, section 4.1: 0.05).",
     )
     share: float = knob(
         0.8,
         low=0.0,
         high=1.0,
         front=True,
-        help="λ: the share of the interaction in the loss (paper, section 4.1: 0.8 for BERT-base, 0.1 for RoBERTa-base "
+        help="λ: weight of the interaction loss, from 0 to 1 (paper, section 4.1: 0.8 for BERT-base, 0.1 for "
+        "RoBERTa-base "
         "and BERT-large).",
     )
     scoring: str = knob(
         "scalar",
         choices=SCORINGS,
-        help="Equation 8 with one score an input; as classification of the pair; or dimension by dimension.",
+        help="Scores in equation 8: one per input; two classes per input; or one per dimension.",
     )
     joint_norm: bool = knob(
-        True, help="Normalise x, Y and Z over one batch of all three; off: each over its own, which hides their shifts."
+        True, help="Batch-normalise x, Y and Z together; off: each by itself, which hides differences of their means."
     )
 
-    seen: Tensor  # sentences so far, and those without an opposite
+    seen: Tensor  # the number of sentences so far, and of those without an antonym
 
     def build(self) -> None:
-        """The head that both losses share, and the scores of the second."""
+        """Build the head that both losses share, and the scores of the second loss."""
         self.composer = Composer(self.base.encoder)
         self.width = self.pooled.width(self.base.width)
         self.make_head()
 
     def make_head(self) -> None:
-        """What only the loss sees, made up at random."""
+        """The part that only the loss uses, initialised at random."""
         dense = nn.Linear(self.width, self.width)
         self.score = nn.Linear(self.width, {"scalar": 1, "two classes": 2, "element-wise": self.width}[self.scoring])
         for layer in (dense, self.score):
@@ -68,16 +73,16 @@ class ConIsI(Pooled):
         self.register_buffer("seen", torch.zeros(2, dtype=torch.long))
 
     def others(self, sentences: list[str], pieces: list[list[int]]) -> list[list[int] | None]:
-        """For each sentence the pieces of another one to read beside it; None where there is none."""
+        """For each sentence the tokens of another one to pair it with; None if there is none."""
         raise NotImplementedError
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """The contrast of x with Y, and the interaction of Y and Z."""
+        """Compute the contrast of x with Y, and the interaction of Y and Z."""
         (sentences,) = columns
         pieces = self.composer.pieces(sentences, self.base.max_length)
         others = self.others(sentences, pieces)
         valid = gathered(torch.tensor([[float(other is not None)] for other in others], device=self.device))[:, 0] > 0
-        # where there is no other sentence, its place is taken by the sentence: every process shares as many rows
+        # without another sentence, use the sentence itself, so that every process has the same number of rows
         inputs = [self.composer.pair(own, own) for own in pieces]
         inputs += [
             self.composer.pair(own, own if other is None else other) for own, other in zip(pieces, others, strict=True)
@@ -90,15 +95,15 @@ class ConIsI(Pooled):
         return self._together(alone, same, other[valid], valid)
 
     def remark(self) -> str:
-        """How many sentences had nothing to be read beside them."""
+        """Report how many sentences had no counterpart."""
         sentences, without = self.seen.tolist()
         return (
-            f"{without} of {sentences} sentences ({100 * without / sentences:.1f} %) had no opposite" if without else ""
+            f"{without} of {sentences} sentences ({100 * without / sentences:.1f} %) had no antonym" if without else ""
         )
 
     @property
     def device(self) -> torch.device:
-        """Where it is trained."""
+        """The device of the training."""
         return self.score.weight.device
 
     def _read(self, inputs: list[Composed]) -> Tensor:
@@ -106,15 +111,15 @@ class ConIsI(Pooled):
         return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
 
     def _together(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
-        """Both losses of vectors (sentence, width); `other` has those that are valid alone."""
-        # few rows, whose means and spreads are taken: not in bfloat16
+        """Both losses of vectors (sentence, width); `other` holds only the valid rows."""
+        # means and variances of few rows need more precision than bfloat16
         with torch.autocast(alone.device.type, enabled=False):
             sides = alone.float(), same.float(), other.float()
             one, two, three = self._normed(*sides)
             contrast = info_nce(one, two, self.temperature)
             scores = self.score(two), self.score(three)
             formula = interaction_by_class if self.scoring == "two classes" else interaction
-            # of a single row there is no spread, and of none nothing at all
+            # a single row has no variance
             enough = len(three) > (0 if self.joint_norm else 1)
             apart = formula(scores[0][valid], scores[1]) if enough else scores[0].sum() * 0
         return (1 - self.share) * contrast + self.share * apart

@@ -1,7 +1,7 @@
-"""What the DiffCSE methods share: a discriminator that finds what a generator changed, told by the sentence's vector.
+"""Base of the DiffCSE methods: a discriminator detects replaced words with the help of the sentence vector.
 
 Chuang and others 2022, section 3. A frozen masked language model fills in masked words; a second encoder, whose first
-place holds the vector of the original sentence, tells which words are not the original's.
+token is the vector of the original sentence, detects which words were replaced.
 """
 
 from __future__ import annotations
@@ -25,27 +25,31 @@ class Differing(Method):
     eats = "sentences"
 
     temperature: float = knob(
-        0.05, low=0.001, high=1.0, front=True, help="Lower makes near misses cost more (paper, appendix A: 0.05)."
+        0.05,
+        low=0.001,
+        high=1.0,
+        front=True,
+        help="Temperature. Lower penalises close negatives more (paper, appendix A: 0.05).",
     )
     detection: float = knob(
-        0.005, low=0.0, high=10.0, front=True, help="λ: weight of finding replaced words (paper, appendix A: 0.005)."
+        0.005, low=0.0, high=10.0, front=True, help="λ: weight of replaced token detection (paper, appendix A: 0.005)."
     )
     mask_share: float = knob(
-        0.3, low=0.01, high=0.99, help="Share of the words that are masked (paper, appendix A: 0.3)."
+        0.3, low=0.01, high=0.99, help="Share of the tokens that are masked (paper, appendix A: 0.3)."
     )
     generator: str = knob(
         "distilbert-base-uncased",
-        help="A masked language model with the encoder's vocabulary, by name or folder (the paper's for BERT). Without "
-        "a hub, 'python -m explorer generator' makes one of the encoder itself.",
+        help="A masked language model with the encoder's vocabulary, by name or folder (default: the paper's for "
+        "BERT). Without a hub, 'python -m explorer generator' trains one from the encoder.",
         masked_model=True,
     )
-    generator_dropout: bool = knob(False, help="Dropout in the generator too, as the released code has it.")
+    generator_dropout: bool = knob(False, help="Use dropout in the generator too, as the released code does.")
     count_padding: bool = knob(
-        False, help="Take the mean over padding too, as the released code does; the value then depends on its width."
+        False, help="Average the loss over padding too, as the released code does; it then depends on the padding."
     )
 
     def build(self) -> None:
-        """The generator, the discriminator and what it says of a word."""
+        """Build the generator and the discriminator with its output layer."""
         super().build()
         encoder = self.base.encoder
         self.masker = masked_model.Masker(encoder, self.mask_share)
@@ -54,17 +58,17 @@ class Differing(Method):
         self.tell = nn.Linear(self.width, 2)
 
     def train(self, mode: bool = True) -> Differing:
-        """Learn, or rest; the generator has no dropout unless it is asked for."""
+        """Switch between training and evaluation; the generator has no dropout unless it is set."""
         super().train(mode)
         self.guesser.train(mode and self.generator_dropout)
         return self
 
     def projected(self, sentences: list[str]) -> Tensor:
-        """Sentences as both losses see them (sentence, width)."""
+        """The vectors (sentence, width) of both losses."""
         raise NotImplementedError
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """Each sentence twice, with its own dropout and its own masks."""
+        """Compute both losses of each sentence, encoded twice with different dropout and masks."""
         (sentences,) = columns
         vectors = self.projected(sentences + sentences)
         one, other = (gathered(side) for side in vectors.chunk(2))
@@ -72,7 +76,7 @@ class Differing(Method):
         return info_nce(one, other, self.temperature) + self.detection * self.detected(sentences + sentences, vectors)
 
     def detected(self, sentences: list[str], vectors: Tensor) -> Tensor:
-        """L_RTD: the mean over words of not knowing whether they were replaced."""
+        """L_RTD: the cross-entropy of replaced token detection, averaged over tokens."""
         sums, counts = [], []
         for places, ids, mask in self.base.padded_groups(sentences):
             written = self.rewritten(ids, mask)
@@ -82,12 +86,12 @@ class Differing(Method):
             with torch.autocast(states.device.type, enabled=False):
                 sums.append(functional.cross_entropy(self.tell(states.float())[counted], labels, reduction="sum"))
             counts.append(counted.sum())
-        # of all processes: the mean over words is not the mean of means
+        # over all processes: the mean over tokens is not the mean of means
         return gathered(torch.stack(sums).sum()[None]).sum() / gathered(torch.stack(counts).sum()[None].float()).sum()
 
     @torch.no_grad()
     def rewritten(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Sentences as the generator writes them: what it finds likeliest at every place but the first."""
+        """Sentences as the generator fills them in: its most likely token everywhere but at the first place."""
         hidden, _ = self.masker(ids, mask)
         written = self.guesser.guesses(hidden, mask)
         written[:, 0] = ids[:, 0]

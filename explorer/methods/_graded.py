@@ -1,6 +1,6 @@
-"""What learning from graded pairs shares: the cosine of each pair of a batch beside its score.
+"""Base of the methods that train on scored pairs: a loss of each pair's cosine and score.
 
-Batch, rate and warm-up are Strata's choice; the sources train other encoders.
+Batch size, learning rate and warmup are Strata's choice; the papers train other encoders.
 """
 
 from __future__ import annotations

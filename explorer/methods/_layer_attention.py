@@ -1,7 +1,7 @@
-"""What the layer-attention methods share: a pooler over all layers, and a dense layer over what it gives.
+"""Base of the layer-attention methods: attention pooling over all layers, then a dense layer.
 
-Oh, Kim, Lee, Huang and Lim 2022, section 3. Every pooler of the paper's Table 2 is a choice, so that its comparison
-can be made: only what makes a vector of a sentence differs between them.
+Oh, Kim, Lee, Huang and Lim 2022, section 3. Every pooler of the paper's Table 2 can be chosen, so that its
+comparison can be repeated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from explorer.encoding.read.layer_attention import ACTIVATIONS, NORMALISERS, Lay
 from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.methods import Method, _papers, knob
 
-# by name: what is pooled of the layers themselves, and which poolings of a layer ask and answer; in Table 2's order
+# by name: poolings of the last layers, then the poolings that are query and value of the attention; in Table 2's order
 POOLERS: dict[str, tuple[tuple[str, ...], tuple[str, str] | None]] = {
     "cls": (("cls",), None),
     "mean": (("mean",), None),
@@ -38,25 +38,26 @@ class LayerAttended(Method):
         "attention of cls to mean, cls",
         choices=tuple(POOLERS),
         front=True,
-        help="What makes a vector of the layers: a row of the paper's Table 2, whose last and best is the default.",
+        help="How the layers are pooled to one vector: a row of the paper's Table 2, of which the last and best is "
+        "the default.",
     )
     activation: str = knob(
-        "rrelu", choices=ACTIVATIONS, help="After the maps of query, key and value; in the released code only."
+        "rrelu", choices=ACTIVATIONS, help="Activation after the query, key and value maps; in the released code only."
     )
     normaliser: str = knob(
         "softmax",
         choices=NORMALISERS,
-        help="How weights are made of products: as released; or equation 1 with two indices, or literally with one.",
+        help="How attention weights are computed: as released; or equation 1 with two indices, or literally with one.",
     )
-    with_embeddings: bool = knob(True, help="Count the embeddings' output among the layers, as the released code does.")
+    with_embeddings: bool = knob(True, help="Use the embedding output as a layer too, as the released code does.")
     afterwards: str = knob(
         "as trained",
         choices=AFTERWARDS,
-        help="How a sentence is read after training: through the pooler (Tables 1 and 2), or as [CLS] alone (Table 3).",
+        help="Pooling of the trained model: the pooler (Tables 1 and 2), or [CLS] alone (Table 3).",
     )
 
     def build(self) -> None:
-        """The maps of the pooler, and the dense layer; made up at random."""
+        """Build the pooler and the dense layer, initialised at random."""
         super().build()
         poolings, attention = POOLERS[self.pooler]
         self.maps = nn.ParameterDict()
@@ -72,7 +73,7 @@ class LayerAttended(Method):
         return Head(("cls",)) if self.afterwards == "cls" else self._pooler(noisy=False)
 
     def projected(self, sentences: list[str]) -> Tensor:
-        """Sentences as the loss sees them (sentence, width)."""
+        """The vectors (sentence, width) of the loss."""
         return self.encoded(sentences, self._pooler(noisy=self.training))
 
     def _pooler(self, noisy: bool) -> Head:

@@ -1,6 +1,6 @@
-"""Which sentence should find which? The three objectives of SimCSE, whatever makes vectors of sentences.
+"""The three contrastive objectives of SimCSE: on sentences, on pairs and on triplets.
 
-Gao, Yao and Chen 2021, equations 4 and 5, which layer-wise attention pooling takes over (its equations 6 to 8).
+Gao, Yao and Chen 2021, equations 4 and 5, which layer-wise attention pooling reuses (its equations 6 to 8).
 """
 
 from __future__ import annotations
@@ -13,29 +13,33 @@ from explorer.methods import Method, knob
 
 
 class Contrast(Method):
-    """Every sentence should find its partner among those of the batch."""
+    """InfoNCE: classify the positive of every sentence among the sentences of the batch."""
 
     temperature: float = knob(
-        0.05, low=0.001, high=1.0, front=True, help="Lower makes near misses cost more (paper, Table D.1: 0.05)."
+        0.05,
+        low=0.001,
+        high=1.0,
+        front=True,
+        help="Temperature. Lower penalises close negatives more (paper, Table D.1: 0.05).",
     )
 
     def projected(self, sentences: list[str]) -> Tensor:
-        """Sentences as the loss sees them (sentence, width)."""
+        """The vectors (sentence, width) of the loss."""
         raise NotImplementedError
 
     def sides(self, *columns: list[str]) -> list[Tensor]:
-        """The vectors of each column, of all processes; they are read in one pass."""
+        """The vectors of each column, of all processes, computed in one pass."""
         together = self.projected([sentence for column in columns for sentence in column])
         return [gathered(side) for side in together.chunk(len(columns))]
 
 
 class FindsItself(Contrast):
-    """The partner is the sentence itself, under another dropout mask."""
+    """The positive is the sentence itself, under another dropout mask."""
 
     eats = "sentences"
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """Each sentence twice, each time with its own dropout."""
+        """The loss of each sentence, encoded twice with different dropout."""
         (sentences,) = columns
         one, other = self.sides(sentences, sentences)
         self.watch(one, other)
@@ -43,19 +47,19 @@ class FindsItself(Contrast):
 
 
 class FindsPartner(Contrast):
-    """The partner stands in the second column."""
+    """The positive is the second column."""
 
     eats = "pairs"
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """First and second sentences."""
+        """The loss of first and second sentences."""
         one, other = self.sides(*columns)
         self.watch(one, other)
         return info_nce(one, other, self.temperature)
 
 
 class FindsPartnerBesideOpposite(Contrast):
-    """The partner stands in the second column, and what it must not be taken for in the third."""
+    """The positive is the second column, the hard negative the third."""
 
     eats = "triplets"
 
@@ -64,11 +68,11 @@ class FindsPartnerBesideOpposite(Contrast):
         low=-100.0,
         high=100.0,
         front=True,
-        help="Added to the logit of one's own hard negative (0 in SimCSE, 1 in the code of layer-wise attention).",
+        help="Added to the logit of the row's own hard negative (0 in SimCSE, 1 in the code of layer-wise attention).",
     )
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """Anchors, positives and negatives."""
+        """The loss of anchors, positives and hard negatives."""
         anchor, positive, negative = self.sides(*columns)
         self.watch(anchor, positive)
         return info_nce_hard(anchor, positive, negative, self.temperature, self.weight)

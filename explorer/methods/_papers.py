@@ -1,4 +1,4 @@
-"""Which paper is a method from, and how is it cited?"""
+"""The papers of the methods, with citations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A publication, as a line and as BibTeX, and what its methods are called together."""
+    """A publication as a line and as BibTeX, and the name of its family of methods."""
 
     title: str
     authors: str

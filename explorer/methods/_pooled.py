@@ -1,4 +1,4 @@
-"""What methods share that train one pooling of the last layer: the model's own, or one that is chosen."""
+"""Base of the methods that train one pooling of the last layer: the model default, or a chosen one."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from explorer.methods import MODEL_DEFAULT, TRAINED_POOLINGS, Method, knob
 
 
 def pooling_knob(paper: str | None = None) -> str:
-    """The setting of the pooling; `paper` is what the paper uses, where it uses one of them."""
+    """The setting of the pooling; `paper` is the paper's value, if it is one of them."""
     return knob(
         MODEL_DEFAULT,
         choices=(MODEL_DEFAULT, *TRAINED_POOLINGS),
         paper=paper,
-        help="How a sentence becomes a vector, in training and after. model default: as the model declares it, with "
-        "its own dense layers kept as they are; [CLS] of the last layer where the model declares nothing. cls, mean "
-        "and max are of the last layer, without those dense layers.",
+        help="Pooling in training and afterwards. model default: the pooling that the model declares, with its dense "
+        "layers unchanged; [CLS] of the last layer if the model declares none. cls, mean and max: of the last "
+        "layer, without those dense layers.",
     )
 
 
 class Pooled(Method):
-    """A method whose vectors are those of one pooling, with nothing added unless it says so."""
+    """A method whose vectors are one pooling, with nothing added by default."""
 
     pooling: str = pooling_knob("cls")
 
@@ -29,7 +29,7 @@ class Pooled(Method):
 
     @property
     def pooled(self) -> Head:
-        """The pooling that is chosen, with the maps that the model declares after it, where the weights are now."""
+        """The chosen pooling, with the maps that the model declares after it, on the current device."""
         device = str(self.base.model.device)
         if self._resolved is None or self._resolved[0] != device:
             self._resolved = device, self._declared().to(device)
@@ -37,7 +37,7 @@ class Pooled(Method):
 
     @property
     def before_normalising(self) -> Head:
-        """The same before vectors are brought to length 1: for a head that is trained on top."""
+        """The same before normalisation: for a head that is trained on top."""
         return replace(self.pooled, normalize=False)
 
     def head(self) -> Head:
@@ -54,5 +54,5 @@ class Pooled(Method):
             return Head((self.pooling,))
         if declared is None:
             return Head(("cls",))
-        # the tokenizer puts the prompt before every sentence already
+        # the tokenizer adds the prompt already
         return replace(declared, prompt="", remark="")

@@ -1,6 +1,6 @@
-"""What plain contrastive learning on pairs and on triplets share: multiple-negatives ranking without a head.
+"""Base of plain contrastive learning on pairs and triplets: multiple-negatives ranking without a head.
 
-Batch, rate and warm-up are Strata's choice; the paper trains another encoder.
+Batch size, learning rate and warmup are Strata's choice; the paper trains another encoder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from explorer.methods._pooled import Pooled, pooling_knob
 
 
 class Ranked(Pooled):
-    """Cross-entropy of cosines over a temperature; a sentence of the same row is never a negative."""
+    """Cross-entropy of cosines divided by a temperature; sentences of the same row are never negatives."""
 
     paper = _papers.SMART_REPLY
     as_published = False
@@ -26,30 +26,30 @@ class Ranked(Pooled):
         low=0.001,
         high=1.0,
         front=True,
-        help="Cosines are divided by it; lower makes near misses cost more. 1 / temperature is the scale of "
+        help="Cosines are divided by it; lower penalises close negatives more. 1 / temperature is the scale of "
         "sentence-transformers, whose default of 20 is this default of 0.05.",
     )
     symmetric: bool = knob(
         False,
         front=True,
-        help="Also find the anchor given its positive, and take the mean of both directions. In this direction the "
+        help="Also classify the anchor given its positive, and average both directions. In this direction the "
         "negatives are the other anchors of the batch.",
     )
     dropout: bool = knob(
         True,
-        help="Dropout in the encoder while it is trained. Without it, differences smaller than those that dropout "
-        "makes can be learned, such as exchanged roles.",
+        help="Use the encoder's dropout in training. Without it, the model can learn differences smaller than the "
+        "noise of dropout, such as swapped roles.",
     )
     pooling: str = pooling_knob()
 
     def train(self, mode: bool = True) -> Ranked:
-        """Switch to training, with the encoder's dropout only where it is chosen."""
+        """Switch to training, with the encoder's dropout only if it is set."""
         super().train(mode)
         self.base.train(mode and self.dropout)
         return self
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """All columns in one pass; the first two belong together, the third is a hard negative."""
+        """The loss of all columns in one pass: the first two are positive pairs, the third holds hard negatives."""
         together = self.encoded([text for column in columns for text in column])
         sides = [gathered(side) for side in together.chunk(len(columns))]
         keys = torch.stack([text_keys(column, together.device) for column in columns])
@@ -58,12 +58,12 @@ class Ranked(Pooled):
 
 
 def duplicates(keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Which sentences are no negatives, by numbers (column, row) that are equal where texts are.
+    """Masks of sentences that are no negatives, from numbers (column, row) that are equal for equal texts.
 
     The first mask is (anchor, candidate), with the positives of all rows before their hard negatives; the second is
-    (positive, anchor). A row that shares its anchor or its positive with another gives that one no negatives from
-    these two columns. Any other text counts once: a hard negative that several rows have, and none that is the
-    anchor or the positive itself.
+    (positive, anchor). Rows that share an anchor or a positive give each other no negatives from these two
+    columns. Any other text counts once: a hard negative of several rows is used once, and none that equals the anchor
+    or the positive.
     """
     anchor, positive, *negatives = keys
     others = ~torch.eye(len(anchor), dtype=torch.bool, device=keys.device)

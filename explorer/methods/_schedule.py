@@ -1,4 +1,4 @@
-"""How is a method trained: how long, how fast, in which steps, and when is it enough?"""
+"""The training schedule of a method: length, learning rate, batches and early stopping."""
 
 from __future__ import annotations
 
@@ -9,50 +9,56 @@ SELECTIONS = ("dev", "held-out triplets", "both")
 
 
 class Schedule(Knobs):
-    """What every method's training can be set to; a method gives its paper's values."""
+    """The settings of every method's training; a method states its paper's values."""
 
-    steps: int = knob(0, low=0, front=True, help="Updates in all; 0 means as many as the epochs make.")
-    epochs: int = knob(1, low=1, high=100, help="Times the data is gone through, where steps are not set.")
+    steps: int = knob(0, low=0, front=True, help="Number of updates; 0: as many as the epochs need.")
+    epochs: int = knob(1, low=1, high=100, help="Passes over the data, if steps is 0.")
     batch_size: int = knob(
-        16, low=2, high=4096, front=True, help="Rows an update learns from; each is a negative for the others."
+        16, low=2, high=4096, front=True, help="Rows per batch; each row is a negative for the others."
     )
     learning_rate: float = knob(
-        5e-5, low=1e-7, high=1e-2, front=True, help="Size of an update at its largest; above 1e-4 encoders forget."
+        5e-5, low=1e-7, high=1e-2, front=True, help="Peak learning rate; above 1e-4 encoders tend to degrade."
     )
-    max_length: int = knob(128, low=3, high=8192, help="Tokens read of a sentence in training; longer ones are cut.")
-    warmup: float = knob(0.0, low=0.0, high=1.0, help="Share of the steps in which the learning rate climbs.")
+    max_length: int = knob(
+        128, low=3, high=8192, help="Most tokens of a sentence in training; longer sentences are truncated."
+    )
+    warmup: float = knob(0.0, low=0.0, high=1.0, help="Share of the steps in which the learning rate rises linearly.")
     decay: str = knob(
-        "linear", choices=("linear", "none"), help="How the learning rate ends: it falls to zero, or stays."
+        "linear", choices=("linear", "none"), help="Learning rate after warmup: linear decay to zero, or constant."
     )
-    weight_decay: float = knob(0.0, low=0.0, high=1.0, help="Pull of weights to zero; biases and norms are spared.")
-    beta2: float = knob(0.999, low=0.5, high=0.9999, help="Memory of AdamW for the size of gradients.")
-    epsilon: float = knob(1e-8, low=1e-12, high=1e-3, help="What AdamW adds below the fraction.")
-    clip: float = knob(1.0, low=0.0, high=1e6, help="Longest gradient an update follows; 0 for any length.")
+    weight_decay: float = knob(0.0, low=0.0, high=1.0, help="Weight decay of AdamW; not for biases and norms.")
+    beta2: float = knob(0.999, low=0.5, high=0.9999, help="β2 of AdamW: decay of the average of squared gradients.")
+    epsilon: float = knob(1e-8, low=1e-12, high=1e-3, help="ε of AdamW, added to the denominator.")
+    clip: float = knob(1.0, low=0.0, high=1e6, help="Largest norm of the gradient; 0: no clipping.")
     accumulate: int = knob(
         1,
         low=1,
         high=1024,
-        help="Batches an update adds up. It saves memory; the negatives stay those of one batch, and do not grow.",
+        help="Batches per update (gradient accumulation). Saves memory; the negatives are still those of one batch.",
     )
     evaluate_every: int = knob(
-        50, low=1, high=1_000_000, help="Steps between two looks at the development pairs; at least ten looks a run."
+        50,
+        low=1,
+        high=1_000_000,
+        help="Steps between two evaluations on the dev set; at least ten evaluations per run.",
     )
     early_stop: str = knob(
         "none",
         choices=EARLY_STOPS,
-        help="drops: after so many falls against the look before, counted over the whole run, as the code of SG-BERT "
-        "does. no new best: after so many looks in a row without a new best.",
+        help="drops: stop after this many evaluations below the one before, counted over the whole run, as in the code "
+        "of SG-BERT. no new best: stop after this many evaluations in a row without a new best.",
     )
-    endurance: int = knob(10, low=1, high=1000, help="How many such looks an early stop waits for.")
+    endurance: int = knob(10, low=1, high=1000, help="Number of such evaluations before training stops early.")
     select_by: str = knob(
         "dev",
         choices=SELECTIONS,
         triplets=True,
-        help="What chooses the best checkpoint: Spearman on the dev set; the share of triplets, held out of training "
-        "(one in ten), whose anchor is nearer to the positive; or the mean of both.",
+        help="What chooses the best checkpoint: Spearman on the dev set; the accuracy on triplets held out of training "
+        "(one in ten; right if the anchor is nearer to the positive); or the mean of both. Higher is better.",
     )
     keep_steps: bool = knob(
-        False, help="Keep the model of every look, so that any step can be compared: each takes as much room again."
+        False,
+        help="Save the model at every evaluation, so that all steps can be compared; each takes the space of a model.",
     )
 
     def __init__(self, **values: bool | int | float | str) -> None:
@@ -63,9 +69,9 @@ class Schedule(Knobs):
         return Schedule(**{**self.values(), **values})
 
     def updates(self, rows: int) -> int:
-        """How many updates so many rows come to."""
+        """The number of updates for a number of rows."""
         return self.steps or max(1, rows // self.batch_size * self.epochs // self.accumulate)
 
     def look_every(self, updates: int) -> int:
-        """Steps between two looks at the development pairs: as the paper has it, but ten looks a run at least."""
+        """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
         return max(1, min(self.evaluate_every, updates // 10))

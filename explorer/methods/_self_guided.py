@@ -1,7 +1,7 @@
-"""What the self-guided methods share: a frozen copy that guides, a projection head, and a pull back to the start.
+"""Base of the self-guided methods: a frozen copy as guide, a projection head, and weight regularisation.
 
-Kim, Yoo and Lee 2021, section 3. A copy of the encoder is frozen for good; its layers, pooled, are the views that the
-vector of the trained copy ([CLS] in the paper) should find. The embedding block is not trained.
+Kim, Yoo and Lee 2021, section 3. A copy of the encoder is frozen; its pooled layers are the views, the positives of
+the trained copy's vector ([CLS] in the paper). The embedding block is not trained.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROJECTION = 4096
 
 
 class SelfGuided(Pooled):
-    """Two copies of one encoder, and what ties them."""
+    """A trained and a frozen copy of one encoder, with a contrastive loss between them."""
 
     paper = _papers.SELF_GUIDED
     training_only = ("guide", "project")
@@ -41,24 +41,28 @@ class SelfGuided(Pooled):
     )
 
     temperature: float = knob(
-        0.01, low=0.001, high=1.0, front=True, help="Lower makes near misses cost more (paper, section 4.1: 0.01)."
+        0.01,
+        low=0.001,
+        high=1.0,
+        front=True,
+        help="Temperature. Lower penalises close negatives more (paper, section 4.1: 0.01).",
     )
     pull: float = knob(
         0.1,
         low=0.0,
         high=100.0,
         front=True,
-        help="λ: how strongly weights are held to where they started, as a sum of squares (paper, section 4.1: 0.1).",
+        help="λ: weight regularisation, the squared distance to the starting weights (paper, section 4.1: 0.1).",
     )
     projection: bool = knob(
-        True, help="The two-layer head of width 4096 that both sides pass; off: Table 5's ablation."
+        True, help="Use the two-layer projection head of width 4096 on both sides; off: Table 5's ablation."
     )
-    view_pooling: str = knob("max", choices=("max", "mean"), help="How a layer of the frozen copy becomes a view.")
-    first_layer: int = knob(0, low=0, high=1000, help="The lowest layer that is a view; 0 is the embeddings' output.")
-    guide_dropout: bool = knob(False, help="Dropout in the frozen copy too, as the released code has it.")
+    view_pooling: str = knob("max", choices=("max", "mean"), help="Pooling of each layer of the frozen copy to a view.")
+    first_layer: int = knob(0, low=0, high=1000, help="The lowest view layer; 0 is the embedding output.")
+    guide_dropout: bool = knob(False, help="Use dropout in the frozen copy too, as the released code does.")
 
     def build(self) -> None:
-        """Freeze a copy and the embeddings; make the head."""
+        """Freeze a copy and the embeddings; build the projection head."""
         if self.first_layer > self.base.layers:
             raise BadChoice(
                 f"first_layer cannot be {self.first_layer}: this encoder has the layers 0 to {self.base.layers}."
@@ -66,8 +70,8 @@ class SelfGuided(Pooled):
         declared = self.pooled
         if replace(declared, dense=()).width(self.base.width) != self.base.width:
             raise BadChoice(
-                f"pooling cannot be 'model default' here: '{self.base.encoder.name}' puts several poolings side by "
-                "side, and a layer of the frozen copy is one. Set pooling to mean or cls."
+                f"pooling cannot be 'model default' here: '{self.base.encoder.name}' joins several poolings, but a "
+                "view of the frozen copy is one pooling. Set pooling to mean or cls."
             )
         self.width = declared.width(self.base.width)
         self.guide = self.base.frozen()
@@ -84,38 +88,38 @@ class SelfGuided(Pooled):
         return nn.Sequential(layers[0], nn.GELU(), layers[1], nn.GELU())
 
     def train(self, mode: bool = True) -> SelfGuided:
-        """Learn, or rest; the guide has no dropout unless it is asked for."""
+        """Switch between training and evaluation; the frozen copy has no dropout unless it is set."""
         super().train(mode)
         self.guide.train(mode and self.guide_dropout)
         return self
 
     def tuned(self, sentences: list[str]) -> Tensor:
-        """What the trained copy says of sentences (sentence, width), not yet projected."""
+        """Vectors (sentence, width) of the trained copy, not yet projected."""
         return self.encoded(sentences, self.before_normalising)
 
     @torch.no_grad()
     def views(self, sentences: list[str]) -> Tensor:
-        """What each layer of the frozen copy says of sentences: (sentence, view, width), not yet projected."""
+        """Views (sentence, view, width) of each layer of the frozen copy, not yet projected."""
         return in_order((places, self._pooled(states)) for places, states in self.guide.grouped(sentences))
 
     def _pooled(self, states: States) -> Tensor:
         pool = POOLINGS[self.view_pooling]
         pooled = torch.stack([pool(layer, states.mask) for layer in states.hidden[self.first_layer :]], dim=1)
         views = pooled.flatten(0, 1)
-        for step in self.pooled.dense:  # the maps that the trained copy's vectors pass too
+        for step in self.pooled.dense:  # the same maps as for the trained copy's vectors
             views = step(views)
         return views.view(*pooled.shape[:2], -1)
 
     def sampled(self, views: Tensor) -> Tensor:
-        """One view of each sentence, drawn anew each time: (sentence, width)."""
+        """One random view of each sentence: (sentence, width)."""
         drawn = torch.randint(views.shape[1], (len(views),)).to(views.device)
         return views[torch.arange(len(views), device=views.device), drawn]
 
     def sides(self, tuned: Tensor, guide: Tensor) -> tuple[Tensor, Tensor]:
-        """Both sides through the head, of every process; their cosines are remembered.
+        """Project both sides, of every process, and record their cosines.
 
-        `guide` is (sentence, width) or (sentence, view, width). One pass for both: the head is larger than many an
-        encoder, and costs most by its weights.
+        `guide` is (sentence, width) or (sentence, view, width). One pass for both, since the head has more weights than
+        many an encoder.
         """
         together = self.project(torch.cat([tuned, guide.reshape(-1, self.width)]))
         tuned, guide = together[: len(tuned)], together[len(tuned) :].view(*guide.shape[:-1], -1)
@@ -124,7 +128,7 @@ class SelfGuided(Pooled):
         return tuned, guide
 
     def held(self) -> Tensor | float:
-        """L_reg: how far the weights are from where they started; a sum of squares, neither averaged nor rooted."""
+        """L_reg: the sum of squared differences from the starting weights, neither averaged nor rooted."""
         if not self.pull:
             return 0.0
         own, start = zip(*self._tied, strict=True)
@@ -136,14 +140,14 @@ class SelfGuided(Pooled):
         raise NotImplementedError
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """The contrast of the trained copy with the guide, and the pull back to the start."""
+        """The contrastive loss plus weight regularisation."""
         sentences, guiding = columns[0], columns[-1]
         with_views = self.contrast(self.tuned(sentences), self.views(guiding))
         return with_views + self.held()
 
 
 class _Apart(torch.autograd.Function):
-    """The sum of squared differences of many weights; by hand, since autograd would go over them six times."""
+    """The sum of squared differences of many weights, with its own gradient, which is faster than autograd."""
 
     @staticmethod
     def forward(context: Any, start: tuple[Tensor, ...], *own: Tensor) -> Tensor:

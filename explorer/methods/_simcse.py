@@ -1,4 +1,4 @@
-"""What the SimCSE methods share: a dense layer over the pooled vector, trained along."""
+"""Base of the SimCSE methods: a dense layer on the pooled vector, trained together with the encoder."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from explorer.methods._pooled import Pooled
 
 
 class DenseHead(Pooled):
-    """The loss sees tanh(W h + b) of the pooled vector h; what is read afterwards is h."""
+    """The loss uses tanh(W h + b) of the pooled vector h; the trained model uses h."""
 
     paper = _papers.SIMCSE
 
     def build(self) -> None:
-        """The dense layer, made up at random."""
+        """Build the dense layer, initialised at random."""
         width = self.pooled.width(self.width)
         self.dense = nn.Linear(width, width)
         nn.init.normal_(self.dense.weight, std=0.02)
         nn.init.zeros_(self.dense.bias)
 
     def projected(self, sentences: list[str]) -> Tensor:
-        """Sentences as the loss sees them (sentence, width)."""
+        """The vectors (sentence, width) of the loss."""
         return self.encoded(sentences, self.with_dense())
 
     def with_dense(self) -> Head:
@@ -34,14 +34,14 @@ class DenseHead(Pooled):
 
 
 class KeptDenseHead(DenseHead):
-    """The same with W as a part of the encoder afterwards, unless that is switched off."""
+    """The same, but the trained model keeps the dense layer unless `keep_head` is off."""
 
     keep_head: bool = knob(
         True,
-        help="Keep the dense layer as a part of the encoder, as the paper does. It starts from random weights, which "
-        "costs an encoder that was already tuned for similarity: all-MiniLM-L6-v2 scores 79.84 with it and 80.53 "
-        "without on the sample's pairs before the first step, 76.74 and 77.70 after 80 steps of simcse-hard. off: the "
-        "dense layer serves training only, and the exported model is read without it.",
+        help="Keep the dense layer in the exported model, as the paper does. It starts from random weights, which "
+        "lowers the score of an encoder already tuned for similarity: all-MiniLM-L6-v2 scores 79.84 with it and "
+        "80.53 without on the sample's pairs before the first step, 76.74 and 77.70 after 80 steps of simcse-hard. "
+        "off: the dense layer is used in training only.",
     )
 
     def head(self) -> Head:

@@ -1,7 +1,7 @@
-"""Contrastive learning with back-translations (BT): a sentence should find its own back-translation.
+"""Back-translation (BT): contrast with a sentence and its back-translation as a positive pair.
 
 The baseline of Kim, Yoo and Lee 2021 (appendix A.2): NT-Xent as in SG, with the trained copy's vector of the
-back-translation in place of the frozen copy's view. The frozen copy only holds the weights back (λ).
+back-translation instead of the frozen copy's view. The frozen copy is used for weight regularisation (λ) only.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from explorer.methods._self_guided import SelfGuided
 
 
 class BackTranslation(SelfGuided):
-    """Two views of one trained encoder, or with the frozen copy as the second reader."""
+    """Both sides are encoded by the trained copy, or the back-translation by the frozen copy."""
 
     eats = "back-translations"
 
     guided: bool = knob(
-        False, help="Read back-translations with a layer of the frozen copy: 'identical to SG', taken by the letter."
+        False,
+        help="Encode back-translations with a layer of the frozen copy: the literal reading of 'identical to SG'.",
     )
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """NT-Xent of sentences with their back-translations, and the pull back to the start."""
+        """NT-Xent of sentences with their back-translations, plus weight regularisation."""
         sentences, translated = columns
         if self.guided:
             one, other = self.tuned(sentences), self.sampled(self.views(translated))
-        else:  # in one pass: several processes that train together allow no second one before the gradients
+        else:  # in one pass: several processes allow no second one before the gradients
             one, other = self.tuned(sentences + translated).chunk(2)
         return losses.nt_xent(*self.sides(one, other), self.temperature) + self.held()

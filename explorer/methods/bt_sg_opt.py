@@ -1,4 +1,4 @@
-"""BT + SG-OPT: the original goes to the trained copy, its back-translation to the frozen one.
+"""BT + SG-OPT: the trained copy encodes the original, the frozen copy its back-translation.
 
 Kim, Yoo and Lee 2021, section 6: L_opt3 with the views of the back-translated sentence.
 """
@@ -14,16 +14,17 @@ from explorer.methods._self_guided import SelfGuided
 
 
 class BackTranslationSGOpt(SelfGuided):
-    """SG-OPT whose guide reads another wording."""
+    """SG-OPT whose frozen copy encodes the back-translation."""
 
     eats = "back-translations"
 
     both_views: bool = knob(
-        False, help="The frozen copy reads the original too, which makes twice as many views (an idea of the release)."
+        False,
+        help="The frozen copy encodes the original too, which doubles the number of views (from the released code).",
     )
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """L_opt3 of sentences with the views of their back-translations, and the pull back to the start."""
+        """L_opt3 of sentences with the views of their back-translations, plus weight regularisation."""
         sentences, translated = columns
         views = self.views(translated)
         if self.both_views:

@@ -1,7 +1,7 @@
-"""ConIsI-o1: a sentence with itself should be told from one with a copy whose words were exchanged.
+"""ConIsI-o1: distinguish a sentence paired with itself from one paired with a partly replaced copy.
 
-Sun and Huang 2022, section 3.2: chosen tokens give way to random ones of the vocabulary, four in five of them; the
-paper leaves open how many are chosen. At least one token changes: else the same input would be both same and other.
+Sun and Huang 2022, section 3.2: four in five of the chosen tokens are replaced by random ones of the vocabulary; the
+paper does not say how many are chosen. At least one token changes: else both inputs would be equal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from explorer.methods._conisi import ConIsI
 
 
 class ConIsIReplaced(ConIsI):
-    """The hardest of the three where little is replaced."""
+    """The hardest of the three if few words are replaced."""
 
     chosen: float = knob(
         0.15, low=0.01, high=1.0, front=True, help="Share of tokens chosen to be replaced (not given in the paper)."
@@ -23,16 +23,16 @@ class ConIsIReplaced(ConIsI):
     )
 
     def build(self) -> None:
-        """The tokens that may stand in for others."""
+        """Collect the tokens that may replace others."""
         super().build()
         self._words = torch.tensor(self.composer.words)
 
     def others(self, sentences: list[str], pieces: list[list[int]]) -> list[list[int] | None]:
-        """Each sentence with some of its tokens replaced."""
+        """Copies of sentences with some tokens replaced."""
         return [self.changed(own) for own in pieces]
 
     def changed(self, own: list[int]) -> list[int] | None:
-        """A copy in which at least one token is another one; None of a sentence without tokens."""
+        """A copy with at least one token replaced; None for a sentence without tokens."""
         if not own:
             return None
         drawn = self._words[torch.randint(0, len(self._words), (len(own),))].tolist()
@@ -44,6 +44,6 @@ class ConIsIReplaced(ConIsI):
         return other
 
     def _another(self, token: int) -> int:
-        """Any token but this one."""
+        """A random token other than this one."""
         others = self._words[self._words != token]
         return int(others[torch.randint(0, len(others), (1,))])

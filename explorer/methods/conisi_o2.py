@@ -1,7 +1,7 @@
-"""ConIsI-o2: a sentence with itself should be told from one with its opposite.
+"""ConIsI-o2: distinguish a sentence paired with itself from one paired with its antonym version.
 
-Sun and Huang 2022, section 3.2: chosen words give way to their antonyms in WordNet; the paper leaves open how many are
-chosen. A sentence in which no word has an antonym takes no part in the interaction; how many those are is reported.
+Sun and Huang 2022, section 3.2: chosen words are replaced by their antonyms in WordNet; the paper does not say how
+many are chosen. Sentences without an antonym are left out of the interaction loss; their number is reported.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ class ConIsIAntonyms(ConIsI):
         low=0.01,
         high=1.0,
         front=True,
-        help="Share of the words with an antonym that are replaced, one at least (not given in the paper).",
+        help="Share of the words with an antonym that are replaced, at least one (not given in the paper).",
     )
 
     def others(self, sentences: list[str], pieces: list[list[int]]) -> list[list[int] | None]:
-        """Each sentence with some of its words turned into their opposites."""
+        """Copies of sentences with some words replaced by antonyms."""
         cuts = self.composer.read_to(sentences, self.base.max_length)
         opposites = [opposite(one, cut, self.chosen) for one, cut in zip(sentences, cuts, strict=True)]
         turned = self.composer.pieces([one or "" for one in opposites], self.base.max_length)
-        # an antonym that the tokenizer writes as it does the word would be no other sentence
+        # skip an antonym that has the same tokens as the word
         return [
             other if one and other != own else None for one, own, other in zip(opposites, pieces, turned, strict=True)
         ]
 
 
 def opposite(sentence: str, cut: int, share: float) -> str | None:
-    """A sentence with at least one antonym among its first `cut` characters; None where no word there has one."""
+    """The sentence with at least one antonym among its first `cut` characters; None if no word there has one."""
     words = [word for word in _WORD.finditer(sentence) if word.end() <= cut]
     found = [(word, other) for word in words if (other := antonym(word.group()))]
     if not found:

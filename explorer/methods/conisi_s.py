@@ -1,6 +1,6 @@
-"""ConIsI-s: a sentence with itself should be told from one with another sentence of the batch.
+"""ConIsI-s: distinguish a sentence paired with itself from one paired with another sentence.
 
-Sun and Huang 2022, section 3.2: the other sentence is drawn from the mini-batch, each as likely as the next.
+Sun and Huang 2022, section 3.2: the other sentence is drawn uniformly from the mini-batch.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from explorer.methods._conisi import ConIsI
 
 
 class ConIsISampled(ConIsI):
-    """The easiest of the three: the two sentences have as a rule little to do with each other."""
+    """The easiest of the three: the two sentences are usually unrelated."""
 
     def others(self, sentences: list[str], pieces: list[list[int]]) -> list[list[int] | None]:
-        """Another row of the batch for each."""
+        """A random other row of the batch for each sentence."""
         return [pieces[place] for place in neighbours(len(pieces))]
 
 
 def neighbours(count: int) -> list[int]:
-    """For each of so many rows another one, drawn."""
+    """A random other row for each row."""
     steps = torch.randint(1, count, (count,)).tolist()
     return [(place + step) % count for place, step in enumerate(steps)]

@@ -1,8 +1,8 @@
-"""Plain contrastive learning on pairs: a sentence should find its partner among those of the batch.
+"""Contrastive learning on pairs: multiple-negatives ranking with in-batch negatives.
 
-Multiple-negatives ranking (Henderson and others 2017, section 4.4) of cosines, without a head: the loss is that of
-sentence-transformers' MultipleNegativesRankingLoss, or with `symmetric` its MultipleNegativesSymmetricRankingLoss.
-Negatives are the partners of the other rows; a sentence that occurs twice in a batch is not its own negative.
+Henderson and others 2017, section 4.4, on cosines and without a head: the loss of sentence-transformers'
+MultipleNegativesRankingLoss, or with `symmetric` its MultipleNegativesSymmetricRankingLoss. Negatives are the positives
+of the other rows; a sentence that occurs twice in a batch is not its own negative.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from explorer.methods._ranking import Ranked
 
 
 class ContrastPairs(Ranked):
-    """Negatives come from the batch alone."""
+    """Negatives: the other rows of the batch."""
 
     eats = "pairs"

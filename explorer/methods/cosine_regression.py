@@ -1,8 +1,8 @@
-"""Cosine regression: the cosine of a pair should be its score, scaled to 0 to 1.
+"""Cosine regression: train the cosine of a pair to equal its score, scaled to 0 to 1.
 
 Reimers and Gurevych 2019 (Sentence-BERT), section 3, regression objective: the mean squared difference of cosine and
-score, as sentence-transformers' CosineSimilarityLoss. Scores of any scale are scaled by the lowest and the highest
-score of each text that is learned from: its lowest score becomes a cosine of 0, its highest a cosine of 1.
+score, as sentence-transformers' CosineSimilarityLoss. Scores are scaled by the lowest and the highest score of
+each training text: its lowest score becomes a cosine of 0, its highest a cosine of 1.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from explorer.methods._graded import Graded
 
 
 class CosineRegression(Graded):
-    """Learns how far apart scores are, and not only their order."""
+    """Trains the distances between scores, not only their order."""
 
     paper = _papers.SENTENCE_BERT
 
     def compared(self, cosine: Tensor, score: Tensor) -> Tensor:
-        """Row by row."""
+        """The mean squared error over the rows."""
         return losses.cosine_regression(cosine, score)

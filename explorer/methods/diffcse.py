@@ -1,7 +1,7 @@
-"""DiffCSE: as SimCSE without labels, and the vector has to tell which words were replaced.
+"""DiffCSE: SimCSE without labels, plus detecting replaced words from the sentence's vector.
 
-Chuang and others 2022, equations 1 to 4 and appendix A. The projector serves training only: the pooled vector is read
-afterwards ([CLS] in the paper). With its norm, or as SimCSE's dense layer (the paper's Table 6).
+Chuang and others 2022, equations 1 to 4 and appendix A. The projector is used in training only: the trained model
+uses the pooled vector ([CLS] in the paper). The projector has batch norms, or is SimCSE's dense layer (Table 6).
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ PROJECTORS = ("batch norm", "tanh")
 
 
 class DiffCSE(Differing, Pooled):
-    """Sensitive to what changes a sentence's meaning, where SimCSE is only told what does not."""
+    """Trains sensitivity to edits that change the meaning, in addition to SimCSE's invariance to dropout."""
 
     training_only = ("guesser", "detector", "tell", "project")
     schedule = Schedule(batch_size=64, learning_rate=7e-6, max_length=32, epochs=2, evaluate_every=125)
 
     projector: str = knob(
-        "batch norm", choices=PROJECTORS, help="Two maps with norms (paper), or SimCSE's dense layer with tanh."
+        "batch norm",
+        choices=PROJECTORS,
+        help="Projector: two linear maps with batch norm (paper), or SimCSE's dense layer with tanh.",
     )
 
     def build(self) -> None:
-        """The projector, and what it is to serve."""
+        """Build the projector and the DiffCSE parts."""
         super().build()
         width, pooled = self.width, self.pooled.width(self.width)
         if self.projector == "tanh":
@@ -46,6 +48,8 @@ class DiffCSE(Differing, Pooled):
             )
 
     def projected(self, sentences: list[str]) -> Tensor:
-        """Sentences through the projector."""
-        with torch.autocast(self.base.model.device.type, enabled=False):  # norms over few rows: not in bfloat16
+        """Vectors of sentences after the projector."""
+        with torch.autocast(
+            self.base.model.device.type, enabled=False
+        ):  # batch norm over few rows needs more than bfloat16
             return own_share(self.project(gathered(self.encoded(sentences, self.before_normalising)).float()))

@@ -1,8 +1,8 @@
-"""Flow: vectors bent by a flow until they look normally distributed. The encoder stays as it is.
+"""Flow (BERT-flow): map vectors to a normal distribution; the encoder is not changed.
 
 Li and others 2020 (BERT-flow), equation 2, in the shape of the released code: three levels of three steps, each a
-scaling that begins with the first batch at mean 0 and variance 1, a reversal, and an additive coupling 32 wide. The
-code's "average of the last two layers" is of the first and the last.
+scaling initialised to mean 0 and variance 1 on the first batch, a reversal, and an additive coupling of width 32. The
+code's "average of the last two layers" is the average of the first and the last.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from explorer.methods import Schedule, _papers, knob
 from explorer.methods._after import After
 from explorer.progress import Work
 
-FIRST = 64  # sentences that the scalings begin with: the paper's 32 pairs
+FIRST = 64  # sentences that initialise the scalings: the paper's 32 pairs
 
 
 class Flow(After):
-    """Minimises how surprised the normal distribution is, in bits a dimension."""
+    """Minimises the negative log-likelihood under a normal distribution, in bits per dimension."""
 
     paper = _papers.FLOW
-    # the paper's batch of 32 pairs as 64 sentences; its rate stays as it is
+    # the paper's batch of 32 pairs is 64 sentences; its learning rate is unchanged
     schedule = Schedule(batch_size=64, learning_rate=1e-3, decay="none", max_length=64, weight_decay=0.01, epsilon=1e-6)
 
-    levels: int = knob(3, low=1, high=8, help="After each but the last, half of the numbers is done (paper: 3).")
-    depth: int = knob(3, low=1, high=32, help="Steps a level (paper: 3).")
+    levels: int = knob(
+        3, low=1, high=8, help="Number of levels; after each but the last, half of the dimensions is final (paper: 3)."
+    )
+    depth: int = knob(3, low=1, high=32, help="Steps per level (paper: 3).")
     inner: int = knob(32, low=1, high=4096, help="Width of the networks in the couplings (paper: 32).")
-    dropout: bool = knob(False, help="Dropout in the encoder while the flow learns, as the released code has it.")
+    dropout: bool = knob(False, help="Use the encoder's dropout while the flow is trained, as the released code does.")
 
     def build(self) -> None:
-        """The flow, as wide as what the reading gives."""
+        """Build the flow, as wide as the vectors."""
         super().build()
         width = self.unmapped_width()
         if width < 2**self.levels:
@@ -44,19 +46,19 @@ class Flow(After):
         self.map = FlowMap(FlowOfVectors(width, self.levels, self.depth, self.inner))
 
     def train(self, mode: bool = True) -> Flow:
-        """Learn, or rest; the encoder rests unless its dropout is asked for."""
+        """Switch between training and evaluation; the encoder has no dropout unless it is set."""
         super().train(mode)
         self.base.train(mode and self.dropout)
         return self
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
-        """What the scalings begin with: some sentences, from all over the text; the same in every process."""
+        """Initialise the scalings with sentences from all over the text, the same in every process."""
         vectors = yield from self.unmapped(sentences[:: max(1, len(sentences) // FIRST)][:FIRST])
         with torch.no_grad():
             self.map.flow(vectors.to(self.base.model.device), beginning=True)
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """Bits a dimension."""
+        """The negative log-likelihood in bits per dimension."""
         (sentences,) = columns
         with torch.no_grad():
             vectors = self.encoded(sentences, self.read_as).float()
@@ -64,6 +66,6 @@ class Flow(After):
             return self.map.flow.surprise(self.map(vectors))
 
     def head(self) -> Head:
-        """The reading, mapped."""
+        """The layer & pooling, followed by the flow."""
         base = self.read_as
         return Head(base.poolings, (*base.dense, self.map), layers=base.layers)

@@ -1,7 +1,7 @@
-"""Layer attention without labels: as SimCSE, with a vector of every layer.
+"""Layer attention without labels: SimCSE on a vector pooled from every layer.
 
-Oh, Kim, Lee, Huang and Lim 2022, equation 7 (Don't Judge a Language Model by Its Last Layer). Batch and rate are those
-of Table 4 for BERT-base; what it leaves open is that of SimCSE.
+Oh, Kim, Lee, Huang and Lim 2022, equation 7 (Don't Judge a Language Model by Its Last Layer). Batch size and learning
+rate are those of Table 4 for BERT-base; other settings are those of SimCSE.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from explorer.methods._objectives import FindsItself
 
 
 class LayerAttentionAlone(LayerAttended, FindsItself):
-    """Learns from dropout, and from the slopes that the pooler draws."""
+    """Dropout and the pooler's random slopes are the noise."""
 
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)

@@ -1,7 +1,7 @@
-"""Layer attention with DiffCSE: the vector of every layer has to tell which words were replaced.
+"""Layer attention with DiffCSE: detect replaced words from a vector pooled from every layer.
 
-Oh, Kim, Lee, Huang and Lim 2022, Table 5: DiffCSE (Chuang and others 2022) without norms, its projector exchanged for
-the attention over layers. The paper's rate of Table 4; a sentence is read through the pooler afterwards.
+Oh, Kim, Lee, Huang and Lim 2022, Table 5: DiffCSE (Chuang and others 2022) without batch norm, its projector replaced
+by attention over layers. Learning rate of the paper's Table 4; the trained model uses the pooler.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from explorer.methods._layer_attention import LayerAttended
 
 
 class LayerAttentionDiffCSE(LayerAttended, Differing):
-    """What is read afterwards is what the discriminator was told by."""
+    """The trained model's vector is the one that the discriminator uses."""
 
     paper = _papers.LAYER_ATTENTION
     training_only = ("guesser", "detector", "tell")

@@ -1,7 +1,7 @@
-"""Layer attention on triplets: as SimCSE with hard negatives, with a vector of every layer.
+"""Layer attention on triplets: SimCSE with hard negatives on a vector pooled from every layer.
 
-Oh, Kim, Lee, Huang and Lim 2022, equation 8, and the objective of its Table 2. Batch and rate are those of Table 4 for
-BERT-base, the rest is the released code's.
+Oh, Kim, Lee, Huang and Lim 2022, equation 8, and the objective of its Table 2. Batch size and learning rate are those
+of Table 4 for BERT-base, the rest those of the released code.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from explorer.methods._objectives import FindsPartnerBesideOpposite
 
 
 class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
-    """Negatives come from the batch, and from the third column."""
+    """Negatives: the other rows of the batch, and the third column."""
 
     schedule = Schedule(batch_size=256, learning_rate=2e-5, max_length=64, epochs=3, evaluate_every=100)

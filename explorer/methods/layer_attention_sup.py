@@ -1,7 +1,7 @@
-"""Layer attention on pairs: as SimCSE on pairs, with a vector of every layer.
+"""Layer attention on pairs: SimCSE on pairs, with a vector pooled from every layer.
 
-Oh, Kim, Lee, Huang and Lim 2022, equation 6. Batch and rate are those of Table 4 for BERT-base; epochs, length and
-looks those of the released code for triplets.
+Oh, Kim, Lee, Huang and Lim 2022, equation 6. Batch size and learning rate are those of Table 4 for BERT-base; epochs,
+length and evaluation steps those of the released code for triplets.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from explorer.methods._objectives import FindsPartner
 
 
 class LayerAttentionPairs(LayerAttended, FindsPartner):
-    """Negatives come from the batch alone."""
+    """Negatives: the other rows of the batch."""
 
     schedule = Schedule(batch_size=256, learning_rate=1e-5, max_length=64, epochs=3, evaluate_every=100)

@@ -1,8 +1,8 @@
-"""Self-guided contrastive learning (SG): a vector should find a layer of a frozen copy of the encoder.
+"""Self-guided contrast (SG): train a vector to match a layer of a frozen copy of the encoder.
 
 L_base of Kim, Yoo and Lee 2021 (equations 1 to 4): NT-Xent between the trained copy's vector ([CLS] in the paper) and
 one randomly drawn layer of the frozen copy, both through one projection head, plus λ times the squared distance to the
-starting weights. The knobs are those of section 4.1 and of the ablations in Table 5.
+starting weights. The settings are those of section 4.1 and of the ablations in Table 5.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from explorer.methods._self_guided import SelfGuided
 
 
 class SG(SelfGuided):
-    """Both sides anchor, and everything else in the batch is a negative."""
+    """Both sides are anchors, and everything else in the batch is a negative."""
 
     eats = "sentences"
 
     def contrast(self, tuned: Tensor, views: Tensor) -> Tensor:
-        """NT-Xent over the 2b vectors."""
+        """Compute NT-Xent over the 2b vectors."""
         return losses.nt_xent(*self.sides(tuned, self.sampled(views)), self.temperature)

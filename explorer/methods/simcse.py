@@ -1,7 +1,7 @@
-"""SimCSE without labels: a sentence read under two dropout masks should find itself in the batch.
+"""SimCSE without labels: the same sentence under two dropout masks is a positive pair.
 
-Gao, Yao and Chen 2021, equation 4. The dense layer serves training only (section 6.3); settings as in their appendix
-A and Table D.1 for BERT-base.
+Gao, Yao and Chen 2021, equation 4. The dense layer is used in training only (section 6.3); settings as in their
+appendix A and Table D.1 for BERT-base.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from explorer.methods._simcse import DenseHead
 
 
 class SimCSE(DenseHead, FindsItself):
-    """Dropout is the only noise, so an encoder without dropout learns nothing here."""
+    """Dropout is the only noise, so an encoder without dropout cannot be trained by it."""
 
     training_only = ("dense",)
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)

@@ -1,8 +1,7 @@
-"""SimCSE on triplets: as on pairs, with a contradiction beside each sentence as a hard negative.
+"""SimCSE on triplets: as on pairs, with a contradiction as a hard negative per row.
 
-Gao, Yao and Chen 2021, equation 5. `weight` is added to the logit of one's own hard negative: 0 in SimCSE's code, 1 in
-that of layer-wise attention pooling. The dense layer is part of the encoder
-afterwards, unless `keep_head` is off.
+Gao, Yao and Chen 2021, equation 5. `weight` is added to the logit of the row's own hard negative: 0 in SimCSE's code, 1
+in that of layer-wise attention pooling. The trained model keeps the dense layer unless `keep_head` is off.
 """
 
 from __future__ import annotations
@@ -13,6 +12,6 @@ from explorer.methods._simcse import KeptDenseHead
 
 
 class SimCSETriplets(KeptDenseHead, FindsPartnerBesideOpposite):
-    """Negatives come from the batch, and from the third column."""
+    """Negatives: the other rows of the batch, and the third column."""
 
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)

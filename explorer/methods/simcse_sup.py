@@ -1,7 +1,7 @@
-"""SimCSE on pairs: a sentence should find the one that follows from it among those of the batch.
+"""SimCSE on pairs: a sentence and one that it entails are a positive pair.
 
-Gao, Yao and Chen 2021, section 4: premise and entailed hypothesis, the others of the batch as negatives. The dense
-layer is part of the encoder afterwards, unless `keep_head` is off.
+Gao, Yao and Chen 2021, section 4: premise and entailed hypothesis, the others of the batch as negatives. The trained
+model keeps the dense layer unless `keep_head` is off.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from explorer.methods._simcse import KeptDenseHead
 
 
 class SimCSEPairs(KeptDenseHead, FindsPartner):
-    """Negatives come from the batch alone."""
+    """Negatives: the other rows of the batch."""
 
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)

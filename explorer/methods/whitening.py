@@ -1,7 +1,7 @@
-"""Whitening: vectors turned and stretched until their covariance is the identity. Nothing is trained.
+"""Whitening: transform vectors so that their covariance is the identity; the encoder is not changed.
 
-Su, Cao, Liu and Ou 2021, equations 3 to 9: y = (x - mean) U Lambda^(-1/2), of the covariance of all sentences that it
-is fitted on. The paper's rows with fewer dimensions keep 256 for BERT-base and 384 for BERT-large.
+Su, Cao, Liu and Ou 2021, equations 3 to 9: y = (x - mean) U Lambda^(-1/2), with the covariance of all training
+sentences. The paper's rows with fewer dimensions keep 256 for BERT-base and 384 for BERT-large.
 """
 
 from __future__ import annotations
@@ -17,56 +17,59 @@ from explorer.methods import Schedule, _papers, knob
 from explorer.methods._after import After
 from explorer.progress import Work
 
-_FLAT = 1e-10  # of the widest direction's variance: what is narrower holds no sentences but rounding
+_FLAT = 1e-10  # of the largest variance: directions with less hold only rounding errors
 
 
 class Whitening(After):
-    """A closed form; as a linear map and a length of 1 it is read by every library."""
+    """A closed form; exported as a linear map and normalisation, which every library supports."""
 
     paper = _papers.WHITENING
     schedule = Schedule()
 
     dimensions: int = knob(
-        0, low=0, front=True, help="How many are kept, those of most variance first; 0 for all that hold anything."
+        0, low=0, front=True, help="Dimensions to keep, those with the most variance first; 0: all with any variance."
     )
 
     turned: Tensor
     moved: Tensor
 
     def build(self) -> None:
-        """Room for the map."""
+        """Allocate the map."""
         super().build()
         width = self.unmapped_width()
         if self.dimensions > width:
-            raise BadChoice(f"dimensions cannot be {self.dimensions}: this reading has {width}. Set it to 0 for all.")
+            raise BadChoice(
+                f"dimensions cannot be {self.dimensions}: the vectors have {width}. Choose 1 to {width}, or 0 for all."
+            )
         self.register_buffer("turned", torch.zeros(width, width))
         self.register_buffer("moved", torch.zeros(width))
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
-        """Mean and covariance of all sentences, once, in float64."""
+        """Compute mean and covariance of all sentences, in float64."""
         vectors = (yield from self.unmapped(sentences)).double()
         mean = vectors.mean(0)
         directions, variances = principal(vectors - mean)
-        # the norm of a layer holds its vectors in a plane: in one direction there is nothing but rounding
+        # layer norm puts vectors in a plane: one direction holds only rounding errors
         reached = int((variances > _FLAT * variances[0]).sum())
         kept = self.dimensions or reached
         if not 0 < kept <= reached:
             raise BadChoice(
-                f"The {len(vectors):,} sentences lie in {reached} directions, and {max(kept, 1)} are to be kept. Set "
-                f"dimensions to {reached} or less, or bring more sentences that differ."
+                f"The {len(vectors):,} sentences vary in {reached} directions only, but {max(kept, 1)} are to be "
+                "kept. Set "
+                f"dimensions to {reached} or less, or use more sentences that differ."
             )
         turned = (directions[:, :kept] / variances[:kept].sqrt()).T
         self.turned.resize_(turned.shape).copy_(turned)
         self.moved.resize_(kept).copy_(-(turned @ mean))
 
     def head(self) -> Head:
-        """The reading, mapped, with length 1."""
+        """The layer & pooling, followed by the map and normalisation."""
         base = self.read_as
         return Head(base.poolings, (*base.dense, Dense(self.turned, self.moved, "Identity")), True, layers=base.layers)
 
 
 def principal(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Directions (width, direction) and variances of centred vectors (sentence, width), the widest first."""
+    """Directions (width, direction) and variances of centred vectors (sentence, width), largest variance first."""
     covariance = vectors.T @ vectors / (len(vectors) - 1)
     variances, directions = torch.linalg.eigh(covariance)
     return directions.flip(1), variances.flip(0).clamp_min(0)

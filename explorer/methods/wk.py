@@ -1,7 +1,7 @@
-"""WK: layers weighted word by word, and words by how much they change from layer to layer.
+"""WK (SBERT-WK): weight layers word by word, and words by how much they change across layers.
 
-Wang and Kuo 2020 (SBERT-WK), equations 5 to 12: a word's layers count by how well they fit their neighbours and by
-what they add to them. The paper takes the layers from 4 of BERT-base's 12. Nothing is learned.
+Wang and Kuo 2020 (SBERT-WK), equations 5 to 12: a word's layers are weighted by how well they align with neighbouring
+layers and by what they add to them. The paper uses the layers from 4 of BERT-base's 12. No training.
 """
 
 from __future__ import annotations
@@ -12,26 +12,24 @@ from explorer.methods import Method, Schedule, _papers, knob
 
 
 class WK(Method):
-    """A reading of an encoder as it is; the text is not looked at."""
+    """A pooling over layers; no weights are trained, and the text is not used."""
 
     eats = "sentences"
     paper = _papers.SBERT_WK
     schedule = Schedule()
 
     first_layer: int = knob(
-        4, low=0, high=1000, front=True, help="The lowest that counts (paper: 4 of 12); three layers at least do."
+        4, low=0, high=1000, front=True, help="The lowest layer used (paper: 4 of 12); at least three layers are used."
     )
-    window: int = knob(2, low=1, high=32, front=True, help="Neighbours of a layer on either side (paper: 2).")
-    whole_window: bool = knob(
-        False, help="Give the lowest layers what neighbours they have below; in the released code they have none."
-    )
+    window: int = knob(2, low=1, high=32, front=True, help="Neighbouring layers on either side (paper: 2).")
+    whole_window: bool = knob(False, help="Use the neighbours below the lowest layers too; the released code does not.")
 
     def build(self) -> None:
-        """The encoder rests."""
+        """Freeze the encoder."""
         self.base.requires_grad_(False)
 
     def head(self) -> Head:
-        """Words and layers, weighted."""
+        """The pooling with weighted words and layers."""
         first = max(0, min(self.first_layer, self.base.layers - 2))
         return Head((), layers=WordWeights(first, self.window, self.whole_window))
 

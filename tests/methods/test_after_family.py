@@ -80,11 +80,11 @@ def test_neither_a_shift_nor_a_scale_nor_a_turn_of_all_vectors_changes_a_whitene
 
 def test_too_little_text_for_as_many_dimensions_says_how_many_there_are(base):
     with pytest.raises(
-        BadChoice, match=r"The 4 sentences lie in 3 directions, and 5 are to be kept. Set dimensions to 3"
+        BadChoice, match=r"The 4 sentences vary in 3 directions only, but 5 are to be kept. Set dimensions to 3"
     ):
         made("whitening", base, FIRST, dimensions=5)
     assert len(made("whitening", base, FIRST).head().dense[-1].weight) == 3
-    with pytest.raises(BadChoice, match="The 1 sentences lie in 0 directions"):
+    with pytest.raises(BadChoice, match="The 1 sentences vary in 0 directions"):
         made("whitening", base, FIRST[:1])
 
 

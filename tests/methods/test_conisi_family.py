@@ -236,7 +236,7 @@ def test_sentences_without_an_opposite_are_counted_and_told(base):
     method(FIRST)
     method.eval()
     method(FIRST)
-    assert method.remark() == f"{2 * sum(without)} of 8 sentences ({100 * sum(without) / 4:.1f} %) had no opposite"
+    assert method.remark() == f"{2 * sum(without)} of 8 sentences ({100 * sum(without) / 4:.1f} %) had no antonym"
 
 
 def test_a_batch_in_which_no_word_has_an_opposite_is_learned_from_all_the_same(base):

@@ -187,8 +187,8 @@ def test_what_was_not_measured_is_left_out_and_is_never_a_zero():
 
 
 def test_what_the_method_noted_of_its_rows_is_told():
-    _, body = parsed(told(seeds=(SeedScores(1, dev=70.0, remark="3 of 4 sentences had no opposite"),)))
-    assert "| Remark | 3 of 4 sentences had no opposite |" in body
+    _, body = parsed(told(seeds=(SeedScores(1, dev=70.0, remark="3 of 4 sentences had no antonym"),)))
+    assert "| Remark | 3 of 4 sentences had no antonym |" in body
     assert "Remark" not in parsed(told())[1]
 
 
