@@ -1,4 +1,4 @@
-"""What is on the maps? Vectors, neighbours and places of both sides, made in the background."""
+"""Compute the maps' vectors, neighbours and coordinates for both sides, in the background."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
 class Mapped:
     """Sentences on one or two maps."""
 
-    subject: str  # a value that says which sentences, by which encoders
+    subject: str  # identifies the sentences and the encoders
     described: Described  # with what changed from A to B among the columns
     sides: tuple[Reader, ...]
     vectors: tuple[Vectors, ...]
@@ -40,7 +40,7 @@ class Mapped:
 
 
 def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
-    """All of it; None while it is being made."""
+    """The maps; None while they are being computed."""
     if way.kind == "UMAP":
         jobs.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=jobs.LOADING)
     read: list[Vectors] = []
@@ -67,7 +67,7 @@ def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped 
 def _near(read: tuple[Vectors, ...]) -> Work[tuple[Neighbourhoods, ...]]:
     found = []
     for name, of_one in zip("AB", read, strict=False):
-        found.append((yield from neighbourhoods(of_one, f"looking for neighbours in {name}")))
+        found.append((yield from neighbourhoods(of_one, f"finding neighbours in {name}")))
     return tuple(found)
 
 
@@ -76,7 +76,7 @@ def _maps(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...], way: Way)
 
 
 def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Iterable[Column]:
-    """How far each sentence moved from A to B, and what share of its neighbours it exchanged."""
+    """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
     if len(read) < 2:
         return
     moved = drift.moved(read[0], read[1])
@@ -88,6 +88,6 @@ def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Ite
 
 
 def _with(described: Described, known: Iterable[Column]) -> Described:
-    """What changed leads, but not before the name of the pairs that are joined by lines."""
+    """Put the change columns first, but after the names of pairs that are joined by lines."""
     first = described.columns[: 1 if described.lines else 0]
     return replace(described, columns=(*first, *known, *described.columns[len(first) :]))

@@ -1,4 +1,4 @@
-"""How do two maps look side by side, what is selected in both, and which neighbours did a sentence exchange?"""
+"""Draw the maps side by side, with a shared selection and the changed neighbours of a sentence."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from explorer.ui.map.map_data import CHANGED, MOVED, Mapped
 from explorer.ui.messages import shortened
 from explorer.ui.widgets import downloads, picture_format, vector_downloads
 
-SHOWN = 500  # rows of a table; the file has all
+SHOWN = 500  # rows of a table; the file contains all
 
 
 @st.fragment
 def show(mapped: Mapped, way: Way) -> None:
-    """The maps, what is selected, and its neighbours; a selection draws no other part of the page anew."""
+    """The maps, the selection and its neighbours; a selection reruns this fragment only."""
     tools = st.container(horizontal=True, vertical_alignment="bottom")
     colour = projection_form.colour(tools, mapped.described.columns)
     found = word_search.found(tools, mapped.described.texts)
@@ -49,8 +49,8 @@ def show(mapped: Mapped, way: Way) -> None:
 
 
 def take_along(mapped: Mapped) -> None:
-    """Both maps as a file, and the vectors they are made of."""
-    st.subheader("Take it along")
+    """Export both maps as a file, and the vectors behind them."""
+    st.subheader("Export")
     rows = map_tables.rows(mapped.described, [one.places for one in mapped.drawn])
     downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
     labels = map_tables.labels(mapped.described)
@@ -63,12 +63,12 @@ def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
         st.button("Clear selection", icon=":material/deselect:", on_click=selection.clear, disabled=not selected)
     if mapped.maps.one.places.shape[1] == 2:
         both = (
-            "Drag round sentences in either map: they light up in both. The other map is drawn anew for it, in full, "
-            "whatever was zoomed into."
+            "Select sentences with the lasso in either map: they are highlighted in both. The other map's zoom is "
+            "reset."
         )
-        st.caption(f"{both if len(mapped.sides) > 1 else 'Drag round sentences to select them.'} Double click clears.")
+        st.caption(f"{both if len(mapped.sides) > 1 else 'Select sentences with the lasso.'} Double-click clears.")
     else:
-        st.caption("Drag to turn, scroll to come nearer. Find selects; in 2-D, so does dragging.")
+        st.caption("Drag to rotate, scroll to zoom. Select with Find, or with the lasso in 2-D.")
 
 
 def _one_map(
@@ -78,15 +78,15 @@ def _one_map(
     key = f"map of {name}"
     config = picture_format.config(f"map-{name}")
     if len(places) > drawing.SHARP:
-        config["plotGlPixelRatio"] = 1  # at 2, plotly's own, a browser without a GPU is twice as slow to drag it
-    alt = f"{mapped.maps.kind} of {len(places):,} sentences as {name} sees them, coloured by {colour.name}."
+        config["plotGlPixelRatio"] = 1  # plotly's default 2 is twice as slow to drag in a browser without a GPU
+    alt = f"{mapped.maps.kind} of {len(places):,} sentences in {name}, coloured by {colour.name}."
     if places.shape[1] == 3:
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
         st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
     figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name))
     st.plotly_chart(
-        # told the same again it is another figure: of one that stays, what was drawn round in it stays, too
+        # a new revision even for the same selection: otherwise the lasso's outline stays
         figure.update_layout(uirevision=selection.times(name)),
         key=key,
         on_select=lambda: selection.take(name, key),
@@ -97,7 +97,7 @@ def _one_map(
 
 
 def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
-    """The selected sentences as a table, and the neighbours of the one that is picked in it."""
+    """The selected sentences as a table, and the neighbours of the row that is picked."""
     st.subheader(f"{len(selected):,} selected")
     rows = map_tables.rows(mapped.described, [], selected)
     numbers = {
@@ -119,7 +119,7 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         downloads.rows(rows, "selected sentences", "Selection (CSV)")
         if len(rows) > SHOWN:
-            st.caption(f"The first {SHOWN} are shown; the file has all {len(rows):,}.")
+            st.caption(f"The first {SHOWN} rows are shown; the file contains all {len(rows):,}.")
     picked = event["selection"]["rows"]
     _neighbours(mapped, selected[picked[0] if picked else 0])
 
@@ -128,10 +128,10 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
     rows = map_tables.neighbour_rows(mapped.described.texts, mapped.vectors, mapped.near, sentence)
     if not rows:
         return
-    st.subheader("Its neighbours")
+    st.subheader("Nearest neighbours")
     text = mapped.described.texts[sentence]
-    pick = "Pick another in the table above." if len(mapped.described) > 1 else ""
-    st.caption(f"The nearest in full space of “{messages.plain(shortened(text, 200))}”. {pick}")
+    pick = "Select another sentence in the table above." if len(mapped.described) > 1 else ""
+    st.caption(f"Of “{messages.plain(shortened(text, 200))}”, by cosine of the full vectors. {pick}")
     number = st.column_config.NumberColumn(format="%.3f", width="small")
     st.dataframe(
         rows,

@@ -1,4 +1,4 @@
-"""How is the map made, and what colours it? Controls, each in the address."""
+"""Controls for the projection, its settings and the colour; each is kept in the address."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from explorer.ui.map import sentence_source
 
 
 def way() -> Way:
-    """The projection and its settings; of settings only those that it has."""
+    """The projection and its own settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control(
             "Projection",
@@ -24,8 +24,8 @@ def way() -> Way:
             required=True,
             key="projection",
             bind="query-params",
-            help="UMAP and t-SNE keep neighbours together; what is far apart on them says little. PCA keeps large "
-            "distances, and shows the directions in which sentences differ most.",
+            help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances "
+            "and shows the directions of highest variance.",
         )
         axes = st.segmented_control(
             "Dimensions", [2, 3], default=2, required=True, key="axes", bind="query-params", format_func="{}-D".format
@@ -36,10 +36,10 @@ def way() -> Way:
 
 
 def colour(where: DeltaGenerator, columns: Sequence[Column]) -> Column:
-    """By what sentences are coloured; the first is the default."""
+    """The column that colours the sentences; the first is the default."""
     names = [column.name for column in columns]
     if st.session_state.get("map_colour") not in names:
-        st.session_state.pop("map_colour", None)  # another text has other columns
+        st.session_state.pop("map_colour", None)  # the new text lacks this column
     chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=240)
     return columns[names.index(chosen)]
 
@@ -53,16 +53,16 @@ def _settings(kind: str) -> dict[str, Any]:
             value=15,
             key="neighbours",
             bind="query-params",
-            help="Few show fine grain, many the outline.",
+            help="UMAP's n_neighbors. Small: local detail. Large: global structure.",
         )
         found["min_dist"] = st.slider(
-            "Least distance",
+            "Minimum distance",
             *projection.MIN_DIST,
             value=0.1,
             step=0.01,
             key="min_dist",
             bind="query-params",
-            help="How close sentences may lie. Small packs them tightly.",
+            help="UMAP's min_dist: how close points may be. Small: tight clusters.",
         )
     if kind == "t-SNE":
         found["perplexity"] = st.slider(
@@ -71,9 +71,9 @@ def _settings(kind: str) -> dict[str, Any]:
             value=30,
             key="perplexity",
             bind="query-params",
-            help="About how many neighbours a sentence heeds.",
+            help="t-SNE's perplexity: about how many neighbours count for each sentence. Small: local detail.",
         )
-    if kind != "PCA" or st.session_state.get("mapped") == sentence_source.EXTREMES:  # else nothing is left to chance
+    if kind != "PCA" or st.session_state.get("mapped") == sentence_source.EXTREMES:  # else nothing is random
         found["seed"] = st.number_input(
             "Seed",
             0,
@@ -81,6 +81,6 @@ def _settings(kind: str) -> dict[str, Any]:
             value=0,
             key="map_seed",
             bind="query-params",
-            help="What looks the same under another seed can be believed.",
+            help="Change the seed to test the map: trust only structure that stays.",
         )
     return found

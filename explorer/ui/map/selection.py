@@ -1,8 +1,8 @@
-"""Which sentences are selected, in both maps alike? What one map tells is shown by the other.
+"""Share one selection of sentences between both maps, and keep it in the address.
 
-A map that is drawn anew forgets what was selected in it. So of the two only the one that did not tell is drawn
-anew with the selection, and the other keeps what the visitor drew on it. A word that is looked for stands in the
-address in place of what it selects; whoever selects otherwise looks for it no more.
+A redrawn map loses its lasso selection. So only the other map is redrawn with the selection, and the map with the
+lasso keeps it. A search word is kept in the address instead of the sentences that it selects; a lasso selection
+clears the word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
-ADDRESS = "selected"  # its parameter; so many numbers at most stand there, since addresses have an end
+ADDRESS = "selected"  # the parameter; at most MOST numbers, because addresses have a maximum length
 MOST = 100
 WORD = "find"  # the parameter of the word
 _SELECTED, _LIT, _SUBJECT, _LOOKS = "_map_selected", "_map_lit", "_map_subject", "_map_looks"
@@ -20,13 +20,12 @@ SIDES = ("A", "B")
 
 
 def current(subject: Hashable, looks: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
-    """The numbers of the selected sentences, of so many; where other ones are mapped than before, those that hold the
-    word that is looked for, and none where none is.
+    """The indices of the selected sentences, of `count`; for new sentences, those that contain the search word.
 
-    Where the maps look otherwise than before, both are drawn anew, and both with the selection.
+    If the maps' projection or colour changed, both are redrawn with the selection.
     """
     if st.session_state.get(_SUBJECT) != subject:
-        opened = _SUBJECT not in st.session_state  # a link that someone gave; later ones are our own
+        opened = _SUBJECT not in st.session_state  # only the first address may come from a shared link
         told = _of_address(count) if opened else ()
         st.session_state[_SELECTED] = told if found is None else tuple(found)
         st.session_state[_SUBJECT] = subject
@@ -40,18 +39,18 @@ def current(subject: Hashable, looks: Hashable, count: int, found: Sequence[int]
 
 
 def lit(side: str) -> tuple[int, ...] | None:
-    """What a map is drawn with; None where nothing is selected."""
+    """The selection that a map is drawn with; None if nothing is selected."""
     return st.session_state[_LIT][side] or None
 
 
 def times(side: str) -> int:
-    """How often a map has been told what is selected; drawn with this, it is drawn anew though it be told the same."""
+    """How often a map's selection was set; as a revision number, it forces a redraw for an equal selection."""
     told: dict[str, int] = st.session_state[_TIMES]
     return told[side]
 
 
 def show(places: Sequence[int]) -> None:
-    """Select these, in both maps."""
+    """Select these sentences in both maps."""
     st.session_state[_SELECTED] = tuple(places)
     for side in SIDES:
         _tell(side, tuple(places))
@@ -64,7 +63,7 @@ def clear() -> None:
 
 
 def take(side: str, key: str) -> None:
-    """Select what was drawn round in a map; in its callback."""
+    """Take over the lasso selection of a map; in its callback."""
     points = st.session_state[key]["selection"]["points"]
     # a line or a bar has no number
     places = tuple(dict.fromkeys(int(point["customdata"]) for point in points if "customdata" in point))
@@ -83,7 +82,7 @@ def _tell(side: str, places: tuple[int, ...]) -> None:
 
 
 def _of_address(count: int) -> tuple[int, ...]:
-    """What the address says is selected; numbers that no sentence has are left out."""
+    """The selection in the address, without invalid numbers."""
     numbers = st.query_params.get(ADDRESS, "").split("-")
     return tuple(dict.fromkeys(int(one) for one in numbers if one.isdecimal() and int(one) < count))
 

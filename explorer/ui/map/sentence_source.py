@@ -1,4 +1,4 @@
-"""Which sentences are mapped? Those of the graded pairs, the likest and unlikest of them, a file, or typed ones."""
+"""Choose the mapped sentences: the evaluation set's, its most and least similar pairs, a file, or typed ones."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ SUGGESTED = "\n".join(
 
 
 def asked_for(choice: Choice, seed: int) -> Described | None:
-    """The sentences with what is known of each; None, with what is in the way, where there are none."""
+    """The sentences with their attributes; None, with the error shown, if there are none."""
     kind: str = st.segmented_control(
-        "What is mapped",
+        "Sentences",
         [PAIRS, EXTREMES, FILE, TYPED],
         default=PAIRS,
         required=True,
         key="mapped",
         bind="query-params",
-        help="The graded pairs are those of the sidebar. Of the likest and unlikest, 20 each are joined by lines.",
+        help="The pairs are those of the sidebar's evaluation set. The last two options map your own sentences. The "
+        "second draws the 20 most and the 20 least similar pairs by gold score, each joined by a line.",
     )
     try:
         found = _of_kind(kind, choice, seed)
@@ -58,19 +59,19 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
 
 
 def _of_file() -> Described | None:
-    """A file of this machine, named or brought; which of its columns holds the sentences can be corrected."""
+    """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
     refused_clicks.refused()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         file = st.text_input(
-            "Path of a file",
+            "File path",
             key="map_file",
             bind="query-params",
             placeholder="sentences.csv",
-            help=f"On this machine. What can be read: {', '.join(ENDINGS)}. Sentences can be coloured by its columns.",
+            help=f"A file on this machine: {', '.join(ENDINGS)}. Its columns can colour the sentences.",
         ).strip()
-        upload_boxes.to_stay("A file of sentences", UPLOAD, _take)
+        upload_boxes.to_stay("Sentences (file)", UPLOAD, _take)
     if not file:
-        st.info("Name a file, or bring one.", icon=":material/upload_file:")
+        st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
         return None
     names = cached_text.columns_of(file)
     column = None
@@ -78,7 +79,7 @@ def _of_file() -> Described | None:
         if st.session_state.get("map_column") not in names:
             st.session_state.pop("map_column", None)
         column = st.selectbox(
-            "Column of the sentences", names, cached_text.sentence_column(file), key="map_column", bind="query-params"
+            "Sentence column", names, cached_text.sentence_column(file), key="map_column", bind="query-params"
         )
     return cached_text.described_file(file, column)
 

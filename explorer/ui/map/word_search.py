@@ -1,4 +1,4 @@
-"""Which sentences hold a word? The word stands in the address, and what holds it is selected."""
+"""Select the sentences that contain a search word; the word is kept in the address."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 200  # characters of it
 
 
 def found(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
-    """The numbers of the sentences that hold what is typed; None where nothing is."""
+    """The indices of the sentences that contain the typed text; None if nothing is typed."""
     typed: str = where.text_input(
         "Find",
         key=selection.WORD,
@@ -25,11 +25,11 @@ def found(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None
         args=(texts,),
         placeholder="a word, then Enter",
         width=240,
-        help="Selects every sentence that holds it, in any case.",
+        help="Selects every sentence that contains it, ignoring case.",
     )
     places = _holding(typed, texts)
     if places == ():
-        st.caption(f"No sentence holds “{messages.plain(shortened(typed))}”.")
+        st.caption(f"No sentence contains “{messages.plain(shortened(typed))}”.")
     return places
 
 

@@ -1,4 +1,4 @@
-"""Which sentences are searched? Those of the graded pairs, of the sample, of a set, or of a file."""
+"""Choose the corpus to search: the evaluation set, the sample, another set, or a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UPLOAD = "corpus that is brought"
 
 
 def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Searched | None:
-    """The sentences; where there are none, what is in the way. The widgets stand in a line."""
+    """The corpus; None, with the error shown, if there is none. The widgets are drawn into `line`."""
     with line:
         source: str = st.selectbox(
             "Search in",
@@ -31,15 +31,15 @@ def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Searched |
             bind="query-params",
             accept_new_options=True,
             width=360,
-            help="The sentences of the graded pairs in the sidebar, the sample's, those of a set, or the path of a "
-            "file on this machine: type it and press Enter.",
+            help="The sentences of the sidebar's evaluation set, the sample, another set, or a file: type its path on "
+            "this machine and press Enter.",
         )
         upload_boxes.to_stay(
-            "A file of sentences",
+            "Corpus (file)",
             UPLOAD,
             _take,
-            "It is kept on this machine only.",
-            "One sentence a line; or a table, of which all columns of sentences are taken. "
+            "The file is kept on this machine only.",
+            "One sentence a line, or a table: all its columns of sentences are used. "
             "For more than 20 MB, type the file's path instead.",
         )
     refused_clicks.refused()

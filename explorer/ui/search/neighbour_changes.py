@@ -1,4 +1,4 @@
-"""How far did neighbourhoods change over the whole corpus, and whose changed most?"""
+"""Show how much nearest neighbours changed from A to B over the whole corpus, and for which sentences most."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from explorer.ui.search import result_list
 from explorer.ui.search.side_index import Asked
 from explorer.ui.widgets import downloads, picture_format
 
-SHOWN = 8  # sentences of either kind; the file has all
+SHOWN = 8  # sentences of either kind; the file contains all
 
 
 def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
-    """Numbers, a histogram, and the sentences at both ends."""
-    st.subheader("Over the whole corpus")
+    """Numbers, a histogram, and the sentences that changed most and least."""
+    st.subheader("Neighbours over the whole corpus")
     found: Overlap | None = remembered.made(
         f"neighbours {one.key} {other.key} {k}",
         f"Neighbours of {len(sentences):,} sentences",
@@ -28,22 +28,29 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     if found is None:
         return
     if not found.k:
-        st.info("A corpus of one sentence has no neighbours to keep or to lose.", icon=":material/search_off:")
+        st.info("The corpus has one sentence, so there are no neighbours to compare.", icon=":material/search_off:")
         return
     st.caption(
-        f"Every sentence as a query, itself left out. Jaccard@{found.k}: neighbours that A and B have in common, by "
-        "neighbours that either has. 1 says that all are the same, 0 that none is."
+        f"Each sentence is a query once; it is left out of its own results. Jaccard@{found.k}: neighbours shared by A "
+        "and B, divided by all neighbours of either. 1: the same neighbours. 0: none in common."
     )
     counts = found.counts()
     cards = st.container(horizontal=True)
-    messages.number(cards, f"Mean Jaccard@{found.k}", told_share(found.mean), border=True)
-    messages.number(cards, "Neighbours kept", f"{found.kept.mean():.1f} of {found.k}", border=True)
+    jaccard = "0 to 1. High: A and B have similar neighbourhoods. It shows the size of the change, not its quality."
+    messages.number(cards, f"Mean Jaccard@{found.k}", told_share(found.mean), border=True, help=jaccard)
+    messages.number(
+        cards,
+        "Neighbours kept",
+        f"{found.kept.mean():.1f} of {found.k}",
+        border=True,
+        help="Mean number of A's neighbours that are also neighbours in B.",
+    )
     messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True)
     messages.number(cards, "None kept", _sentences(int(counts[0])), border=True)
     st.plotly_chart(
         neighbours_kept(found),
         config=picture_format.config("neighbours"),
-        alt="How many sentences kept how many of their neighbours. The table to download has them one by one.",
+        alt="Number of sentences by number of neighbours kept. The download lists every sentence.",
     )
     columns = st.columns(2, gap="medium")
     for column, title, most_changed in ((columns[0], "Changed most", True), (columns[1], "Changed least", False)):

@@ -1,4 +1,4 @@
-"""What is searched for, and how many results are shown? Both stand in the address."""
+"""The query box and the number of results; both are kept in the address."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.measuring.neighbours.query_results import SIZES, asked
 
 QUERY = "query"
-# in the sample one thing asks for a parrot, others for a price: which comes first depends on the encoder
+# one sample sentence mentions a parrot, others ask for a price: the ranking depends on the encoder
 DEFAULT = "How much is that parrot, if I may ask?"
-MOST = 5000  # characters, far more than an encoder reads
+MOST = 5000  # characters, far more than an encoder's maximum length
 
 
 def query() -> str | None:
-    """The query; None, and a word on it, where it is empty."""
+    """The query; None, with a message, if it is empty."""
     typed: str = st.text_area("Query", DEFAULT, height=68, max_chars=MOST, key=QUERY, bind="query-params")
     if not typed.strip():
-        st.info("Type a sentence to look for.", icon=":material/edit:")
+        st.info("Type a sentence to search for.", icon=":material/edit:")
         return None
     return asked(typed)
 
 
 def size(line: DeltaGenerator) -> int:
-    """How many results each side shows."""
-    k: int = line.segmented_control("Neighbours", SIZES, default=10, required=True, key="k", bind="query-params")
+    """The number of results of each side."""
+    k: int = line.segmented_control("Results", SIZES, default=10, required=True, key="k", bind="query-params")
     return k
 
 

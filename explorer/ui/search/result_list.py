@@ -1,4 +1,4 @@
-"""How does a sentence that was found look? Its text as it is, what is known of it, and a key that searches for it."""
+"""List search results: the sentence as plain text, its cosine and mark, and a button that searches for it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from explorer.ui.messages import shortened
 from explorer.ui.search import query_form
 from explorer.ui.widgets import downloads
 
-# characters that are shown of a sentence; the file has all
+# characters shown of a sentence; the file contains all
 MOST = 400
-# results that are shown at full length; more are rolled, in so many pixels
+# results shown at full height; more scroll in a box of TALL pixels
 UNROLLED, TALL = 10, 760
-# a word and a sign say it, the colour only helps
+# never by colour alone: each mark has a word and an icon
 BADGES = {
     KEPT: ":gray-badge[:material/check: {}]",
     LOST: ":orange-badge[:material/remove: {}]",
@@ -25,7 +25,7 @@ BADGES = {
 
 
 def found(results: Sequence[Result], sentences: Sequence[str], side: str, other: str, query: str) -> None:
-    """What a side found, nearest first; `other` names the other, "" where there is none."""
+    """The results of a side, nearest first; `other` names the other side, "" if there is none."""
     with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
         for result in results:
             mark = BADGES[result.mark].format(told_mark(result, other)) if result.mark else ""

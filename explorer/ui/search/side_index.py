@@ -1,4 +1,4 @@
-"""Has a side of the sidebar read the corpus and the query? In the background, with its progress shown."""
+"""Encode the corpus and the query with a side of the sidebar, in the background, with progress shown."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from explorer.ui.access.side_readers import Reader
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The corpus and the query as an encoder reads them."""
+    """The corpus and the query, encoded by one side."""
 
     side: Side
-    key: str  # stands for encoder, reading, settings and corpus; not for the query
+    key: str  # identifies encoder, layer & pooling, settings and corpus; not the query
 
 
 def read(reader: Reader, searched: Searched, query: str) -> Asked | None:
-    """Both, once they are read; until then what is in the way, under the reader's name."""
+    """Both, once they are encoded; until then progress or the error, below the side's title."""
     st.markdown(reader.title)
     try:
         corpus = reader.vectors(searched.sentences)
@@ -40,7 +40,7 @@ def read(reader: Reader, searched: Searched, query: str) -> Asked | None:
 
 
 def _side(reader: Reader, searched: Searched, index: Index, query: str) -> Side | None:
-    """The query beside the corpus; where it is one of its sentences, its vector is there already."""
+    """The query with the corpus; a query that is a sentence of the corpus uses that sentence's vector."""
     place = place_of(query, searched.sentences)
     if place is not None:
         return Side(index, place)
@@ -50,6 +50,7 @@ def _side(reader: Reader, searched: Searched, index: Index, query: str) -> Side 
     most = reader.settings.max_length
     if encoder.tokens([query], most).truncated:
         st.warning(
-            f"Only the first {encoder.limit(most):,} tokens of the query were read.", icon=":material/content_cut:"
+            f"The query is too long: only its first {encoder.limit(most):,} tokens were encoded.",
+            icon=":material/content_cut:",
         )
     return Side(index, vector_of(encoder, query, reader.reading, most))

@@ -12,7 +12,6 @@ from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import microscope
 from explorer.ui.widgets import downloads, picture_format
 
-
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
 
 

@@ -175,7 +175,7 @@ def test_a_word_that_no_sentence_holds_is_told(app, word):
     app.query_params["find"] = word
     drawn(app)
     assert not app.exception
-    (told,) = (caption.value for caption in app.caption if caption.value.startswith("No sentence holds"))
+    (told,) = (caption.value for caption in app.caption if caption.value.startswith("No sentence contains"))
     assert word[:100] in told.replace("\\", "")
     assert "<b>" not in told
     assert not app.dataframe
@@ -195,4 +195,4 @@ def test_a_word_that_is_none_selects_none(app, word):
     assert drawn(app)
     assert not app.exception
     assert not app.dataframe
-    assert not [one for one in app.caption if one.value.startswith("No sentence holds") and len(word) < 200]
+    assert not [one for one in app.caption if one.value.startswith("No sentence contains") and len(word) < 200]
