@@ -1,1 +1,1 @@
-"""Models, vectors and scores for pages: background jobs, caches and what is shown meanwhile."""
+"""Models, vectors and scores for pages: background jobs, caches and progress."""

@@ -1,4 +1,4 @@
-"""Is what was chosen on this disk, and if it is not, shall it be fetched?"""
+"""Find the chosen model or set on this disk, or offer to fetch it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from explorer.ui.access import cached, cached_text, job_progress, jobs
 
 
 def encoder(source: str) -> Found | None:
-    """The encoder; where there is none, what is in the way and a button that fetches it."""
+    """The encoder; None, with the error and a fetch button, if it is not on this disk."""
     try:
         return cached.found(source)
     except HubUnreachable as error:
@@ -30,7 +30,7 @@ def encoder(source: str) -> Found | None:
 
 
 def pairs(name: str) -> GradedPairs | None:
-    """The graded pairs of a name in the menu; where there are none, what is in the way and a button that fetches."""
+    """The pairs of a set; None, with the error and a fetch button, if they are not on this disk."""
     try:
         return cached_text.graded_file(name) if _is_file(name) else cached_text.graded_pairs(name)
     except SetNotFound as error:
@@ -42,12 +42,12 @@ def pairs(name: str) -> GradedPairs | None:
 
 
 def _is_file(name: str) -> bool:
-    """Whether it is a file, which the command line takes too."""
+    """Whether the name is a file, as on the command line."""
     return name not in sets.names() and bool(Path(name).suffix) and Path(name).is_file()
 
 
 def on_this_disk(name: str) -> bool:
-    """Whether graded pairs can be read without a network."""
+    """Whether a set can be loaded without a network."""
     try:
         cached_text.graded_pairs(name)
     except StrataError:
@@ -56,14 +56,14 @@ def on_this_disk(name: str) -> bool:
 
 
 def offer_set(name: str) -> None:
-    """A button that fetches a published set; one named without a split has several."""
+    """A button that fetches a published set; one button for each split if the name has none."""
     for title in sts.menu():
         if name in (title, title.rpartition(" ")[0]) and not on_this_disk(title):
             offer(f"Fetch {title} from the hub", partial(_fetch_set, title))
 
 
 def offer(label: str, make: jobs.Make) -> None:
-    """A button that starts work on the network: never without being asked."""
+    """A button that starts a download; nothing is fetched without a click."""
     job = jobs.find(label)
     if job is not None and job.state != jobs.DONE:
         job_progress.progress_of(job)
@@ -74,5 +74,5 @@ def offer(label: str, make: jobs.Make) -> None:
 
 
 def _fetch_set(name: str) -> Work[None]:
-    yield Progress("asking huggingface.co", 0, 0)
+    yield Progress("connecting to huggingface.co", 0, 0)
     sets.by_name(name, online=True)

@@ -1,8 +1,8 @@
-"""What need not be done twice: every cache of models and of what they measured, each keyed by value.
+"""Streamlit caches for models and scores, keyed by content digests.
 
-Digests stand for models and sets, never paths or objects: two folders with the same weights share their scores,
-and an edited file never meets an old result. Scores are kept on disk (measuring/scores/score_store.py); what is
-here only saves reading them again.
+Keys use digests, never paths or objects: two folders with the same weights share their scores, and an edited file
+never gets an old result. Scores are kept on disk (measuring/scores/score_store.py); this cache avoids reading them
+again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def found(source: str) -> Found:
-    """Which folder on this disk a name means; the network is never asked. Its digest is remembered file by file."""
+    """Find the folder of a model on this disk, without a network. Digests are cached by file."""
     return model_names.find(source)
 
 
 def encoder(found: Found, settings: Settings) -> Encoder:
-    """A loaded encoder; the two last used stay in memory."""
-    # the length is a matter of reading, not of loading: one model in memory serves every length
+    """A loaded encoder; the two most recently used stay in memory."""
+    # the maximum length is no key: one loaded model serves every length
     return _encoder(found.digest, Settings(settings.precision, settings.device), found)
 
 
@@ -39,7 +39,7 @@ def _encoder(digest: str, settings: Settings, _found: Found) -> Encoder:
 
 
 def attending(found: Found) -> Encoder:
-    """The same model, loaded so that it shows its attention: in float32, so that rows of weights sum to 1."""
+    """The same model, loaded so that it returns attention weights; in float32, so that rows sum to 1."""
     return _attending(found.digest, found)
 
 
@@ -51,7 +51,7 @@ def _attending(digest: str, _found: Found) -> Encoder:
 
 
 def kept_scores(found: Found, pairs: GradedPairs, settings: Settings) -> LayerScores | None:
-    """Scores that were measured before, today or in another year; None where they were not."""
+    """Scores that were measured before; None if there are none."""
     try:
         return _kept(shelf_key(found, pairs, settings))
     except _NotKeptError:
@@ -67,4 +67,4 @@ def _kept(key: str) -> LayerScores:
 
 
 class _NotKeptError(Exception):
-    """Raised instead of returning nothing, since an exception is not cached: the scores may come later."""
+    """Raised instead of returning None: an exception is not cached, and the scores may be measured later."""

@@ -1,4 +1,4 @@
-"""Which text was read already? Every cache of what files, sets and tables hold, keyed by what changes with it."""
+"""Streamlit caches for the contents of files, sets and tables, keyed by a stamp that changes with the content."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from explorer.data.tables.table import Table
 
 
 def graded_pairs(name: str) -> GradedPairs:
-    """A set by its name in the menu: the sample, a file the user brought, or a published set of this disk."""
+    """A set by its name in the menu: the sample, an uploaded set, or a published set on this disk."""
     return _graded_pairs(name, sets.stamp(name))
 
 
@@ -32,7 +32,7 @@ def _graded_pairs(name: str, stamp: Hashable) -> GradedPairs:
 
 
 def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
-    """Why an own set has no such half or part; "" if it has."""
+    """The reason why an uploaded set has no such half or part; "" if it has."""
     return _why_not_split(name, piece, sets.stamp(name))
 
 
@@ -42,7 +42,7 @@ def _why_not_split(name: str, piece: str, stamp: Hashable) -> str:
 
 
 def split_summary(pairs: GradedPairs) -> Summary:
-    """What splitting makes of pairs."""
+    """A summary of the splits of a set."""
     return _split_summary(pairs.digest, pairs.name, pairs)
 
 
@@ -52,7 +52,7 @@ def _split_summary(digest: str, name: str, _pairs: GradedPairs) -> Summary:
 
 
 def graded_file(file: str) -> GradedPairs:
-    """The graded pairs in a file of this disk, its columns guessed."""
+    """The scored pairs in a file on this disk, with recognised columns."""
     return _graded_file(file, _stamp(file))
 
 
@@ -62,7 +62,7 @@ def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
 
 
 def described_pairs(pairs: GradedPairs) -> Described:
-    """The sentences of graded pairs, with what is known of each."""
+    """The sentences of scored pairs, with their attributes."""
     return _described_pairs(pairs.digest, pairs.name, pairs)
 
 
@@ -72,7 +72,7 @@ def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Described:
 
 
 def described_file(file: str, column: str | None) -> Described:
-    """The sentences in a column of a file, with what its other columns say of each."""
+    """The sentences in a column of a file, with the other columns as attributes."""
     return _described_file(file, column, _stamp(file))
 
 
@@ -82,7 +82,7 @@ def _described_file(file: str, column: str | None, stamp: Hashable) -> Described
 
 
 def sentence_column(file: str) -> int:
-    """Which column of a file holds its sentences, by guess."""
+    """The index of the recognised sentence column of a file."""
     return _sentence_column(file, _stamp(file))
 
 
@@ -94,12 +94,12 @@ def _sentence_column(file: str, stamp: Hashable) -> int:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def table(name: str, digest: str, _data: bytes) -> Table:
-    """An uploaded file as a table; `digest` stands for its bytes."""
+    """An uploaded file as a table; `digest` identifies its bytes."""
     return read_bytes(name, _data)
 
 
 def serves(source: str, columns: Mapping[str, str]) -> dict[Eats, str]:
-    """For each kind of rows "" if a source of text can give it, else why not."""
+    """For each kind of rows, the reason why a source lacks it; "" if it has it."""
     return _serves(source, tuple(columns.items()), _stamp(source))
 
 
@@ -109,7 +109,7 @@ def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) 
 
 
 def rows(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str]) -> tuple[int, tuple[Report, ...]]:
-    """How many rows of a kind sources of text give, and what became of each one's; the text itself is not kept."""
+    """The number of rows of a kind in the sources, with a report on each source; the text itself is not cached."""
     return _rows(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)))
 
 
@@ -122,7 +122,7 @@ def _rows(
 
 
 def shared(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs) -> int:
-    """How many sentences of graded pairs are in the rows of a kind that sources of text give."""
+    """The number of sentences of a set that are in the rows of the sources."""
     return _shared(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)), pairs.digest, pairs)
 
 
@@ -142,7 +142,7 @@ def _shared(
 def left(
     sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
 ) -> tuple[int, str]:
-    """How many rows can be trained on beside sets that are evaluated on, and what was dropped for it."""
+    """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     stamps = tuple(map(_stamp, (*sources, *evaluated)))
     return _left(sources, eats, tuple(columns.items()), evaluated, batch, stamps)
 
@@ -162,7 +162,7 @@ def _left(
 
 
 def searched(source: str) -> Searched:
-    """The sentences of a source that can be searched, each once."""
+    """The distinct sentences of a source, for search."""
     return _searched(source, _stamp(source))
 
 
@@ -182,7 +182,7 @@ def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
 
 
 def _stamp(source: str) -> Hashable:
-    """What changes when the text behind a source does."""
+    """A value that changes when the text of a source changes."""
     try:
         about = Path(source).stat()
     except (OSError, ValueError):

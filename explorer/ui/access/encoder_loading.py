@@ -1,4 +1,4 @@
-"""Is the encoder in memory, and if it is not, how far is it?"""
+"""Load an encoder in the background, with progress shown until it is in memory."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from explorer.ui.access import cached, job_progress, jobs
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-AT_ONCE = 0.3  # seconds: what is in memory already is there without a word
+AT_ONCE = 0.3  # seconds: an encoder in memory needs no progress bar
 
 
 def encoder(found: Found, settings: Settings) -> Encoder | None:
-    """The encoder; until it is loaded, how far that is, or what is wrong."""
+    """The encoder; None, with progress or the error shown, until it is loaded."""
     return _opened(f"{settings.precision} {settings.device}", found, lambda: cached.encoder(found, settings))
 
 
 def attending(found: Found) -> Encoder | None:
-    """The same model once more, loaded so that it shows its attention."""
+    """A second instance of the model that returns attention weights."""
     return _opened("eager", found, lambda: cached.attending(found))
 
 
@@ -37,7 +37,7 @@ def _opened(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | No
         job_progress.progress_of(job)
         return None
     try:
-        with st.spinner(messages.plain(f"Loading {found.name} …")):  # only where it had to make room for another
+        with st.spinner(messages.plain(f"Loading {found.name} …")):  # only if it was evicted meanwhile
             return load()
     except StrataError as error:
         messages.trouble(error)
@@ -45,5 +45,5 @@ def _opened(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | No
 
 
 def _loading(load: Callable[[], Encoder]) -> Work[None]:
-    yield Progress("reading weights", 0, 0)
+    yield Progress("loading weights", 0, 0)
     load()

@@ -1,4 +1,4 @@
-"""Show a background job: stage, share, time left and Stop, or how it ended and how to go on."""
+"""Show a background job: stage, progress, time left and Stop, or how it ended and how to restart it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from explorer.ui.messages import plain, trouble
 
 
 def progress_of(job: Job) -> None:
-    """Show a job that has no result to show: stage, share, time left and Stop, or how it ended and how to go on."""
+    """Show a job without a result: its progress and Stop, or how it ended and a button to restart it."""
     if job.live:
         _follow(job.key)
     elif job.state == jobs.STOPPED:
@@ -26,7 +26,7 @@ def _follow(key: str) -> None:
     job = jobs.find(key)
     if job is None or not job.live:
         st.rerun()
-    progress = job.progress  # one look: the job's thread puts another one here
+    progress = job.progress  # read once: the job's thread replaces it
     told = f"{plain(job.title)}: {plain(progress.stage)}"
     if progress.total:
         told += f", {progress.amount}"
@@ -37,7 +37,7 @@ def _follow(key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _stop(job, "Stop", job.key)
         if front is not None:
-            _stop(front, "Stop what is in front", f"before {job.key}")  # two on a page may wait for the same one
+            _stop(front, "Stop the job ahead", f"before {job.key}")  # two jobs of a page may wait for the same one
             st.caption(f"Waiting for: {plain(front.title)}")
 
 

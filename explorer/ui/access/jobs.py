@@ -1,9 +1,9 @@
-"""What is being worked on in the background, for every tab of every visitor?
+"""Run background jobs in queues that every tab and visitor shares.
 
-A page asks for work under a key; whoever asks for the same key follows the same job. The thread draws nothing: it
-writes to its job, and pages look there. A lane has one worker that takes jobs first in, first out, since two at once
-would only halve each other's share of the processor. Measuring does not wait for training, which takes hours, nor
-loading for measuring, which takes minutes; what waits for the network has a thread of its own.
+A page requests a job by key; every request with the same key follows the same job. A job's thread draws nothing: it
+updates the job, and pages poll it. A lane has one worker, first in, first out, since two jobs at once would only share
+the processor. Measuring does not wait for training, which takes hours, nor loading for measuring, which takes minutes;
+a download has its own thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped
 
 @dataclass(eq=False)
 class Job:
-    """One piece of work: how far it is, and how it ended."""
+    """One background job: its progress, and its result or error."""
 
     key: str
     title: str
@@ -49,33 +49,33 @@ class Job:
 
     @property
     def live(self) -> bool:
-        """Whether it waits or works."""
+        """Whether the job is waiting or running."""
         return self.state in (WAITING, RUNNING)
 
     @property
     def stopping(self) -> bool:
-        """Whether it was told to stop and is still at its last step."""
+        """Whether the job was stopped but has not finished its current step."""
         return self.live and self._stop.is_set()
 
     @property
     def seconds(self) -> float:
-        """How long the present stage has taken."""
+        """Seconds since the current stage began."""
         return time.monotonic() - self._stage_started
 
     @property
     def seconds_left(self) -> float | None:
-        """A guess from the pace of the present stage; None before there is a pace."""
+        """An estimate from the speed of the current stage; None before its first progress."""
         progress = self.progress
         if not progress.done:
             return None
         return self.seconds / progress.done * (progress.total - progress.done)
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait a moment for its end: where next to nothing is to be done, no page need tell of it."""
+        """Wait up to `seconds` for the end; whether the job has ended."""
         return self._ended.wait(seconds)
 
     def stop(self) -> None:
-        """End it: at once if it waits, before its next step if it works."""
+        """Stop the job: at once if it waits, before its next step if it runs."""
         with _lock:
             self._stop.set()
             if self.state == WAITING:
@@ -98,9 +98,9 @@ class Job:
         except StrataError as trouble:
             self.error = str(trouble)
             self._end(FAILED)
-        except Exception as trouble:  # a thread's last chance to say what went wrong
+        except Exception as trouble:  # otherwise the thread would lose the error
             logger.exception("%s failed", self.title)
-            # as text: a traceback that is kept alive keeps the model alive
+            # as text: a traceback object would keep the model in memory
             self.details = "".join(traceback.format_exception(trouble))
             self.error = f"{type(trouble).__name__}: {trouble}"
             self._end(FAILED)
@@ -121,7 +121,7 @@ _lock = threading.Lock()
 
 
 def follow(key: str, title: str, make: Make, *, lane: str = MEASURING) -> Job:
-    """The job under a key; it is put in the queue if there is none, or started beside it if it waits for a network."""
+    """The job of a key; if there is none, queue a new one, or start it in its own thread if it is a download."""
     with _lock:
         job = _jobs.get(key)
         if job is None:
@@ -134,7 +134,7 @@ def follow(key: str, title: str, make: Make, *, lane: str = MEASURING) -> Job:
 
 
 def find(key: str) -> Job | None:
-    """The job under a key, if there is one."""
+    """The job of a key, if there is one."""
     return _jobs.get(key)
 
 
@@ -146,7 +146,7 @@ def in_front(job: Job) -> Job | None:
 
 
 def forget(key: str) -> None:
-    """Let a job that has ended be started anew."""
+    """Remove an ended job, so that it can be started again."""
     with _lock:
         job = _jobs.get(key)
         if job and not job.live:
@@ -164,7 +164,7 @@ def stop_all(patience: float = 15.0) -> None:
 
 
 def _queue(lane: str) -> queue.SimpleQueue[Job]:
-    """The queue of a lane; whoever asks first starts its worker."""
+    """The queue of a lane; the first call starts its worker."""
     if lane not in _queues:
         waiting = _queues[lane] = queue.SimpleQueue()
         if lane == TRAINING:
@@ -179,7 +179,7 @@ def _work_off(waiting: queue.SimpleQueue[Job]) -> None:
 
 
 def _thread(target: Callable[[], None], name: str) -> threading.Thread:
-    # daemon: a thread that is not would hold the process open at Ctrl-C
+    # daemon: otherwise the thread would keep the process alive after Ctrl-C
     thread = threading.Thread(target=target, name=name, daemon=True)
     thread.start()
     return thread

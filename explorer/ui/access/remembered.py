@@ -1,4 +1,4 @@
-"""Remember what long work gives, under a key of values; show its progress until it is there."""
+"""Cache results of background jobs by key; show progress until a result is ready."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def held(key: str) -> list[Any]:
-    """The place of a value that is made in the background: empty, then it holds the value."""
+    """The cache slot of a result: an empty list, then a list with the result."""
     return []
 
 
-# where less than this is to be done, no page need tell of it
+# seconds: a shorter job shows no progress
 _MOMENT = 0.3
 
 
 def made(key: str, title: str, make: Make) -> Any:
-    """What long work gives, remembered under a key of values; None until it is there, with its progress and Stop."""
+    """The cached result of a job; None, with progress and Stop shown, until it is ready."""
     held = remembered.held(key)
     if not held:
         job = jobs.follow(key, title, make)
@@ -33,5 +33,5 @@ def made(key: str, title: str, make: Make) -> Any:
             job_progress.progress_of(job)
             return None
         held.append(job.result)
-        jobs.forget(key)  # its job holds the result a second time
+        jobs.forget(key)  # the job has a second reference to the result
     return held[0]

@@ -1,4 +1,4 @@
-"""Who reads: A, and B where one is chosen, each an encoder that is there, with its reading?"""
+"""The sides of the sidebar, A and B if one is chosen: encoder, layer & pooling, and settings."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class Reader:
 
     @property
     def title(self) -> str:
-        """As it stands over a picture, safe inside markdown."""
+        """The heading of a figure, safe in markdown."""
         described = declared.described(self.reading, self.found.folder)
         return f"**{self.name}** {messages.plain(self.found.name)}, {messages.plain(described)}"
 
     @property
     def key(self) -> str:
-        """What stands for it where things are remembered by value."""
+        """The cache key of the side."""
         return f"{self.found.digest} {self.reading.title} {self.settings}"
 
     def vectors(self, sentences: Sequence[str]) -> Vectors | None:
-        """Vectors (sentence, width); None while they are being made."""
+        """Vectors (sentence, width); None while they are being computed."""
         return vectors.of_reading(self.found, sentences, self.reading, self.settings)
 
 
 def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
-    """A, and B where it is there; none without A. What is in the way of either is shown."""
+    """A, and B if there is one; empty without A. Errors of either are shown."""
     one = _reader("A", choice)
     if one is None:
         return ()
@@ -53,9 +53,9 @@ def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
 
 
 def ask_for_b() -> None:
-    """Say where another encoder is chosen."""
+    """Tell the visitor where to choose model B."""
     st.info(
-        "To compare two encoders, choose model B in the sidebar under **Compare with: model B**.",
+        "To compare two models, choose the second in the sidebar under **Compare with: model B**.",
         icon=":material/compare:",
     )
 

@@ -1,4 +1,4 @@
-"""Which scores does the choice in the sidebar lead to, and what is shown on the way to them?"""
+"""The scores of the sidebar's choice; show an error or progress until they are measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from explorer.ui.access.sidebar_choice import Choice
 
 @dataclass(frozen=True)
 class Shown:
-    """An encoder, a set, what the one scored on the other, and the reading that is looked at."""
+    """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
 
     found: Found
     pairs: GradedPairs
@@ -26,13 +26,13 @@ class Shown:
 
     @property
     def measured(self) -> tuple[object, ...]:
-        """What was scored on what, and how, as a value to remember things by."""
+        """The cache key of the scores: encoder, pairs and settings."""
         scores = self.scores
         return self.found.digest, self.pairs.digest, scores.precision, scores.device, scores.max_length
 
 
 def shown(choice: Choice) -> Shown | None:
-    """What the choice leads to; until it is there, what is in the way: an error, a question, progress."""
+    """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
     found, pairs = availability.encoder(choice.source), availability.pairs(choice.sts)
     if found is None or pairs is None:
         return None
@@ -47,18 +47,18 @@ def shown(choice: Choice) -> Shown | None:
 
 
 def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | None:
-    # the folder too: what is wrong with one folder is not to be told of another that holds the same
+    # the folder too: an error of one folder must not be shown for another with the same content
     key = f"{found.folder} {shelf_key(found, pairs, choice.settings)}"
     scores = cached.kept_scores(found, pairs, choice.settings)
     if scores is not None:
-        jobs.forget(key)  # its job holds the scores and the pairs a second time
+        jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
     job = jobs.follow(
         key,
         f"{found.name} on {pairs.name}",
         lambda: measure(found, pairs, choice.settings, load=cached.encoder),
     )
-    if job.state == jobs.DONE:  # measured by this process, and not on the shelf: it cannot be written, or was emptied
+    if job.state == jobs.DONE:  # measured by this process, but the store is read-only or was emptied
         of_job: LayerScores = job.result
         return of_job
     job_progress.progress_of(job)

@@ -1,4 +1,4 @@
-"""What the visitor has chosen in the sidebar: one frozen Choice."""
+"""The visitor's choice in the sidebar, as one frozen Choice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from explorer.ui.access import cached, cached_text
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder, a set of graded pairs, how to measure, and the title of the layer & pooling."""
+    """An encoder, an evaluation set, the measurement settings, and the title of the layer & pooling."""
 
     source: str
     sts: str
@@ -30,7 +30,7 @@ class Choice:
         return cached.found(self.source)
 
     def pairs(self) -> GradedPairs:
-        """The graded pairs."""
+        """The scored pairs of the set."""
         return cached_text.graded_pairs(self.sts)
 
     def reading_of(self, folder: Path) -> Reading:
@@ -39,13 +39,13 @@ class Choice:
 
 
 def chosen() -> Choice:
-    """What the sidebar says."""
+    """The current choice."""
     choice: Choice = st.session_state["_choice"]
     return choice
 
 
 def titles(folder: Path) -> list[str]:
-    """Every layer & pooling; the model default leads, and is not written into the address."""
+    """Every layer & pooling; the model default is first and is not written to the address."""
     return [OWN.title, *(one.title for one in sorted(readings(layout.last_layer(folder)), key=_most_used_first))]
 
 

@@ -1,4 +1,4 @@
-"""Which vectors does a side of the sidebar make of sentences? Made once in the background, then remembered."""
+"""Encode sentences with a side of the sidebar, once in the background, then cached."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Vectors = NDArray[np.float32]
 
 
 def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
-    """Vectors (sentence, width), in the order of the sentences; None while they are being made."""
+    """Vectors (sentence, width), in the order of the sentences; None while they are being computed."""
     shipped = _shipped(found.digest, reading.title, tuple(sentences)) if settings.max_length is None else None
     if shipped is not None:
         return shipped
     key = f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
-    title = f"{found.name} reads {len(sentences):,} sentences"
+    title = f"Encoding {len(sentences):,} sentences with {found.name}"
     vectors: Vectors | None = made(key, title, lambda: _read(found, sentences, reading, settings))
     return vectors
 
@@ -42,5 +42,5 @@ def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Se
     vectors = yield from sentence_vectors.of_reading(
         cached.encoder(found, settings), sentences, reading, settings.max_length
     )
-    vectors.setflags(write=False)  # every tab of every visitor holds the same
+    vectors.setflags(write=False)  # every tab of every visitor shares them
     return vectors

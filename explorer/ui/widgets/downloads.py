@@ -1,4 +1,4 @@
-"""How does a visitor take the numbers and the pictures along?"""
+"""Download buttons for tables, and safe file names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from explorer.measuring.scores.score_tables import as_csv
 
 
 def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:
-    """The numbers behind a figure, to keep."""
+    """A button that downloads the numbers of a figure as CSV."""
     st.download_button(
         label,
         lambda: as_csv(numbers),
@@ -23,5 +23,5 @@ def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:
 
 
 def file_name(text: str) -> str:
-    """Text that any disk takes as the name of a file."""
+    """Text turned into a file name that is valid on every disk."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "strata"

@@ -1,4 +1,4 @@
-"""As what does the camera in a figure's corner keep it?"""
+"""Choose the format in which figures are saved."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ FORMATS = ("SVG", "PNG")
 
 
 def control() -> None:
-    """Choose for every figure of every page: a camera knows one format."""
+    """Choose SVG or PNG for every figure of every page."""
     st.segmented_control(
-        "Pictures as",
+        "Figure format",
         FORMATS,
         default=FORMATS[0],
         required=True,
         key="pictures",
         bind="query-params",
-        help="What the camera in the corner of a figure saves: SVG to be printed and edited, PNG for slides.",
+        help="What the camera button of a figure saves: SVG for print and editing, PNG for slides.",
     )
 
 
 def config(name: str) -> dict[str, Any]:
-    """A figure's settings; `name` is that of the file."""
+    """The Plotly settings of a figure; `name` is part of the file name."""
     chosen: str = st.session_state["pictures"]
     options = {"format": chosen.lower(), "filename": f"strata-{name}"} | ({"scale": 2} if chosen == "PNG" else {})
     return {"displaylogo": False, "toImageButtonOptions": options}

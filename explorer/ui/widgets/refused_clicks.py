@@ -1,4 +1,4 @@
-"""What becomes of a click that asks for something which may be refused?"""
+"""Run a click handler and show its error in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REFUSED = "_refused"
 
 
 def attempt(act: Callable[[], object]) -> None:
-    """Do it, or remember why it cannot be done; in a callback, where there is no page to write on yet."""
+    """Call `act`; keep its error for `refused`, since a callback cannot draw. Only in a callback."""
     try:
         act()
     except StrataError as error:
@@ -21,6 +21,6 @@ def attempt(act: Callable[[], object]) -> None:
 
 
 def refused() -> None:
-    """Tell, once, why the last click did nothing."""
+    """Show the error of the last click, once."""
     if REFUSED in st.session_state:
         messages.trouble(st.session_state.pop(REFUSED))

@@ -1,4 +1,4 @@
-"""Upload boxes: a file is read, or kept on this machine as training text."""
+"""Upload boxes for files that are only read, and for files that are kept on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPES = [ending.removeprefix(".") for ending in ENDINGS]
 
 
 def to_stay(label: str, key: str, take: Callable[[str], object], help: str | None = None, told: str = "") -> None:
-    """A box behind a button; a file put into it is kept, and its path taken, before the page is drawn anew."""
+    """A button that opens an upload box; the file is kept, and `take` gets its path before the page reruns."""
     with st.popover("Upload a file", icon=":material/upload_file:"):
         st.file_uploader(label, type=TYPES, key=key, on_change=_keep, args=(key, take), help=help)
         if told:
@@ -29,18 +29,18 @@ def to_stay(label: str, key: str, take: Callable[[str], object], help: str | Non
 
 
 def to_read(label: str, help: str) -> UploadedFile | None:
-    """A box whose file is only read."""
+    """An upload box; the file is not kept."""
     return st.file_uploader(label, type=TYPES, help=help)
 
 
 def table(upload: UploadedFile) -> Table:
-    """What a file holds."""
+    """The uploaded file as a table."""
     data = upload.getvalue()
     return cached_text.table(upload.name, hashlib.sha256(data).hexdigest(), data)
 
 
 def offered(options: list[str]) -> list[str]:
-    """The options of a menu with the uploaded files; `label` shows those, and a link holds what it shows."""
+    """The options of a menu, with the uploaded files; a link contains a file's label."""
     kept = uploads.paths()
     labels = set(map(uploads.label, kept))
     return list(dict.fromkeys([*(one for one in options if one not in labels), *kept]))

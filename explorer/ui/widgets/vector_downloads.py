@@ -1,4 +1,4 @@
-"""How does a visitor take vectors along, for other programs?"""
+"""Download buttons for vectors, in formats for other programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def offer(
     vectors: Vectors,
     labels: Mapping[str, Sequence[object]] | None = None,
 ) -> None:
-    """A side's vectors, and what is known of each sentence; `name` is A or B, `model` goes into the file's name."""
+    """Downloads of a side's vectors with sentence attributes; `name` is A or B, `model` is part of the file name."""
     stem = downloads.file_name(f"{name}-{model}")
     st.caption(f"Vectors of {name}: {vectors.shape[0]:,} × {vectors.shape[1]:,}")
     with st.container(horizontal=True):
@@ -28,7 +28,7 @@ def offer(
             ("Parquet", "parquet", "application/octet-stream", partial(as_parquet, sentences, vectors, labels)),
             ("Projector (.zip)", "zip", "application/zip", partial(as_projector, sentences, vectors, labels)),
         ):
-            # made when asked for
+            # made on request
             st.download_button(
                 label,
                 make,
@@ -37,12 +37,12 @@ def offer(
                 icon=":material/download:",
                 on_click="ignore",
                 key=f"{label} of {name}",
-                help=_HELP[label] + (" With what is known of each." if labels and ending != "npy" else ""),
+                help=_HELP[label] + (" Includes the attributes of each." if labels and ending != "npy" else ""),
             )
 
 
 _HELP = {
     "NumPy (.npy)": "float32, a row for each sentence: `numpy.load`.",
     "Parquet": "A row for each sentence: its text and its vector.",
-    "Projector (.zip)": "vectors.tsv and metadata.tsv, for projector.tensorflow.org and programs that read the same.",
+    "Projector (.zip)": "vectors.tsv and metadata.tsv, for projector.tensorflow.org and compatible programs.",
 }

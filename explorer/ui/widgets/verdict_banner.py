@@ -16,6 +16,6 @@ _LOOKS = {
 
 
 def show(verdict: Sentence) -> None:
-    """The sentence; never by colour alone."""
+    """Show the verdict in a coloured box; its word and icon repeat the colour's meaning."""
     box, icon = _LOOKS[verdict.kind]
     box(f"**{messages.plain(verdict.word)}**: {messages.plain(verdict.detail)}", icon=icon)

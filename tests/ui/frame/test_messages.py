@@ -60,7 +60,7 @@ def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
     waiting = [jobs.follow(key, key, long_work) for key in ("one", "other")]
     app = AppTest.from_function(two_that_wait).run()
     assert not app.exception
-    assert [button.label for button in app.button] == ["Stop", "Stop what is in front"] * 2
+    assert [button.label for button in app.button] == ["Stop", "Stop the job ahead"] * 2
     app.button[3].click().run()
     assert first.stopping
     gate.set()

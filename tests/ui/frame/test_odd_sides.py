@@ -122,13 +122,13 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     deep, shallow = (3, 2) if exchanged else (2, 3)
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
-        assert f"A has {deep} layers and B {shallow}: no cell of one is a cell of the other" in plain(app)
+        assert f"No differences by cell: A has {deep} layers, B {shallow}" in plain(app)
         assert f"A has {deep} layers and B {shallow}: no layer of one is a layer of the other" in plain(app)
     if page == "map":
         assert f"A's vectors have {wide} numbers and B's {narrow}" in plain(app)
         assert f"no direction of {wide} numbers is one of {narrow}" in plain(app)
     if page == "replay" and exchanged:
-        assert "A's layer & pooling is mean of layer 3; the last layer here is 2, so model default" in plain(app)
+        assert "mean of layer 3, does not exist here: the last layer is 2" in plain(app)
 
 
 @pytest.mark.parametrize("page", PAGES[:4])
