@@ -1,4 +1,4 @@
-"""What tests of pages share: the app without a browser, one server for browsers, a place with models, text and runs."""
+"""Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -1,4 +1,4 @@
-"""The Compare page and the two sides of the sidebar, without a browser."""
+"""Test the Compare page and the two sides of the sidebar, without a browser."""
 
 import io
 import json

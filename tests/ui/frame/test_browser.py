@@ -1,10 +1,11 @@
 """The app as its visitor meets it: a real server, a real browser. Skipped, with the reason, where there is none."""
 
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 
 from explorer.data import sample
+from explorer.ui.frame import sidebar
 from tests import live
 from tests.live import settle
 
@@ -105,10 +106,11 @@ def test_the_keyboard_alone_chooses_a_reading(page, address):
 
 def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, address):
     open_layers(page, address)
-    box = page.get_by_role("textbox", name="Another encoder")
+    page.get_by_test_id("stSidebar").get_by_text(sidebar.FOLDED).click()
+    box = page.get_by_role("textbox", name="Another model")
     box.fill("<img src=x onerror=alert(1)>")
     box.press("Enter")
-    page.get_by_test_id("stAlert").filter(has_text="neither a folder here nor a name the hub could have").wait_for()
+    page.get_by_test_id("stAlert").filter(has_text="neither a folder here nor a valid name on the hub").wait_for()
     assert page.locator("img[src=x]").count() == 0
     for typed in ("/no/such", "/no/such/folder"):  # the second begins with the first
         box.click()
@@ -119,6 +121,20 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, add
     box.fill("all-MiniLM-L6-v2")
     box.press("Enter")
     page.get_by_test_id("stMetric").first.wait_for()
+
+
+def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
+    chosen = {"reading": "cls of layer 2", "sts": "Sample pairs, test half"}
+    page.goto(f"{address}/layers?{urlencode(chosen)}")
+    settle(page)
+    page.get_by_role("link", name="Train", exact=True).click()
+    page.get_by_role("button", name="Start", exact=True).wait_for()
+    settle(page)
+    assert page.get_by_test_id("stSidebar").get_by_text("Evaluation set").count() == 0
+    page.get_by_role("link", name="Layers", exact=True).click()
+    page.get_by_test_id("stMetric").first.wait_for()
+    settle(page)
+    assert parameters(page) == chosen
 
 
 def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
@@ -145,7 +161,7 @@ def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path)
     page.goto(address)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
     page.get_by_role("button", name="Use these pairs").click()
-    page.get_by_role("link", name="Look closer").click()
+    page.get_by_role("link", name="All scores").click()
     page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
     page.get_by_text("all 30 pairs of").wait_for()
     link = page.url

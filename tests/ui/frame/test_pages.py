@@ -10,17 +10,17 @@ from explorer.data.kinds import GradedPairs
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
-from explorer.ui.frame import page_frame, sidebar
+from explorer.ui.frame import page_list, sidebar
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
 from tests.visits import cards, measured, words
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
-    assert {f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")} == {page[0] for page in page_frame.PAGES}
+    assert {f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py")} == {page.file for page in page_list.PAGES}
 
 
-@pytest.mark.parametrize("file", [page[0] for page in page_frame.PAGES])
+@pytest.mark.parametrize("file", [page.file for page in page_list.PAGES])
 def test_every_page_opens(app, file):
     app.switch_page(file)
     measured(app)
@@ -28,11 +28,33 @@ def test_every_page_opens(app, file):
     assert app.title
 
 
+def test_a_page_says_its_purpose_under_its_title(app):
+    for page in page_list.PAGES:
+        app.switch_page(page.file).run()
+        assert words(app.caption)[0] == page.purpose
+
+
+SCORING = {"reading", "beside", "sts", "precision", "max_length"}
+
+
+def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app):
+    chosen = {"reading": "cls of layer 2", "sts": "Sample pairs, test half", "beside": "all-MiniLM-L6-v2"}
+    for name, value in chosen.items():
+        app.query_params[name] = value
+    measured(app)
+    app.switch_page("pages/train.py").run()
+    assert SCORING.isdisjoint(one.key for one in (*app.selectbox, *app.radio, *app.number_input))
+    app.switch_page("pages/layers.py")
+    measured(app)
+    assert {name: app.selectbox(key=name).value for name in chosen} == chosen
+    assert app.radio(key="precision").value == "auto"
+
+
 NO_MODELS = ["nonsense", "no/such-model", "no/such@main", "/no/such/folder", "<b>x</b>", "a b"]
 NO_MODELS += ["x" * 500, "x" * 500 + "@b", "~nobody@x", "@", "\0"]
 
 
-@pytest.mark.parametrize("file", [page[0] for page in page_frame.PAGES])
+@pytest.mark.parametrize("file", [page.file for page in page_list.PAGES])
 @pytest.mark.parametrize("model", NO_MODELS)
 def test_a_model_that_is_not_there_is_an_error_in_words(app, file, model):
     app.query_params["model"] = model

@@ -1,4 +1,4 @@
-"""The Layer attention page in a real browser: a head is clicked, markup stays text. Skipped where there is none."""
+"""Test the Layer attention page in a real browser: clicking a head, markup as text. Skipped without a browser."""
 
 from urllib.parse import parse_qs, urlparse
 

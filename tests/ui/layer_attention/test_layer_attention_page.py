@@ -1,4 +1,4 @@
-"""The Layer attention page, without a browser: with a pooler, without one, and with whatever is typed."""
+"""Test the Layer attention page without a browser: with a pooler, without one, and with odd sentences."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""The Map page in a real browser: what is drawn round in one map lights up in both. Skipped where there is none."""
+"""Test the Map page in a real browser: a lasso selection is highlighted in both maps. Skipped without a browser."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Map page without a browser."""
+"""Test the Map page without a browser."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The Replay page, without a browser."""
+"""Test the Replay page without a browser."""
 
 import json
 

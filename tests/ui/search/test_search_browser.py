@@ -1,4 +1,4 @@
-"""The Search page in a real browser: a result is clicked, the address remembers it. Skipped where there is none."""
+"""Test the Search page in a real browser: a clicked result is kept in the address. Skipped without a browser."""
 
 from urllib.parse import parse_qs, urlparse
 

@@ -1,4 +1,4 @@
-"""The Search page, without a browser."""
+"""Test the Search page without a browser."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The Sentences page in a real browser: a cell is clicked, markup stays text. Skipped where there is none."""
+"""Test the Sentences page in a real browser: clicking a cell, markup as text. Skipped without a browser."""
 
 import pytest
 

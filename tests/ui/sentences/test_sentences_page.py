@@ -1,4 +1,4 @@
-"""The Sentences page, and the microscope from the Compare page, without a browser."""
+"""Test the Sentences page, and the microscope from the Compare page, without a browser."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The Train page without a browser, in a place without runs."""
+"""Fixtures for tests of the Train page: the page without a browser, with an empty folder of runs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Training as its visitor meets it: reload, a second tab, stop, a server that is gone. Skipped without a browser."""
+"""Test training in a real browser: reload, second tab, stop, stopped server. Skipped without a browser."""
 
 import re
 from urllib.parse import parse_qs, urlencode, urlparse

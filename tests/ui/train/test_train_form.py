@@ -1,4 +1,4 @@
-"""The form of the Train page: what it says, what it refuses, and what it asks for first."""
+"""Test the form of the Train page: defaults, links, errors and missing requirements."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""What can be done with a run on the Train page: renamed, deleted, duplicated, found again."""
+"""Test the actions on a run on the Train page: rename, delete, duplicate, open from the list."""
 
 import shlex
 import time

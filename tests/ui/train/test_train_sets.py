@@ -1,4 +1,4 @@
-"""Dev and test set on the Train page: their defaults, and what is told where they share sentences with the text."""
+"""Test dev and test set on the Train page: defaults, and warnings if they share sentences with the text."""
 
 import pytest
 

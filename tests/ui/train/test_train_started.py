@@ -1,4 +1,4 @@
-"""Runs that the Train page starts: watched, stopped, resumed, discarded."""
+"""Test runs that the Train page starts: progress, stop, resume, discard."""
 
 import threading
 

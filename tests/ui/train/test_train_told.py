@@ -1,4 +1,4 @@
-"""Tests of the Train page's texts about a run, from its folder alone."""
+"""Test how the Train page shows a run, from its folder alone."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Files that are brought stay on this machine under their names, and every page offers them."""
+"""Test that uploaded files are kept under their names, and that every page offers them."""
 
 from pathlib import Path
 

@@ -1,0 +1,58 @@
+"""Collect every text that a visitor may read; `python -m tests.words` prints each with its file and line."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FILES = ("app.py", "pages/*.py", "explorer/**/*.py")
+KEYS = {"key", "icon", "lane"}  # arguments that no visitor reads
+TITLES = "explorer/methods/"  # the docstrings of methods are shown on the Train page
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and its place, `file:line`."""
+
+    place: str
+    text: str
+
+
+def texts() -> Iterator[Text]:
+    """Every text of the interface, the command line, errors, figures, methods and model cards."""
+    for pattern in FILES:
+        for path in sorted(ROOT.glob(pattern)):
+            yield from of_source(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+
+
+def of_source(source: str, file: str) -> Iterator[Text]:
+    """The texts of one module: string constants with a space, f-strings with {} for their values."""
+    tree = ast.parse(source)
+    hidden: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node) is not None:
+            if not (isinstance(node, ast.Module) and file.startswith(TITLES)):
+                hidden.add(id(node.body[0].value))  # type: ignore[attr-defined]
+        elif isinstance(node, ast.keyword) and node.arg in KEYS:
+            hidden |= {id(part) for part in ast.walk(node.value)}
+        elif isinstance(node, ast.JoinedStr):
+            hidden |= {id(part) for part in node.values}
+    for node in ast.walk(tree):
+        text = "" if id(node) in hidden else _text(node)
+        if " " in text.strip():
+            yield Text(f"{file}:{node.lineno}", text)  # type: ignore[attr-defined]
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) or "{}" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+if __name__ == "__main__":
+    for one in texts():
+        print(f"{one.place}: {' '.join(one.text.split())}")
