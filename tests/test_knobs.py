@@ -195,7 +195,7 @@ def test_an_unknown_setting_is_refused_with_the_nearest_name():
 
 
 def test_a_value_out_of_bounds_is_refused_where_it_is_set():
-    with pytest.raises(BadChoice, match=r"pots cannot be 0. Choose a whole number from 1 to 6"):
+    with pytest.raises(BadChoice, match=r"pots cannot be 0\. Choose a whole number from 1 to 6"):
         Stove(pots=0)
 
 

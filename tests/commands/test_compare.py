@@ -145,7 +145,7 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
         (("all-MiniLM-L6-v2", "run:nobody"), "No run 'nobody' has a model"),
         (("run:../x", "all-MiniLM-L6-v2"), "No run '../x' has a model"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
-        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 99"), "There is no reading"),
+        (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--reading", "mean of layer 99"), "There is no layer & pooling"),
         (("all-MiniLM-L6-v2", "all-MiniLM-L6-v2", "--pooling", "sum"), "There is no pooling 'sum'"),
     ],
 )

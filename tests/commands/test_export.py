@@ -31,7 +31,7 @@ def test_a_folder_that_is_there_is_not_written_over(run, said, tmp_path):
     (tmp_path / "mine" / "config.json").write_text("mine")
     code, out, err = said("export", run.name, tmp_path / "mine")
     assert (code, out) == (1, "")
-    assert "mine is there already, and is not written over. Choose another name, or remove it." in err
+    assert "mine exists already and is not overwritten. Choose another name, or remove it." in err
     assert content(tmp_path / "mine") == {"config.json": b"mine"}
 
 

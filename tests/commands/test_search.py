@@ -98,7 +98,7 @@ def test_models_of_different_widths_are_compared(place, tmp_path, said):
         (("x", *["--model", "all-MiniLM-L6-v2"] * 3), "--model was given 3 times"),
         (("x", "--corpus", "nonsense"), "There is no set 'nonsense'"),
         (("x", "--model", "run:nobody"), "No run 'nobody' has a model"),
-        (("x", "--reading", "mean of layer 99"), "There is no reading"),
+        (("x", "--reading", "mean of layer 99"), "There is no layer & pooling"),
     ],
 )
 def test_what_cannot_be_is_refused(said, given, message):

@@ -159,12 +159,12 @@ def test_a_generator_that_is_not_here_is_told_with_what_to_do(base):
 
 def test_a_generator_with_other_words_is_refused_with_a_way_to_make_one(base, tmp_path):
     encoder = encoder_of(save_tiny("roberta", tmp_path / "roberta"))
-    with pytest.raises(BadChoice, match=r"writes other tokens than .* python -m explorer generator --model"):
+    with pytest.raises(BadChoice, match=r"has another vocabulary than .* python -m explorer generator --model"):
         made(Tunable(encoder, 64))
 
 
 def test_a_model_that_masks_nothing_is_refused(base, tmp_path):
-    with pytest.raises(UnsupportedModel, match="which guesses no masked words"):
+    with pytest.raises(UnsupportedModel, match="which does not predict masked words"):
         masked_model.load(of_folder("t5", save_tiny("t5", tmp_path / "t5")), base.encoder)
     decoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
     with pytest.raises(BadChoice, match="has no mask token"):

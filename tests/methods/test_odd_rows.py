@@ -52,7 +52,7 @@ def test_what_is_longer_than_the_encoder_can_read_is_cut_and_not_refused(method)
 
 
 def test_a_batch_of_one_is_refused_before_anything_is_trained():
-    with pytest.raises(BadChoice, match="batch_size cannot be 1. Choose a whole number from 2"):
+    with pytest.raises(BadChoice, match=r"batch_size cannot be 1\. Choose a whole number from 2"):
         find(Schedule.knobs, "batch_size").checked(1)
 
 

@@ -94,10 +94,10 @@ def test_what_was_broken_off_leaves_nothing(encoder, tmp_path):
 def test_what_cannot_be_is_refused(encoder, tmp_path):
     with pytest.raises(TooFewRows, match="9 sentences are too few to train a generator; at least 64 are needed"):
         made(encoder, tmp_path / "generator", SENTENCES[:9])
-    with pytest.raises(NotWritable, match="is there already"):
+    with pytest.raises(NotWritable, match="exists already"):
         made(encoder, tmp_path / "tiny")
     decoder = encoder_of(save_tiny("t5", tmp_path / "t5"))
     decoder.tokenizer = encoder.tokenizer
-    with pytest.raises(UnsupportedModel, match="is a t5, of which transformers has no masked language model"):
+    with pytest.raises(UnsupportedModel, match="is a t5, for which transformers has no masked language model"):
         made(decoder, tmp_path / "generator")
     assert not (tmp_path / "generator").exists()

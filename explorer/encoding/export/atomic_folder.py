@@ -1,4 +1,4 @@
-"""How does a folder come to be whole, or not to be there at all?"""
+"""Write a folder atomically: complete, or not at all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from explorer.errors import NotWritable
 
 @contextmanager
 def whole(folder: Path) -> Iterator[Path]:
-    """A neighbour to write into, which takes the folder's name once everything is in it."""
+    """A temporary folder beside the target, renamed to it when it is complete."""
     if folder.exists():
-        raise NotWritable(f"{folder} is there already, and is not written over. Choose another name, or remove it.")
+        raise NotWritable(f"{folder} exists already and is not overwritten. Choose another name, or remove it.")
     part = folder.with_name(f"{folder.name}.part")
     try:
-        _remove(part)  # of a process that was ended
+        _remove(part)  # left by a process that was killed
         part.mkdir(parents=True)
         yield part
         part.rename(folder)
-    except BaseException as error:  # also when the process is told to stop: nothing half-written stays behind
+    except BaseException as error:  # also when the process is stopped: remove the incomplete folder
         with suppress(OSError):
             _remove(part)
         reason = _of_the_disk(error)
@@ -43,8 +43,8 @@ def _remove(part: Path) -> None:
 
 
 def _of_the_disk(error: BaseException) -> str | None:
-    """What the system said; None where the disk is not to blame."""
+    """The system's error message; None if the error is not the disk's."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    said = re.search(r"\(os error (\d+)\)", str(error))  # safetensors and tokenizers raise errors of their own
+    said = re.search(r"\(os error (\d+)\)", str(error))  # safetensors and tokenizers raise their own errors
     return os.strerror(int(said[1])) if said else None

@@ -1,8 +1,8 @@
-"""How does a tuned encoder become a folder that other libraries open?
+"""Export a tuned encoder as a folder that transformers and sentence-transformers open.
 
-One folder for all: the transformer lies in its root, where transformers looks, and the modules that make a vector of
-its states lie beside it, where sentence-transformers looks. Their settings are in the spelling of its releases before
-5.4, which all later ones read too.
+The transformer is in the root of the folder, where transformers expects it; the modules that pool its states are in
+subfolders, where sentence-transformers expects them. Their settings use the format of its releases before 5.4, which
+later releases read too.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.tune.tunable import Tunable
 
-# half of a family whose AutoModel has a decoder too: from its folder AutoModel makes one up at random, and then
-# refuses to read without decoder_input_ids. These classes open it, and sentence-transformers uses them by itself.
+# encoders of families whose AutoModel has a decoder too: AutoModel would initialise the decoder at random, and require
+# decoder_input_ids. These classes open the encoder alone, and sentence-transformers uses them by itself.
 HALVES = ("T5EncoderModel", "MT5EncoderModel")
 _TYPES = "sentence_transformers.models."
-_FIRST_SWITCHES = 4  # the poolings every release knows; an unknown switch is an error to those before 2.3
+_FIRST_SWITCHES = 4  # the poolings of every release; releases before 2.3 fail at others
 
 
 def opener(encoder: Encoder) -> str:
-    """The class of transformers that opens an export of this encoder, or an error: to be asked before training."""
+    """The transformers class that opens an export of this encoder, or an error; call it before training."""
     from transformers import MODEL_MAPPING
 
     kind, settings = type(encoder.model), type(encoder.model.config)
@@ -49,16 +49,16 @@ def opener(encoder: Encoder) -> str:
     if kind.__name__ in HALVES:
         return kind.__name__
     raise UnsupportedModel(
-        f"'{encoder.name}' cannot be tuned: only its {kind.__name__} would be, and neither transformers nor "
-        "sentence-transformers opens that by itself; both would make up the rest at random. Choose an encoder such as "
-        "BERT, RoBERTa, MPNet or ModernBERT, or a T5."
+        f"'{encoder.name}' cannot be fine-tuned: only its {kind.__name__} would be saved, and transformers and "
+        "sentence-transformers would initialise the rest at random. Choose an encoder such as BERT, RoBERTa, MPNet "
+        "or ModernBERT, or a T5."
     )
 
 
 def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | None) -> None:
-    """Write a tuned encoder, read through `head`, as a new folder, with `card` as its README.md; whole or not at all.
+    """Write a tuned encoder with its `head` to a new folder, atomically, with `card` as its README.md.
 
-    `base` is the folder of the model it was tuned from, where that is still there.
+    `base` is the folder of the base model, if it still exists.
     """
     opener(tuned.encoder)
     with whole(folder) as part:
@@ -75,15 +75,15 @@ def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers
     with transformer.quiet():
         model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})
     settings = copy.deepcopy(model.config)
-    settings.dtype = "float32"  # as the weights are written: transformers loads them as what this says
+    settings.dtype = "float32"  # the precision in which transformers loads the weights
     settings.output_hidden_states = all_layers
-    vars(settings).pop("auto_map", None)  # names Python files beside the base's weights; they are not copied
+    vars(settings).pop("auto_map", None)  # names Python files of the base, which are not copied
     settings.save_pretrained(part)
 
 
 def _write_tokenizer(encoder: Encoder, part: Path) -> None:
     tokenizer = encoder.tokenizer()
-    if tokenizer.is_fast:  # it remembers how it cut and padded last, and would write that down as a rule
+    if tokenizer.is_fast:  # it would save its last truncation and padding as settings
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
     for how_it_was_found in ("is_local", "local_files_only"):
@@ -91,13 +91,13 @@ def _write_tokenizer(encoder: Encoder, part: Path) -> None:
     tokenizer.save_pretrained(part)
     path = part / "tokenizer_config.json"
     written = layout.settings(path)
-    if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; both know the other
+    if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
         _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
 
 
 def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
-    """The weights of the base's pooling layer, which was left out of the training: without them, whoever opens the
-    export is told of weights made up at random. Where the base has none there is nothing to hand on."""
+    """The weights of the base's pooling layer, which was not trained. Without them, opening the export warns of
+    randomly initialised weights."""
     model = tuned.model
     if base is None or "add_pooling_layer" not in inspect.signature(type(model).__init__).parameters:
         return {}
@@ -109,7 +109,7 @@ def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
 
 
 def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
-    """modules.json, and a folder for each module that has settings."""
+    """Write modules.json, and a folder for each module with settings."""
     if "LayerReading" in head.own_modules:
         reading = ["LayerReading"]
     else:
@@ -126,7 +126,9 @@ def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
         _write_reading_of_layers(kind, head, tuned, part / place)
     for kind in head.own_modules:
         (part / f"{OWN_FILES[kind]}.py").write_text(alone(OWN_FILES[kind]), encoding="utf-8")
-    for step, place in zip(head.dense, places[1 + len(reading) :], strict=False):  # Normalize comes last: no settings
+    for step, place in zip(
+        head.dense, places[1 + len(reading) :], strict=False
+    ):  # Normalize, the last, has no settings
         _write_step(step, part / place)
 
 
@@ -147,14 +149,14 @@ def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path)
 
 
 def _type(kind: str) -> str:
-    """The class of a module, as other libraries look for it."""
+    """The class name of a module in other libraries."""
     return f"{OWN_FILES[kind]}.{kind}" if kind in OWN_FILES else _TYPES + kind
 
 
 def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
     switches = {switch: name in poolings for _, switch, name in declared.POOLINGS}
     if poolings != tuple(name for _, switch, name in declared.POOLINGS if switches[switch]):
-        # switches know one order only; this spelling keeps any, from release 5.4 on
+        # switches allow one order only; this format keeps any order, from release 5.4 on
         modes = {name: mode for mode, _, name in declared.POOLINGS}
         return {"embedding_dimension": width, "pooling_mode": [modes[name] for name in poolings]}
     told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
@@ -179,12 +181,12 @@ def _write_step(step: Step, place: Path) -> None:
 
 
 def _write_reading(encoder: Encoder, part: Path) -> None:
-    """What is done to a text before it is read, and how two vectors are compared."""
-    # the encoder's limit and not that of the training: short rows make nobody unable to read long ones
+    """Settings of sentence-transformers: length limit, lowercasing, prompt and similarity."""
+    # the encoder's limit, not that of the training
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     _write_settings(part / "sentence_bert_config.json", limits)
     prompt = encoder.head.prompt if encoder.head else ""
-    # under both names, since encode_query and encode_document take theirs and pass over the default
+    # under both names, since encode_query and encode_document ignore the default
     prompts = {"query": prompt, "document": prompt} if prompt else {}
     stated = {"prompts": prompts, "default_prompt_name": "query" if prompt else None, "similarity_fn_name": "cosine"}
     _write_settings(part / "config_sentence_transformers.json", stated)
@@ -196,6 +198,6 @@ def _write_settings(path: Path, content: object) -> None:
 
 
 def _plain(value: Tensor) -> Tensor:
-    """A tensor as it is saved: on the processor, in float32, without gradient; whole numbers stay whole."""
+    """A tensor to save: on the processor, in float32, without gradient; integers are kept."""
     value = value.detach().cpu().contiguous()
     return value.float() if value.is_floating_point() else value

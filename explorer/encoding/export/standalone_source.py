@@ -1,4 +1,4 @@
-"""How does a module of Strata work where Strata is not? As one file, put together of those it is made of."""
+"""Join the source of a module and its helpers into one file that runs without Strata."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 from explorer.encoding.read import flow, flow_map, layer_attention, layer_reading, pooling, word_weights
 
-# by the file they become; each part needs those before it, and the last one is the module that is called
+# by output file; each part uses those before it, and the last one is the module
 PARTS = {
     "layer_reading": (pooling, layer_attention, word_weights, layer_reading),
     "flow_map": (flow, flow_map),
@@ -16,7 +16,7 @@ PARTS = {
 
 
 def alone(name: str) -> str:
-    """The source of a module with all it uses; the same code that was trained and scored."""
+    """The source of a module with everything it uses: the code used in training and evaluation."""
     parts = PARTS[name]
     docstring = ast.get_docstring(ast.parse(inspect.getsource(parts[-1])), clean=False)
     outside: dict[str, None] = {}
@@ -29,7 +29,7 @@ def alone(name: str) -> str:
 
 
 def _split(module: ModuleType) -> tuple[list[str], str]:
-    """Its imports from elsewhere, and what comes after all imports."""
+    """The imports of other libraries, and the code after the imports."""
     text = inspect.getsource(module)
     lines = text.splitlines()
     imports, end = [], 0

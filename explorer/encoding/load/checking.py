@@ -1,4 +1,4 @@
-"""Is this folder an encoder that can be loaded? Asked before loading, since what is missing would be made up."""
+"""Check that a folder is a complete encoder before it is loaded."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ from explorer.errors import (
 from explorer.places import examples_folder
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-HEADROOM = 1.2  # sentences need room beside the weights
+HEADROOM = 1.2  # sentences need memory beside the weights
 
 
 def check(folder: Path, free: float | None = None) -> Path:
-    """Refuse what cannot be loaded into `free` bytes; the answer is the folder the transformer lies in.
+    """Refuse what cannot be loaded into `free` bytes; return the folder of the transformer.
 
-    Weights are counted in float32: that is how they are read, whatever precision follows.
+    Weights are counted in float32, since they are loaded so whatever precision follows.
     """
     place = _transformer(folder)
     config = _config(place)
     check_type(place, config)
     if place.is_relative_to(examples_folder()):
         raise NotWeights(
-            "The example run ships without its weights: it shows what was measured and encodes nothing new. Press "
-            "'Train it again' on its page (Train, row 'example') to have its model."
+            "The example run ships without its weights: its measurements can be shown, but it cannot encode new "
+            "sentences. Press "
+            "'Train it again' on its page (Train, row 'example') to get its model."
         )
     if not layout.vocabulary(place):
         raise TokenizerMissing(
             f"{place} has no tokenizer: it holds {_contents(place)}. Copy the tokenizer's files there too, "
-            "tokenizer.json or vocab.txt for example; without them every word would be read as unknown."
+            "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
     return place
 
 
 def check_type(place: Path, config: dict[str, Any]) -> None:
-    """Refuse a kind of model transformers does not know, above all one that wants to run its own code."""
+    """Refuse a model type that transformers does not know, in particular one that needs its own code."""
     from transformers import __version__
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
@@ -64,18 +65,18 @@ def check_type(place: Path, config: dict[str, Any]) -> None:
 
 
 def check_room(numbers: int, precision: str, free: float) -> None:
-    """Refuse a model of so many numbers that would not fit into `free` bytes."""
+    """Refuse a model whose weights would not fit into `free` bytes."""
     needed = numbers * BYTES[precision] * HEADROOM
     if needed > free:
         raise ModelTooLarge(
             f"A model of {numbers / 1e6:,.0f} million weights needs about {_gigabytes(needed)} in {precision}; "
-            f"{_gigabytes(free)} are free. Choose a smaller model, close other programs, or use a machine with "
+            f"only {_gigabytes(free)} are free. Choose a smaller model, close other programs, or use a machine with "
             "more memory."
         )
 
 
 def count(place: Path, config: dict[str, Any]) -> int:
-    """How many numbers the weights hold; a file that cannot be weights is refused."""
+    """Count the numbers in the weights; refuse a file that cannot be weights."""
     files = layout.weights(place)
     if not files:
         raise NotWeights(
@@ -96,7 +97,7 @@ def _transformer(folder: Path) -> Path:
     declared = layout.modules(folder)
     if declared and declared[0].kind != "Transformer":
         raise UnsupportedModel(
-            f"{folder} starts with a module '{declared[0].kind}'. Strata looks into the layers of transformers; "
+            f"{folder} starts with a module '{declared[0].kind}'. Strata analyses the layers of transformers: "
             "choose a model whose first module is a Transformer."
         )
     return layout.transformer(folder)
@@ -105,7 +106,7 @@ def _transformer(folder: Path) -> Path:
 def _config(place: Path) -> dict[str, Any]:
     if not (place / "config.json").is_file():
         raise NotAModelFolder(
-            f"{place} is no model: config.json is missing. It holds {_contents(place)}. {_hint(place)}"
+            f"{place} is not a model: config.json is missing. It holds {_contents(place)}. {_hint(place)}"
         )
     config = layout.settings(place / "config.json")
     if not isinstance(config.get("model_type"), str):

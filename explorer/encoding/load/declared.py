@@ -1,8 +1,7 @@
-"""State which layer & pooling a model declares, from the small files of its folder; the model is not loaded.
+"""Read the model default (declared layer & pooling) from the small files of a folder, without loading the model.
 
-The model default is what people get who load the folder as it is: the pooling that modules.json declares, with whatever
-follows it, or the head of a SimCSE save. A folder that declares nothing has the mean of the last layer for its default,
-since sentence-transformers pools such a folder so.
+The model default is what sentence-transformers uses: the pooling that modules.json declares, with the modules after it,
+or the head of a SimCSE save. For a folder that declares nothing it is the mean of the last layer.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from explorer.encoding.locate.layout import Module
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 
-# today's name, the switch of releases before 5.4, the name in POOLINGS; in the order those releases joined them
+# current name, the switch of releases before 5.4, the name in POOLINGS; in the order in which those releases join them
 POOLINGS = (
     ("cls", "pooling_mode_cls_token", "cls"),
     ("max", "pooling_mode_max_tokens", "max"),
@@ -26,21 +25,21 @@ POOLINGS = (
     ("weightedmean", "pooling_mode_weightedmean_tokens", "weighted mean"),
     ("lasttoken", "pooling_mode_lasttoken", "last"),
 )
-SIMCSE_HEAD = "mlp.dense."  # what the names of its weights begin with
-NOT_DECLARED = "what sentence-transformers uses where nothing is declared"
+SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
+NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
 _STEPS = {"Normalize": "normalised", "Dense": "dense layer", "LayerNorm": "layer norm", "FlowMap": "flow"}
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a model declares: in words, and as a cell of the grid where it is one, up to the vector's length."""
+    """What a model declares: in words, and as a cell of the grid if it is one (normalisation aside)."""
 
     words: str
     cell: Reading | None
 
 
 def modes(stated: dict[str, Any]) -> list[str]:
-    """The poolings that the settings of a Pooling module name, by their names of today."""
+    """The poolings in the settings of a Pooling module, by their current names."""
     named = stated.get("pooling_mode")
     if named is None:
         return [mode for mode, switch, _ in POOLINGS if stated.get(switch)] or ["mean"]
@@ -48,11 +47,11 @@ def modes(stated: dict[str, Any]) -> list[str]:
 
 
 def declared(folder: Path) -> Declared | None:
-    """What a folder declares; None where it declares nothing."""
+    """What a folder declares; None if it declares nothing."""
     listed = [module for module in layout.modules(folder) if module.kind not in ("Transformer", "Dropout")]
     if not listed:
         return Declared("cls of the last layer → dense layer", None) if _of_simcse(folder) else None
-    blended = listed[0].kind == "WeightedLayerPooling"  # its weights say which layers: a large file may hold them
+    blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
     pooling, *after = listed[1:] if blended and len(listed) > 1 else listed
     poolings, steps = _poolings(pooling), [_STEPS.get(module.kind, module.kind) for module in after]
     plain = len(poolings) == 1 and not blended and not set(steps) - {"normalised"}
@@ -71,20 +70,20 @@ def mean_of_last(folder: Path) -> Reading:
 
 
 def default_cell(folder: Path) -> Reading:
-    """The cell of the grid that is the model default, up to the vector's length; the mean of the last layer if none."""
+    """The cell of the grid that is the model default, normalisation aside; the mean of the last layer if none is."""
     stated = declared(folder)
     return (stated.cell if stated else None) or mean_of_last(folder)
 
 
 def named(title: str | None, folder: Path) -> Reading:
-    """The layer & pooling of a title in this model; without a title, the model default."""
+    """The layer & pooling with a title in this model; without a title, the model default."""
     if title in (None, OWN.title):
         return default(folder)
     return parse(str(title), layout.last_layer(folder))
 
 
 def described(reading: Reading, folder: Path) -> str:
-    """A layer & pooling as it is shown beside a score: `model default (mean of the last layer → normalised)`."""
+    """A layer & pooling as shown with a score: `model default (mean of the last layer → normalised)`."""
     stated = declared(folder)
     if reading == OWN and stated:
         return f"{OWN.title} ({stated.words})"
@@ -92,7 +91,7 @@ def described(reading: Reading, folder: Path) -> str:
 
 
 def _poolings(module: Module) -> list[str]:
-    """The poolings of the module after the transformer; `of layer` where they name a layer; none that are unknown."""
+    """The known poolings of the module after the transformer; `of layer` if they name a layer."""
     stated = layout.settings(module.folder / "config.json")
     if module.kind == "LayerReading":
         attention = "attention over layers" if stated.get("attention") else "weighted layers"
@@ -105,7 +104,7 @@ def _poolings(module: Module) -> list[str]:
 
 
 def _told(poolings: list[str]) -> str:
-    """`cls + mean of the last layer`; those that name their layers after them."""
+    """`cls + mean of the last layer`, then the poolings that name their layers."""
     known = {name for _, _, name in POOLINGS}
     last = [name for name in poolings if name in known]
     others = [name for name in poolings if name not in known]
@@ -122,14 +121,14 @@ def _cell(folder: Path, pooling: str) -> Reading | None:
 
 
 def _of_simcse(folder: Path) -> bool:
-    """Whether it was saved by SimCSE's code, with its training head."""
+    """Whether a folder was saved by SimCSE's code, with its training head."""
     classes = layout.settings(folder / "config.json").get("architectures") or []
     named = any(str(name).endswith("ForCL") for name in classes)
     return named and any(SIMCSE_HEAD.encode() in _names(path) for path in layout.weights(folder))
 
 
 def _names(weights: Path) -> bytes:
-    """The part of a file of weights that names its tensors; all of an old pickle."""
+    """The part of a weights file that names its tensors; all of an old pickle."""
     try:
         if weights.suffix == ".safetensors":
             with weights.open("rb") as file:
@@ -139,4 +138,4 @@ def _names(weights: Path) -> bytes:
         with zipfile.ZipFile(weights) as archive:
             return b"".join(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
     except (OSError, zipfile.BadZipFile):
-        return b""  # loading says what is wrong with the file
+        return b""  # loading reports what is wrong with the file

@@ -1,4 +1,4 @@
-"""What can this machine do: where does a model run, in which precision, in how much memory?"""
+"""Choose device and precision, and measure the free memory of this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def device(asked: str = "auto") -> str:
-    """The device to run on; what is asked for must be there."""
+    """The device to run on; the requested one must exist."""
     if asked not in DEVICES:
         raise BadChoice(f"'{asked}' is not a device. Choose one of {', '.join(DEVICES)}.")
     if asked == "auto":
@@ -22,7 +22,7 @@ def device(asked: str = "auto") -> str:
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not there[asked]:
         has = ", ".join(name for name in there if there[name])
-        raise BadChoice(f"This machine has no '{asked}'; it has {has}. Choose one of these, or 'auto'.")
+        raise BadChoice(f"This machine has no '{asked}'. Choose from {has}, or 'auto'.")
     return asked
 
 
@@ -34,7 +34,7 @@ def precision(asked: str, device: str) -> str:
 
 
 def best_device() -> str:
-    """The fastest device there is."""
+    """The fastest device of this machine."""
     import torch
 
     if torch.cuda.is_available():
@@ -43,7 +43,7 @@ def best_device() -> str:
 
 
 def best_precision(device: str) -> str:
-    """Bfloat16 where the device computes in it, else float32: emulated, it would be the slower of the two."""
+    """Bfloat16 if the device supports it, else float32: emulated bfloat16 is slower."""
     import torch
 
     if device == "cpu":
@@ -55,7 +55,7 @@ def best_precision(device: str) -> str:
 
 
 def free_memory(device: str = "cpu") -> int:
-    """Bytes a model may still take on a device."""
+    """Bytes that are free on a device."""
     if device == "cuda":
         import torch
 
@@ -67,16 +67,16 @@ def free_memory(device: str = "cpu") -> int:
 
 
 def container_room(cgroup: Path, otherwise: int) -> int:
-    """Bytes left to a container, or `otherwise` where there is no container or no limit to it.
+    """Bytes left to a container, or `otherwise` without a container or a limit.
 
-    The system reports the memory of the whole machine inside a container, too; passing the container's own
-    limit ends the process without a word.
+    Inside a container the system reports the memory of the whole machine, but exceeding the
+    container's limit kills the process.
     """
     try:
         limit = (cgroup / "memory.max").read_text().strip()
         used = int((cgroup / "memory.current").read_text())
         lines = (cgroup / "memory.stat").read_text().splitlines()
-        cached = dict(line.split() for line in lines)["inactive_file"]  # given back when needed
+        cached = dict(line.split() for line in lines)["inactive_file"]  # freed when needed
         return otherwise if limit == "max" else max(0, int(limit) - used + int(cached))
     except (OSError, ValueError, KeyError):
         return otherwise

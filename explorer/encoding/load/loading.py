@@ -1,4 +1,4 @@
-"""How does a folder become an encoder? What is wrong with it is said here, before the first vector."""
+"""Load an encoder from its folder, with errors that say what is wrong."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 ATTENTIONS = ("sdpa", "eager")
-# while it builds a model, from_pretrained swaps functions of torch and transformers for the whole process: two at
-# once put each other's replacements back, for good. Whoever builds a model of transformers holds this lock.
+# while it builds a model, from_pretrained replaces functions of torch and transformers for the whole process, and two
+# calls at once would restore each other's replacements. Hold this lock to build a model of transformers.
 ONE_AT_A_TIME = threading.RLock()
 
 
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Encoder:
-    """The encoder in a folder, ready to read. `attention` 'eager' shows attention weights, and is slower."""
+    """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
     from explorer.encoding.load import modules, simcse_folder
     from explorer.encoding.read.encoder import Encoder
 
@@ -60,7 +60,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
 
 @contextmanager
 def in_words(name: str, folder: Path) -> Iterator[None]:
-    """What transformers and torch raise, as what it means to the person who chose the model."""
+    """Turn an error of transformers or torch into one that names the next step."""
     try:
         yield
     except StrataError:

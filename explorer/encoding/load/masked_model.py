@@ -1,4 +1,4 @@
-"""Which token stood where a mask is? A masked language model that writes with an encoder's own vocabulary."""
+"""Load or build a masked language model that shares an encoder's vocabulary."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 
-# of the tokens that are chosen: this share is masked, and this one exchanged for another; the rest is left alone
+# of the chosen tokens, this share is masked and this share replaced by another token; the rest is unchanged
 _MASKED, _DRAWN = 0.8, 0.1
 
 
 class Masker:
-    """Hides a share of the tokens, as BERT was trained; never a special one."""
+    """Masks a share of the tokens as in BERT's training, never special tokens."""
 
     def __init__(self, encoder: Encoder, share: float) -> None:
         tokenizer = encoder.tokenizer()
@@ -36,7 +36,7 @@ class Masker:
         self._words = len(tokenizer)
 
     def __call__(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens with some of them hidden, and which were chosen, the untouched among them included."""
+        """Tokens with some masked, and which were chosen, including the unchanged ones."""
         device = ids.device
         chosen = (torch.rand(ids.shape) < self.share).to(device)
         chosen &= mask & ~torch.isin(ids, self._special.to(device))
@@ -47,17 +47,17 @@ class Masker:
 
 
 class MaskedModel(nn.Module):
-    """An encoder with a head that says which token it would expect at a place."""
+    """An encoder with a head that predicts the token at a place."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
         self.model = model
 
     def scores(self, ids: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
-        """How much it expects each token at the chosen places (place, token)."""
+        """Logits of each token at the chosen places (place, token)."""
 
         def only_chosen(_: nn.Module, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            return (states[0][chosen],)  # a column for each word of a vocabulary is most of the work
+            return (states[0][chosen],)  # the vocabulary projection is most of the work
 
         hook = self.model.get_output_embeddings().register_forward_pre_hook(only_chosen)
         try:
@@ -68,40 +68,40 @@ class MaskedModel(nn.Module):
 
     @torch.no_grad()
     def guesses(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """The likeliest token at every real place (sentence, token); padding stays as it is."""
+        """The most likely token at every real place (sentence, token); padding is unchanged."""
         scores = self.scores(ids, mask, mask)
-        if scores.device.type == "cpu":  # numpy takes a seventh of torch's time for it
+        if scores.device.type == "cpu":  # numpy is seven times as fast as torch here
             likeliest = torch.from_numpy(scores.float().numpy().argmax(-1))
         else:
             likeliest = scores.argmax(-1)
         return ids.masked_scatter(mask, likeliest)
 
     def save(self, folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
-        """A folder that transformers opens as a masked language model."""
+        """Save a folder that transformers opens as a masked language model."""
         with transformer.quiet():
             self.model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
 
 def made_of(encoder: Encoder) -> MaskedModel:
-    """A copy of an encoder, ready to learn, under a head that is made up at random and tied to the embeddings."""
+    """A trainable copy of an encoder under a head that is initialised at random and tied to the embeddings."""
     from transformers import MODEL_FOR_MASKED_LM_MAPPING
 
     config = encoder.model.config
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise UnsupportedModel(
-            f"'{encoder.name}' is a {config.model_type}, of which transformers has no masked language model. Choose a "
-            "BERT, a RoBERTa or one of their relatives."
+            f"'{encoder.name}' is a {config.model_type}, for which transformers has no masked language model. Choose a "
+            "BERT, a RoBERTa or a similar model."
         )
     with ONE_AT_A_TIME:
         model: PreTrainedModel = MODEL_FOR_MASKED_LM_MAPPING[type(config)](config)
-    model.base_model.load_state_dict(encoder.model.state_dict(), strict=False)  # a pooling layer has no say here
+    model.base_model.load_state_dict(encoder.model.state_dict(), strict=False)  # a pooling layer is not used here
     model.tie_weights()
     return MaskedModel(model.float().to(encoder.device).train())
 
 
 def load(found: Found, encoder: Encoder) -> MaskedModel:
-    """The masked language model in a folder, for text in the tokens of `encoder`; it never learns."""
+    """Load the frozen masked language model in a folder, for the tokens of `encoder`."""
     from transformers import MODEL_FOR_MASKED_LM_MAPPING
 
     folder = checking.check(found.folder)
@@ -109,7 +109,8 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
         config = transformer.read_config(folder)
         if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
             raise UnsupportedModel(
-                f"'{found.name}' is a {config.model_type}, which guesses no masked words. Choose a masked language "
+                f"'{found.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
+                "language "
                 "model such as 'distilbert-base-uncased'."
             )
         model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], folder, config)
@@ -120,11 +121,11 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
 
 
 def check_vocabulary(tokenizer: PreTrainedTokenizerBase, encoder: Encoder, name: str) -> None:
-    """Refuse a model whose numbers mean other tokens than the encoder's."""
+    """Refuse a model whose token ids differ from the encoder's."""
     own = encoder.tokenizer()
     if tokenizer.get_vocab() != own.get_vocab():
         raise BadChoice(
-            f"'{name}' writes other tokens than '{encoder.name}' reads ({len(tokenizer)} and {len(own)} of them). "
-            "Choose a masked language model with the same vocabulary, or make one of the encoder itself: "
+            f"'{name}' has another vocabulary than '{encoder.name}' ({len(tokenizer)} and {len(own)} tokens). "
+            "Choose a masked language model with the same vocabulary, or train one from the encoder: "
             f"python -m explorer generator --model {encoder.name} --data FILE --out FOLDER"
         )

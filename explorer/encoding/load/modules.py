@@ -1,7 +1,7 @@
-"""How does a sentence-transformers folder say that a sentence is to be read?
+"""Read modules.json of a sentence-transformers folder: pooling, dense layers, length limit and prompt.
 
-Told from modules.json and the settings beside each module, in the spelling of every release from 0.3 to 6.2.
-A module is rebuilt from its settings; nothing a file names is imported, and nothing unknown is passed over.
+Supports modules.json and the settings of each module in the format of every release from 0.3 to 6.2. A module is
+rebuilt from its settings; nothing that a file names is imported, and anything unknown is an error.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from explorer.errors import UnsupportedModel
 
 @dataclass(frozen=True)
 class Limits:
-    """What is done to a text first: cut at so many tokens, and put in lower case or not."""
+    """Preprocessing of a text: most tokens, and whether it is lowercased."""
 
     max_length: int | None
     lower_case: bool
 
 
 def head(folder: Path) -> Head | None:
-    """The head modules.json describes; None where there is no modules.json."""
-    declared = [module for module in layout.modules(folder) if module.kind != "Dropout"]  # rests outside training
+    """The head that modules.json describes; None without modules.json."""
+    declared = [module for module in layout.modules(folder) if module.kind != "Dropout"]  # off outside training
     if not declared:
         return None
     kinds = [module.kind for module in declared]
@@ -41,8 +41,8 @@ def head(folder: Path) -> Head | None:
     first = start == ["Transformer", "Pooling"] or (start == ["Transformer", "LayerReading"] and not blended)
     if not first or any(module.kind not in _STEPS for module in middle):
         raise UnsupportedModel(
-            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata reads Transformer → Pooling (with "
-            f"WeightedLayerPooling before it, or its own LayerReading in its place), then any of {', '.join(_STEPS)} "
+            f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata supports Transformer → Pooling (with "
+            f"WeightedLayerPooling before it, or its own LayerReading instead), then any of {', '.join(_STEPS)} "
             "and Dropout, then Normalize. Choose another model."
         )
     if normalize:
@@ -63,8 +63,8 @@ def head(folder: Path) -> Head | None:
 
 
 def limits(transformer: Path) -> Limits:
-    """The limits of the Transformer module; from 5.4 on they are the tokenizer's own."""
-    # sentence_bert_config.json; older releases put roberta or another family in the place of bert
+    """The limits of the Transformer module; since release 5.4 they are the tokenizer's."""
+    # sentence_bert_config.json; older releases named it after the family, such as roberta
     path = next(iter(sorted(transformer.glob("sentence_*_config.json"))), transformer / "sentence_bert_config.json")
     stated = layout.settings(path)
     task = stated.get("transformer_task", "feature-extraction")
@@ -76,7 +76,7 @@ def limits(transformer: Path) -> Limits:
         or text.get("method_output_name") not in (None, "last_hidden_state")
     ):
         raise UnsupportedModel(
-            f"{path} asks for '{task}' of {text or 'something other than text'}. Strata reads the last hidden state "
+            f"{path} asks for '{task}' of {text or 'something other than text'}. Strata supports the last hidden state "
             "of text ('feature-extraction'). Choose another model."
         )
     longest = stated.get("max_seq_length")
@@ -89,21 +89,22 @@ def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
     unknown = [mode for mode in asked if mode not in names]
     if unknown or not asked:
         raise UnsupportedModel(
-            f"{place / 'config.json'} asks for the pooling {unknown or asked}. Strata knows {', '.join(names)}. "
+            f"{place / 'config.json'} asks for the pooling {unknown or asked}. Strata supports {', '.join(names)}. "
             "Choose another model."
         )
     return tuple(names[mode] for mode in asked)
 
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
-    """The pooling of the layers that are weighted alike, as it is called in the grid."""
+    """The pooling of equally weighted layers, by its name in the grid."""
     stated = layout.settings(place / "config.json")
     shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].tolist()
     layers = [int(stated.get("layer_start", 4)) + number for number, share in enumerate(shares) if share]
     alike = len({share for share in shares if share}) == 1
     if not alike or len(layers) > 2 or len(poolings) > 1 or layers[0] < 0:
         raise UnsupportedModel(
-            f"{place} weights its layers {', '.join(f'{share:g}' for share in shares)}. Strata reads one layer, or the "
+            f"{place} weights its layers {', '.join(f'{share:g}' for share in shares)}. Strata supports one layer, "
+            "or the "
             "mean of two, under one pooling. Choose another model."
         )
     last = int(stated.get("num_hidden_layers", 12))
@@ -117,16 +118,18 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
 
 def _dense(place: Path) -> Dense:
     stated = _settings(place)
-    # releases wrote torch.nn.modules.activation.Tanh; Tanh is theirs when nothing is written
+    # releases wrote torch.nn.modules.activation.Tanh; Tanh is the default
     written = str(stated.get("activation_function", "torch.nn.Tanh"))
     activation = written.rsplit(".", 1)[-1]
     if activation not in ACTIVATIONS or not written.startswith("torch.nn."):
         raise UnsupportedModel(
-            f"{place / 'config.json'} asks for the activation '{written}'. Strata knows torch.nn's "
-            f"{', '.join(ACTIVATIONS)}, and imports nothing a file names. Choose another model."
+            f"{place / 'config.json'} asks for the activation '{written}'. Strata supports torch.nn's "
+            f"{', '.join(ACTIVATIONS)}. Choose another model."
         )
     if stated.get("use_residual"):
-        raise UnsupportedModel(f"{place / 'config.json'} asks for a residual Dense. Strata knows plain ones only.")
+        raise UnsupportedModel(
+            f"{place / 'config.json'} asks for a residual Dense, which Strata does not support. Choose another model."
+        )
     found = weights.of_module(place, "linear.")
     return Dense(found["weight"], found.get("bias"), activation)
 
@@ -144,12 +147,12 @@ _STEPS: dict[str, Callable[[Path], Step]] = {
 
 
 def _settings(place: Path) -> dict[str, Any]:
-    """The settings of a module that works on the sentence's vector, as all but Transformer do."""
+    """The settings of a module that works on the sentence's vector."""
     stated = layout.settings(place / "config.json")
     for end in ("module_input_name", "module_output_name"):
         if stated.get(end) not in (None, "sentence_embedding"):
             raise UnsupportedModel(
-                f"{place / 'config.json'} works on '{stated[end]}' ({end}). Strata reads modules that work on the "
+                f"{place / 'config.json'} works on '{stated[end]}' ({end}). Strata supports modules that work on the "
                 "'sentence_embedding'. Choose another model."
             )
     return stated
@@ -160,8 +163,9 @@ def _prompt(folder: Path, include: bool) -> str:
     prompt = str((stated.get("prompts") or {}).get(stated.get("default_prompt_name")) or "")
     if prompt and not include:
         raise UnsupportedModel(
-            f"{folder} puts '{prompt}' before every sentence and leaves it out of the pooling (include_prompt: false). "
-            "Strata cannot do that yet. Remove default_prompt_name from config_sentence_transformers.json to read "
-            "sentences without it."
+            f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "
+            "(include_prompt: "
+            "false), which Strata does not support. Remove default_prompt_name from "
+            "config_sentence_transformers.json to encode sentences without it."
         )
     return prompt

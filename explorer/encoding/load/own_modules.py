@@ -1,4 +1,4 @@
-"""How does an export of Strata's say that a sentence is to be read, where no module of other libraries can?"""
+"""Read the modules that only Strata exports: pooling over all layers, and flows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from explorer.errors import NotWeights, UnsupportedModel
 
 
 def layer_reading(place: Path, stated: dict[str, Any]) -> tuple[tuple[str, ...], LayerAttention | WordWeights | None]:
-    """What an export of Strata says; its Python file is for other libraries, and is not run."""
+    """The LayerReading of an export; its Python file is for other libraries and is not run."""
     poolings, attention, words = tuple(stated.get("poolings", ())), stated.get("attention"), stated.get("words")
     wrong = any(not heads.is_pooling(name) for name in poolings) or not (poolings or attention or words)
     wrong |= attention is not None and not _is_attention(attention)
     wrong |= words is not None and not _is_of(WordWeights(), words)
     if wrong:
-        raise UnsupportedModel(f"{place / 'config.json'} is no reading of Strata's. Export the model again.")
+        raise UnsupportedModel(f"{place / 'config.json'} is not a LayerReading of Strata. Export the model again.")
     if words is not None:
         return poolings, WordWeights(**words)
     if attention is None:
@@ -48,21 +48,23 @@ def _is_attention(stated: Any) -> bool:
 
 
 def _is_of(example: object, stated: Any) -> bool:
-    """Whether settings are those of an example, each of its kind."""
+    """Whether settings have the names and types of an example."""
     kinds = {name: type(value) for name, value in vars(example).items()}
     return isinstance(stated, dict) and {name: type(value) for name, value in stated.items()} == kinds
 
 
 def flow_map(place: Path) -> FlowMap:
-    """A flow, rebuilt from its sizes and weights."""
+    """Rebuild a flow from its sizes and weights."""
     sizes = layout.settings(place / "config.json")
     wrong = sorted(sizes) != ["inner", "levels", "steps", "width"]
     if wrong or not all(type(size) is int and 0 < size < 100_000 for size in sizes.values()):
-        raise UnsupportedModel(f"{place / 'config.json'} is no flow of Strata's. Export the model again.")
+        raise UnsupportedModel(f"{place / 'config.json'} is not a flow of Strata. Export the model again.")
     flow = Flow(**sizes)
     found = weights.of_module(place, "", tuple(flow.state_dict()))
     expected = {name: weight.shape for name, weight in flow.state_dict().items()}
     if {name: weight.shape for name, weight in found.items()} != expected:
-        raise NotWeights(f"{place / 'model.safetensors'} has weights of other sizes than its settings say.")
+        raise NotWeights(
+            f"{place / 'model.safetensors'} has weights of other sizes than its settings. Export the model again."
+        )
     flow.load_state_dict(found)
     return FlowMap(flow.requires_grad_(False))

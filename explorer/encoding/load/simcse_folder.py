@@ -1,9 +1,9 @@
-"""Does a folder hold a model as the SimCSE code saves it: an encoder, and its training head beside it?
+"""Read the head of a model saved by the SimCSE code.
 
 Gao, Yao and Chen 2021. The class is BertForCL or RobertaForCL, the encoder's weights start with its family's name,
 the head's with `mlp.dense`. Supervised SimCSE keeps the head at test time, unsupervised SimCSE drops it (section 6.3),
-and a save does not say which of the two it is: the head is what the save holds, so it is the model's own reading, and
-says whose it is. The unsupervised reading is the grid's `cls` of the last layer.
+and a save does not say which of the two it is. The model default is with the head; for unsupervised SimCSE use `cls` of
+the last layer.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ def head(transformer: Path) -> Head | None:
         found = weights.tensors(path, SIMCSE_HEAD)
         if found:
             dense = Dense(found["weight"], found["bias"], "Tanh")
-            return Head(("cls",), (dense,), remark="as supervised SimCSE reads it")
+            return Head(("cls",), (dense,), remark="as in supervised SimCSE")
     return None

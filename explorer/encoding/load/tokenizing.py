@@ -1,4 +1,4 @@
-"""What does a model read of a sentence: which tokens, up to how many?"""
+"""Load a model's tokenizer and its length limit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from explorer.errors import RemoteCodeRefused, TokenizerMissing, UnsupportedMode
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-USUAL = 512  # tokens, where neither the model nor its tokenizer sets an end
-_ENDLESS = 1_000_000  # what a tokenizer that was told no limit reports lies far above
+USUAL = 512  # tokens, if neither the model nor its tokenizer has a limit
+_ENDLESS = 1_000_000  # a tokenizer without a limit reports far more
 
 
 def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """The tokenizer saved in a folder; it can pad, whether or not its makers thought of it."""
+    """The tokenizer saved in a folder, with a padding token."""
     from transformers import AutoTokenizer
 
     try:
@@ -25,7 +25,7 @@ def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         if "AutoTokenizer" in layout.settings(folder / "tokenizer_config.json").get("auto_map", {}):
             raise RemoteCodeRefused(
                 f"The tokenizer in {folder} would run Python code that comes with the model. Strata never runs such "
-                "code. Choose a model that has a tokenizer.json."
+                "code. Choose a model with a tokenizer.json."
             ) from error
         raise TokenizerMissing(
             f"The tokenizer in {folder} cannot be read ({type(error).__name__}: {_short(error)}). Copy or download "
@@ -34,7 +34,7 @@ def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
         ) from error
     if len(found) <= len(found.all_special_ids):
         raise TokenizerMissing(
-            f"The tokenizer in {folder} knows {len(found)} tokens, all of them special: every word would be read as "
+            f"The tokenizer in {folder} knows {len(found)} tokens, all of them special: every word would be "
             "unknown. Copy or download its vocabulary again."
         )
     if found.pad_token is None:
@@ -43,31 +43,32 @@ def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 
 def check_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel, name: str) -> None:
-    """Refuse a tokenizer with tokens the model has no embedding for: reading one would end in an index error."""
+    """Refuse a tokenizer with tokens that have no embedding in the model."""
     try:
         rows = model.get_input_embeddings().num_embeddings
     except (AttributeError, NotImplementedError) as error:
         raise UnsupportedModel(
-            f"'{name}' ({type(model).__name__}) has no embeddings of words: it is no text encoder. Choose one."
+            f"'{name}' ({type(model).__name__}) has no word embeddings: it is not a text encoder. Choose a text "
+            "encoder."
         ) from error
-    largest = max(tokenizer.get_vocab().values())  # not the number of tokens: numbers may be left out
+    largest = max(tokenizer.get_vocab().values())  # not the number of tokens: ids may be skipped
     if largest >= rows:
         raise UnsupportedModel(
-            f"The tokenizer of '{name}' numbers its tokens up to {largest:,}, and the model has embeddings for 0 to "
+            f"The tokenizer of '{name}' has ids up to {largest:,}, but the model has embeddings for 0 to "
             f"{rows - 1:,}: they do not belong together. Copy the tokenizer that was saved with the weights."
         )
 
 
 def max_length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stated: int | None = None) -> int:
-    """How many tokens of a sentence are read: the least of what model, tokenizer and `stated` allow."""
+    """The most tokens of a sentence: the least of the limits of model, tokenizer and `stated`."""
     allowed = (positions(model), tokenizer.model_max_length, stated)
     return min((int(most) for most in allowed if most and most < _ENDLESS), default=USUAL)
 
 
 def positions(model: PreTrainedModel) -> int | None:
-    """How many tokens a model has positions for; None where positions are relative, and without end."""
+    """The number of positions of a model; None for relative positions, which have no limit."""
     most = getattr(model.config, "max_position_embeddings", None)
-    if not most or most < 0:  # XLNet says -1
+    if not most or most < 0:  # XLNet has -1
         return None
     from torch import nn
 

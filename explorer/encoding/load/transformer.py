@@ -1,4 +1,4 @@
-"""Which transformer do the weights in a folder make? All of it, or none: nothing is filled in at random."""
+"""Load the transformer of a folder, complete: no weight is initialised at random."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def read_config(folder: Path) -> PreTrainedConfig:
-    """The kind and the sizes of the transformer of a folder."""
+    """The type and the sizes of a folder's transformer."""
     from transformers import AutoConfig
 
     return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedModel:
-    """The transformer of a folder in float32, the encoder alone where there is a decoder too."""
+    """Load the transformer of a folder in float32; of an encoder-decoder model, the encoder alone."""
     kind = _class(config, folder)
     options: dict[str, Any] = {}
     if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
-        options["add_pooling_layer"] = False  # trained for another task, or missing and then random
+        options["add_pooling_layer"] = False  # trained for another task, or random if missing
     if attention == "sdpa" and not getattr(kind, "_supports_sdpa", False):
-        attention = "eager"  # MPNet and DeBERTa have nothing else
+        attention = "eager"  # MPNet and DeBERTa have no other
     model = opened(kind, folder, config, attn_implementation=attention, **options)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
@@ -38,7 +38,7 @@ def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedMo
 
 
 def opened(kind: Any, folder: Path, config: PreTrainedConfig, **options: Any) -> PreTrainedModel:
-    """A model of that class, from this disk and in float32: no code of its own is run, and no weight is made up."""
+    """Load a model of a class from this disk in float32, without running its code or initialising weights at random."""
     import torch
 
     with quiet():
@@ -57,12 +57,11 @@ def opened(kind: Any, folder: Path, config: PreTrainedConfig, **options: Any) ->
 
 
 def settle(model: PreTrainedModel, precision: str, device: str) -> None:
-    """Bring a model to its precision and device, and fix it there: it reads, and learns no more."""
+    """Move a model to its precision and device, and freeze it."""
     import torch
 
-    # copies: what from_pretrained gives is the file itself, mapped, and a file cut short under a mapped model ends
-    # the process. Cast here and not by from_pretrained, whose dtype is every thread's default dtype while it runs;
-    # weights only, since the tables of rotary positions lose their meaning in bfloat16
+    # copies, since from_pretrained maps the file, and truncating a mapped file kills the process. Cast here and not by
+    # from_pretrained, which changes the default dtype of every thread; weights only, since rotary tables need float32
     for weight in model.parameters():
         weight.data = weight.data.to(getattr(torch, precision), copy=True)
     for table in model.buffers():
@@ -71,7 +70,7 @@ def settle(model: PreTrainedModel, precision: str, device: str) -> None:
 
 
 def try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: Head | None, name: str) -> None:
-    """Read one word: a model that needs pictures, or lacks a layer, is found out here."""
+    """Encode one word, to refuse models that need images or do not return every layer."""
     import torch
 
     ids = torch.tensor([tokenizer("a")["input_ids"] or [tokenizer.pad_token_id]], device=model.device)
@@ -84,20 +83,20 @@ def try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: He
         fits = len(hidden) == model.config.num_hidden_layers + 1 and shapes == {(*ids.shape, model.config.hidden_size)}
     except (TypeError, ValueError, AttributeError, RuntimeError, IndexError) as error:
         raise UnsupportedModel(
-            f"'{name}' ({type(model).__name__}) cannot read a sentence ({type(error).__name__}: {error}). Choose a "
+            f"'{name}' ({type(model).__name__}) cannot encode a sentence ({type(error).__name__}: {error}). Choose a "
             "text encoder."
         ) from error
     if not fits:
         raise UnsupportedModel(
-            f"'{name}' ({type(model).__name__}) does not show one state per token after each of its layers. Choose "
+            f"'{name}' ({type(model).__name__}) does not return one state per token for each of its layers. Choose "
             "a text encoder such as BERT, RoBERTa, MPNet or ModernBERT."
         )
     if not torch.isfinite(hidden[-1]).all():
-        raise NotWeights(f"'{name}' answers with values that are no numbers: its weights are damaged. Fetch it again.")
+        raise NotWeights(f"'{name}' returns values that are not numbers: its weights are damaged. Download it again.")
 
 
 def _class(config: PreTrainedConfig, folder: Path) -> Any:
-    """The class to load: of a T5 and its kin the encoder, which may have been saved without the decoder."""
+    """The class to load: for T5 and similar models the encoder, which may be saved without the decoder."""
     from transformers import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING
 
     for mapping in (MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING):
@@ -105,13 +104,13 @@ def _class(config: PreTrainedConfig, folder: Path) -> Any:
             found = mapping[type(config)]
             return found[0] if isinstance(found, (list, tuple)) else found
     raise UnsupportedModel(
-        f"{folder} holds a '{config.model_type}', of which transformers has no plain encoder. Choose a text encoder "
+        f"{folder} holds a '{config.model_type}', for which transformers has no plain encoder. Choose a text encoder "
         "such as BERT, RoBERTa, MPNet or ModernBERT."
     )
 
 
 def check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
-    """Refuse a model some of whose weights were made up at random, or are of another shape."""
+    """Refuse a model with weights that are missing or of another shape."""
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
     if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
@@ -121,8 +120,8 @@ def check_report(report: dict[str, Any], folder: Path, config: PreTrainedConfig)
         )
     if missing:
         raise WeightsMissing(
-            f"{folder} lacks {len(missing)} of the model's weights ({_first(missing)}): they would be made up at "
-            "random. Save the whole model with save_pretrained, under the names its class gives its weights."
+            f"{folder} lacks {len(missing)} of the model's weights ({_first(missing)}): they would be initialised at "
+            "random. Save the whole model with save_pretrained, under the weight names of its class."
         )
     if misfits:
         raise WeightsMissing(
@@ -137,7 +136,7 @@ def _first(names: list[str]) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars and no report on the server's terminal: what matters of it is raised."""
+    """Suppress progress bars and reports on the server's terminal; errors are raised."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()

@@ -1,4 +1,4 @@
-"""How does a sentence become the same sentence in another language? A model reads the one and writes the other."""
+"""Load a translation model and translate sentences."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
     from explorer.encoding.locate.model_names import Found
 
-BEAMS = 5  # as WMT19's models are published; Kim, Yoo and Lee 2021 search with 100
+BEAMS = 5  # as in the WMT19 models; Kim, Yoo and Lee 2021 use 100
 BATCH = 32  # sentences
-LONGEST = 200  # tokens of a translation, as WMT19's models are published
-AT_ONCE = 8192  # tokens; fewer long sentences than short ones are read together
-_NO_ROOM = ("out of memory", "not enough memory", "can't allocate memory")  # how torch begins to say it
-# they write many languages, and each kind is told in a way of its own which
+LONGEST = 200  # most tokens of a translation, as in the WMT19 models
+AT_ONCE = 8192  # most tokens of a batch
+_NO_ROOM = ("out of memory", "not enough memory", "can't allocate memory")  # in torch's messages
+# multilingual models, each of which selects the language in another way
 _MANY_LANGUAGES = ("m2m_100", "mbart", "nllb-moe", "seamless_m4t", "seamless_m4t_v2")
 _CHOOSE = "Choose a model for one pair of languages, such as 'facebook/wmt19-en-de' or 'Helsinki-NLP/opus-mt-en-de'."
 
 
 @dataclass(frozen=True)
 class Translator:
-    """A model that writes one language as it reads another; nothing in it is left to chance."""
+    """A deterministic translation model for one pair of languages."""
 
     name: str
     digest: str
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
-    reads: int  # tokens of a sentence; those after them are left out
-    writes: int  # tokens of a translation; there it breaks off
+    reads: int  # most tokens of a sentence; longer ones are truncated
+    writes: int  # most tokens of a translation
     beams: int
     batch: int
 
@@ -55,7 +55,7 @@ class Translator:
         return found
 
     def write(self, ids: Sequence[Sequence[int]], most: int) -> Any:
-        """The tokens (sentence, token) that the model writes for those of some sentences, read together."""
+        """Output tokens (sentence, token) for the tokens of one batch of sentences."""
         import torch
 
         read = torch.full((len(ids), max(map(len, ids))), self.tokenizer.pad_token_id)  # (sentence, token)
@@ -72,12 +72,12 @@ class Translator:
             if isinstance(error, RuntimeError) and not any(words in str(error) for words in _NO_ROOM):
                 raise
             raise ModelTooLarge(
-                f"'{self.name}' has no memory to look for {len(ids)} translations at once with beam {self.beams}. "
-                "Choose a smaller batch or fewer beams."
+                f"'{self.name}' ran out of memory with a batch of {len(ids)} sentences and beam size {self.beams}. "
+                "Choose a smaller batch or beam size."
             ) from error
 
     def _search(self, most: int) -> GenerationConfig:
-        """How a translation is searched for: as the model was published, but for the beams and for chance."""
+        """The generation settings of the model, with this beam size and without sampling."""
         search = copy.deepcopy(self.model.generation_config)
         search.update(num_beams=self.beams, num_return_sequences=1, max_length=most, max_new_tokens=None)
         search.update(do_sample=False, temperature=None, top_k=None, top_p=None)
@@ -87,7 +87,7 @@ class Translator:
 def load(
     found: Found, *, beams: int = BEAMS, batch: int = BATCH, longest: int = LONGEST, device: str = "auto"
 ) -> Translator:
-    """The translator in a folder, in float32. Of a model of many tasks, such as T5, the sentences name the task."""
+    """Load the translator in a folder, in float32. For a multi-task model such as T5, the sentences name the task."""
     for name, number in (("beams", beams), ("batch", batch), ("longest", longest)):
         if number < 1:
             raise BadChoice(f"{name} is {number}; at least 1 is needed.")
@@ -120,10 +120,12 @@ def _check_kind(config: PreTrainedConfig, name: str) -> None:
     from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
-        raise UnsupportedModel(f"'{name}' ({config.model_type}) is no translator: it writes no sentences. {_CHOOSE}")
+        raise UnsupportedModel(
+            f"'{name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
+        )
     if config.model_type in _MANY_LANGUAGES:
         raise UnsupportedModel(
-            f"'{name}' ({config.model_type}) writes many languages, and is not told which. {_CHOOSE}"
+            f"'{name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
         )
 
 
@@ -134,13 +136,13 @@ def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:
         if "sacremoses" not in str(error.__cause__):
             raise
         raise TokenizerMissing(
-            f"'{name}' takes sentences apart, and puts them together, with a package that is not installed. Install "
-            "it with 'pip install sacremoses', or choose a model with a tokenizer.json."
+            f"The tokenizer of '{name}' needs a package that is not installed. Install it with "
+            "'pip install sacremoses', or choose a model with a tokenizer.json."
         ) from error
 
 
 def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
-    """The whole model of a folder, encoder and decoder."""
+    """Load the whole model of a folder, encoder and decoder."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
@@ -160,13 +162,13 @@ def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
 
 
 def _unlearned_aside(missing: Iterable[str], model: PreTrainedModel) -> list[str]:
-    """Missing weights but for sines and cosines of positions, which are calculated: WMT19's files come without."""
+    """Missing weights, except the sinusoidal positions, which are computed: the WMT19 files do not hold them."""
     owners = {name: type(model.get_submodule(name.rpartition(".")[0])).__name__ for name in missing}
     return [name for name, owner in owners.items() if "Sinusoidal" not in owner]
 
 
 def _try_out(translator: Translator) -> None:
-    """Translate a word: what a model lacks is found out here, and not after an hour."""
+    """Translate a word, to refuse an unusable model before hours of work."""
     try:
         ids = translator.tokenizer("a")["input_ids"]
         written = translator.write([ids], most=3)

@@ -1,4 +1,4 @@
-"""What is in a weights file? Told from its header: the numbers themselves are not read for it."""
+"""Read the header of a weights file: tensor names, shapes and sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_HEADER = 100_000_000  # the limit of the safetensors library
 
 
 def count(path: Path, bytes_each: int = 4) -> int:
-    """How many numbers a file holds; a pickled file is judged by its size."""
+    """The number of values in a file; for a pickle, estimated from its size."""
     if path.suffix == ".safetensors":
         return sum(math.prod(entry["shape"]) for entry in header(path).values())
     check_pickled(path)
@@ -26,7 +26,7 @@ def count(path: Path, bytes_each: int = 4) -> int:
 
 
 def header(path: Path) -> dict[str, Any]:
-    """Names, shapes and places of the tensors in a safetensors file that is whole."""
+    """Names, shapes and offsets of the tensors in a complete safetensors file."""
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -38,16 +38,16 @@ def header(path: Path) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise _not_weights(path, _instead(path) or "its header cannot be read") from error
     if size != expected:
-        raise _not_weights(path, f"it has {size:,} bytes where its header speaks of {expected:,}: it was cut off")
+        raise _not_weights(path, f"it has {size:,} bytes instead of {expected:,}: it is truncated")
     return entries
 
 
 def check_pickled(path: Path) -> None:
-    """Refuse a .bin that torch did not write. A pickle is recognised here, never opened."""
+    """Refuse a .bin that torch did not write. A pickle is recognised here but never opened."""
     with path.open("rb") as file:
         start = file.read(4)
     if start[:2] == b"PK" and not zipfile.is_zipfile(path):  # a zip file ends with its table of contents
-        raise _not_weights(path, "it was cut off")
+        raise _not_weights(path, "it is truncated")
     if start[:2] != b"PK" and start[:1] != b"\x80":  # older releases of torch wrote a bare pickle
         raise _not_weights(path, _instead(path) or "torch did not write it")
 
@@ -60,10 +60,10 @@ def tensors(path: Path, prefix: str = "") -> dict[str, Tensor]:
         from safetensors import safe_open
 
         names = [name for name in header(path) if name.startswith(prefix)]
-        with safe_open(path, framework="pt") as file:  # copies: the tensors it gives are the file, mapped
+        with safe_open(path, framework="pt") as file:  # copied, since its tensors map the file
             return {name.removeprefix(prefix): file.get_tensor(name).to(torch.float32, copy=True) for name in names}
     check_pickled(path)
-    try:  # weights_only: tensors are read, code in the pickle is refused
+    try:  # weights_only: load tensors, refuse code in the pickle
         state = torch.load(path, map_location="cpu", weights_only=True)
         return {name.removeprefix(prefix): each.float() for name, each in state.items() if name.startswith(prefix)}
     except Exception as error:
@@ -71,12 +71,12 @@ def tensors(path: Path, prefix: str = "") -> dict[str, Tensor]:
 
 
 def refused(path: Path) -> NotWeights:
-    """What to say of a pickle that torch would not read."""
+    """The error for a pickle that torch refuses."""
     return _not_weights(path, "torch refuses it, since it is broken or holds code instead of weights")
 
 
 def _instead(path: Path) -> str:
-    """What a file is that should be weights: the ways a download or a clone goes wrong."""
+    """Recognise failed downloads and clones in place of a weights file."""
     with path.open("rb") as file:
         start = file.read(64).lstrip()
     if not start:

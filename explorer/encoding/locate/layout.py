@@ -1,4 +1,4 @@
-"""Where in a model's folder does each part lie? Only names are looked at; checking says if the parts are good."""
+"""The file layout of a model folder: config, weights, tokenizer and modules."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
 
-# in the order transformers prefers them; an index names the shards of weights that lie in several files
+# in transformers' order of preference; an index names the shards of weights
 WEIGHTS = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-# any one of these sets is a vocabulary
+# each of these sets is a vocabulary
 VOCABULARIES = (
     ("tokenizer.json",),
     ("vocab.txt",),
@@ -32,30 +32,30 @@ VOCABULARIES = (
     ("vocab-src.json", "vocab-tgt.json", "merges.txt"),  # FSMT, which translates
     ("vocab.json",),
 )
-SETTINGS = (".json", ".txt", ".model", ".spm")  # and words: all that is small and has a say in a vector
-# what the families call the number of their layers, most common name first
+SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
+# names of the number of layers, most common first
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
 MOST_LAYERS = 1000  # published encoders have at most a hundred; a menu has an entry for each
 
 
 @dataclass(frozen=True)
 class Module:
-    """A line of modules.json: the last dotted name of its type, and its folder."""
+    """An entry of modules.json: the last part of its type, and its folder."""
 
     kind: str
     folder: Path
 
 
 def settings(path: Path) -> dict[str, Any]:
-    """A JSON file of settings; empty where there is no such file."""
+    """A JSON file of settings; empty if there is no such file."""
     found = _json(path, otherwise={})
     if not isinstance(found, dict):
-        raise NotAModelFolder(f"{path} should hold names and values, {{…}}. Copy or download the file again.")
+        raise NotAModelFolder(f"{path} should hold a JSON object {{…}}. Copy or download the file again.")
     return found
 
 
 def modules(folder: Path) -> tuple[Module, ...]:
-    """What modules.json of a sentence-transformers folder lists, in order; nothing where there is none."""
+    """The modules in modules.json of a sentence-transformers folder, in order; none without it."""
     path = folder / "modules.json"
     try:
         lines = [(str(line["type"]), str(line["path"])) for line in _json(path, otherwise=[])]
@@ -66,18 +66,18 @@ def modules(folder: Path) -> tuple[Module, ...]:
         ) from error
     outside = [place for _, place in lines if Path(place).is_absolute() or ".." in Path(place).parts]
     if outside:
-        raise NotAModelFolder(f"{path} points outside its folder: '{outside[0]}'. A module lies inside it.")
+        raise NotAModelFolder(f"{path} points outside its folder: '{outside[0]}'. Copy or download the folder again.")
     # the dotted names before the last changed between versions of sentence-transformers
     return tuple(Module(kind.rsplit(".", 1)[-1], folder / place) for kind, place in lines)
 
 
 def transformer(folder: Path) -> Path:
-    """The folder the transformer lies in: the folder itself, or the one modules.json names for it."""
+    """The folder of the transformer: the folder itself, or the one that modules.json names."""
     return next((module.folder for module in modules(folder) if module.kind == "Transformer"), folder)
 
 
 def weights(folder: Path) -> tuple[Path, ...]:
-    """The weights transformers would read: one file, or the shards an index names, there or not."""
+    """The weights that transformers would load: one file, or the shards of an index, whether they exist or not."""
     path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
     if path is None or path.suffix != ".json":
         return () if path is None else (path,)
@@ -89,7 +89,7 @@ def weights(folder: Path) -> tuple[Path, ...]:
 
 
 def vocabulary(folder: Path) -> tuple[Path, ...]:
-    """The files that hold the tokenizer's words; nothing where there is no such set."""
+    """The files of the tokenizer's vocabulary; none if incomplete."""
     for names in VOCABULARIES:
         paths = tuple(folder / name for name in names)
         if all(path.is_file() for path in paths):
@@ -98,17 +98,17 @@ def vocabulary(folder: Path) -> tuple[Path, ...]:
 
 
 def parts(folder: Path) -> tuple[Path, ...]:
-    """Every file that has a say in a vector: weights, settings, vocabularies, those of module folders too."""
+    """Every file that influences a vector: weights, settings and vocabularies, also of module folders."""
     found: set[Path] = set()
     for place in {folder, *(module.folder for module in modules(folder))}:
-        inside = place.iterdir() if place.is_dir() else ()  # older releases made none for Normalize
+        inside = place.iterdir() if place.is_dir() else ()  # older releases made no folder for Normalize
         small = (path for path in inside if path.suffix in SETTINGS)
         found.update(path for path in (*small, *weights(place)) if path.is_file())
     return tuple(sorted(found))
 
 
 def last_layer(folder: Path) -> int:
-    """The number of the last layer of a model; layer 0 is the output of the embeddings, so there is one more."""
+    """The number of the last layer of a model; layer 0 is the embedding output."""
     path = transformer(folder) / "config.json"
     stated = settings(path)
     name = next((name for name in _LAYERS if stated.get(name) is not None), None)
@@ -120,19 +120,20 @@ def last_layer(folder: Path) -> int:
     number = stated[name]
     if type(number) is not int or not 1 <= number <= MOST_LAYERS:  # to Python, true is an int too
         raise UnsupportedModel(
-            f"{path} says that {name} is {reprlib.repr(number)}, which is no number of layers from 1 to {MOST_LAYERS}. "
+            f"{path} says that {name} is {reprlib.repr(number)}, which is not a number of layers from 1 to "
+            f"{MOST_LAYERS}. "
             "Save the model again with transformers' save_pretrained, or choose another."
         )
     return number
 
 
 def _json(path: Path, otherwise: Any) -> Any:
-    """What a JSON file holds; `otherwise` where there is no such file."""
+    """The content of a JSON file; `otherwise` if there is no such file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return otherwise
     except OSError as error:
-        raise NotAModelFolder(f"{path} cannot be read: {error.strerror}. See that you may read it.") from error
+        raise NotAModelFolder(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
     except (ValueError, RecursionError) as error:  # broken JSON, or not UTF-8
         raise NotAModelFolder(f"{path} is not valid JSON ({error}). Copy or download the file again.") from error

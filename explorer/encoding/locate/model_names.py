@@ -1,4 +1,4 @@
-"""Which folder on disk does a model's name mean?"""
+"""Find the folder of a model by its name: bundled, folder, run, or hub."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelF
 from explorer.places import examples_folder, runs_folder
 from explorer.progress import Work, finish
 
-# a page of the hub: a model's, or of one of its files; datasets/org/name is none
+# a page of a model on the hub, or of one of its files; not datasets/org/name
 _LINK = re.compile(
     r"(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/(?!(?:datasets|spaces)/)"
     r"([^/?#]+(?:/(?!(?:tree|blob|resolve|commit)/)[^/?#]+)?)(?:/(?:tree|blob|resolve|commit)/([^/?#]+))?(?:[/?#].*)?",
     re.IGNORECASE,
 )
-# before the name of a run, for the model it made
+# prefix of a run's name, for its model
 RUN = "run:"
-# in a run's folder, where the model of every look is kept; after the run's name and an @, one of them
+# the folder of a run's checkpoints; named after the run's name and an @
 STEPS = "steps"
 _STEP = re.compile(r"(seed-\d+-)?step-\d+")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
@@ -29,10 +29,10 @@ _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 @dataclass(frozen=True)
 class Found:
-    """A model's folder, under a name that is no path: `run:NAME`, the last part of a folder's path, or the hub's name.
+    """A model's folder, with a name to show: `run:NAME`, the last part of a folder's path, or the hub's name.
 
-    `digest` is what the model is, whatever it is called: of every file that has a say in a vector. `revision` is the
-    commit of a model of the hub, and None for any other.
+    `digest` identifies the model by every file that influences a vector, not by its name. `revision` is the commit of
+    a model of the hub, and None for others.
     """
 
     name: str
@@ -42,21 +42,21 @@ class Found:
 
 
 def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
-    """A folder as a model. Its files are read, not judged: loading says if they are a model."""
+    """A folder as a model. Its files are not checked here but when it is loaded."""
     try:
         return Found(name, folder, digests.of_files(folder, layout.parts(folder)), revision)
     except OSError as error:
         raise NotAModelFolder(
-            f"'{name}' cannot be read: {error.filename or folder}: {error.strerror or error}. See that you may read "
-            "every file in it, or choose another model."
+            f"'{name}' cannot be read: {error.filename or folder}: {error.strerror or error}. Check the "
+            "permissions of its files, or choose another model."
         ) from error
 
 
 def find(source: str, online: bool = False) -> Found:
-    """A model on this disk: the bundled one, a folder, or one of the hub: `name`, `name@revision` or a link to it.
+    """Find a model on this disk: the bundled one, a folder, or one of the hub (`name`, `name@revision` or a link).
 
-    The network is asked only where `online` says so and this disk does not have it: without a connection, asking
-    can take half a minute.
+    The network is used only if `online` is true and this disk lacks the model: without a connection, a
+    request can take half a minute.
     """
     if online:
         return finish(fetch(source))
@@ -79,7 +79,7 @@ def find(source: str, online: bool = False) -> Found:
 
 
 def shown_name(source: str) -> str:
-    """A source as it is named on the screen: `run:NAME` for the model of a run, the last part of any other path."""
+    """A source as shown: `run:NAME` for the model of a run, the last part of any other path."""
     if source == bundled.NAME or source.startswith(RUN):
         return source
     try:
@@ -112,7 +112,7 @@ def of_runs() -> list[str]:
 
 
 def fetch(source: str) -> Work[Found]:
-    """What `find` finds; a model of the hub that this disk lacks is downloaded first."""
+    """Find a model as `find` does, but download it from the hub if this disk lacks it."""
     with suppress(HubUnreachable):
         return find(source)
     yield from fetching.fetch(*_on_hub(_unlinked(source.strip())))
@@ -120,21 +120,21 @@ def fetch(source: str) -> Work[Found]:
 
 
 def _unlinked(name: str) -> str:
-    """What a link to a model of the hub means as a name, with the revision it is to; any other name as it is."""
+    """The name, with revision, of a link to a model of the hub; any other name unchanged."""
     link = _LINK.fullmatch(name)
     if link:
         model, revision = link.groups()
         return f"{model}@{unquote(revision)}" if revision else model
     if "://" in name:
         raise BadChoice(
-            f"'{name}' is no link to a model of the hub. Give one such as "
+            f"'{name}' is not a link to a model of the hub. Give one such as "
             "'https://huggingface.co/sentence-transformers/all-mpnet-base-v2', or the name at its end."
         )
     return name
 
 
 def _folder(name: str) -> Path | None:
-    """The folder a name means; None where the name can only be one on the hub."""
+    """The folder of a name; None if the name can only be on the hub."""
     if not name:
         raise BadChoice(
             f"No model is named. Give '{bundled.NAME}', a folder, or a name on the hub such as "
@@ -149,12 +149,12 @@ def _folder(name: str) -> Path | None:
         if path.is_dir():
             return path
         is_file = path.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # no right to look, no such user, too long
+    except (OSError, RuntimeError, ValueError) as error:  # no permission, no such user, too long
         raise ModelNotFound(
             f"'{name}' cannot be looked up: {str(error).rstrip('.')}. Give a folder that can be read."
         ) from error
     if is_file:
-        raise NotAModelFolder(f"'{name}' is a file. Give the folder it lies in, with config.json and the tokenizer.")
+        raise NotAModelFolder(f"'{name}' is a file. Give its folder, with config.json and the tokenizer.")
     # a revision may have slashes of its own: refs/pr/1
     if name.startswith(("/", ".", "~")) or "\\" in name or name.partition("@")[0].count("/") > 1:
         raise ModelNotFound(f"There is no folder '{name}'. Check the path; relative ones start at {Path.cwd()}.")
@@ -162,25 +162,25 @@ def _folder(name: str) -> Path | None:
 
 
 def steps_of(run: str) -> list[str]:
-    """The models of a run's steps, by name, in order; none where they were not kept."""
+    """The names of a run's checkpoints, in order; none if they were not kept."""
     kept = [path.name for path in (runs_folder() / run / STEPS).glob("*step-*") if _STEP.fullmatch(path.name)]
     return [f"{RUN}{run}@{name}" for name in sorted(kept, key=lambda name: [*map(int, re.findall(r"\d+", name))])]
 
 
 def step_name(seed: int, step: int, seeds: int) -> str:
-    """What the model of a step is called, after the run's name and an @: `step-60`, `seed-2-step-60`."""
+    """The name of a checkpoint, after the run's name and an @: `step-60`, `seed-2-step-60`."""
     return f"step-{step}" if seeds == 1 else f"seed-{seed}-step-{step}"
 
 
 def run_folder(name: str) -> Path:
-    """The folder of a run by that name; of an example that ships, where no run has its name."""
+    """The folder of a run; of the example that ships, if no run has its name."""
     folder = runs_folder() / name
     shipped = examples_folder() / name
     return shipped if shipped.is_dir() and not folder.is_dir() else folder
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether a model's folder holds its weights; those of an example that ships are left out."""
+    """Whether a model's folder holds its weights; the example that ships has none."""
     return bool(layout.weights(layout.transformer(folder)))
 
 
@@ -198,7 +198,7 @@ def _of_run(name: str) -> Path:
 
 
 def _on_hub(name: str) -> tuple[str, str | None]:
-    """A model's name on the hub, and its revision where one is asked for."""
+    """A model's name on the hub, and its revision if one is given."""
     from huggingface_hub.utils import HFValidationError, validate_repo_id
 
     model, at, revision = name.partition("@")
@@ -206,7 +206,7 @@ def _on_hub(name: str) -> tuple[str, str | None]:
         validate_repo_id(model)
     except HFValidationError as error:
         raise BadChoice(
-            f"'{name}' is neither a folder here nor a name the hub could have: 'name' or 'organisation/name' of "
+            f"'{name}' is neither a folder here nor a valid name on the hub: 'name' or 'organisation/name' of "
             "letters, digits, '-', '_' and '.', and '@revision' after it for one revision. Check the spelling."
         ) from error
     if not at:

@@ -1,1 +1,1 @@
-"""Encode sentences: the states of every layer, poolings, and heads that make one vector."""
+"""Encode sentences: the states of every layer, poolings, and heads that compute one vector."""

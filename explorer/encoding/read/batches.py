@@ -1,22 +1,23 @@
-"""Which sentences are read together?
+"""Group sentences into batches of similar length.
 
-Sentences of one length make a batch without padding, which costs nothing and needs no mask; a batch of mixed
-lengths is made only where too few sentences of one length are left to keep the machine busy.
+Sentences of one length form a batch without padding or mask; lengths are mixed only if too few sentences of one length
+are left to use the machine fully.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-# tokens from which a batch is worth its own pass: below it, mixing lengths costs less than another pass
+# fewest tokens of a pass: below it, mixing lengths costs less than another pass
 BUSY = 1024
-# a pass of training has as many sentences and as many tokens as are multiples of these: a processor prepares each
-# shape of a matrix product once, which takes longer than the product, and remembers a thousand of them
+# in training, the numbers of sentences and tokens of a pass are multiples of these: a processor prepares each shape of
+# a matrix product once, which takes longer than the product, and caches a thousand shapes
 ROWS, COLUMNS = 8, 4
 
 
 def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int]]:
-    """Positions of sentences, longest first: to a batch at most `most`, and as many as `budget` tokens hold, or one."""
+    """Positions of sentences, longest first, in batches of at most `most` sentences and `budget` tokens (or one "
+    "sentence)."""
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batch: list[int] = []
     for place in longest_first:
@@ -33,15 +34,14 @@ def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int
 
 
 def passes(lengths: Sequence[int], price: int) -> list[tuple[list[int], int]]:
-    """Positions of sentences in the passes that cost least together, longest first, with the width of each pass.
+    """Positions of sentences in the passes of least total cost, longest first, with the width of each pass.
 
-    A pass costs the tokens it is padded to, and `price` tokens for being one more: few lengths in a pass mean little
-    padding, and many passes mean much that is done for each. Passes come in few shapes only, see above.
+    A pass costs its padded tokens plus `price` tokens of overhead. Passes have few shapes only, see above.
     """
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     cuts = [*range(0, len(lengths), ROWS), len(lengths)]
     widths = [-(-lengths[longest_first[cut]] // COLUMNS) * COLUMNS for cut in cuts[:-1]]
-    # cheapest[n]: what the sentences before the n-th cut cost, and at which cut their last pass begins
+    # cheapest[n]: the cost of the sentences before the n-th cut, and the cut at which their last pass begins
     cheapest: list[tuple[int, int]] = [(0, 0)]
     for end in range(1, len(cuts)):
         cheapest.append(

@@ -1,4 +1,4 @@
-"""What does an encoder see in a sentence: the states of every layer, and every layer under every pooling?"""
+"""Encode sentences with a loaded model: the states of every layer, under every layer & pooling."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a batch may come to: beyond `tokens` nothing is gained, and the bytes bound what is alive at once."""
+    """Limits of a batch: more than `tokens` is not faster, and the bytes limit the memory in use."""
 
     tokens: int
     states: int  # of every layer
-    views: int  # under every reading
+    views: int  # under every layer & pooling
 
 
 ON_CPU = Budget(tokens=4096, states=96 * 2**20, views=32 * 2**20)
@@ -39,7 +39,7 @@ ON_GPU = Budget(tokens=32768, states=2**30, views=256 * 2**20)
 class States:
     """Every layer's token states; `hidden` is (layer, sentence, token, width), `mask` is (sentence, token).
 
-    In training the layers are a tuple: to stack them would be to copy them.
+    In training the layers are a tuple, since stacking would copy them.
     """
 
     hidden: Tensor | tuple[Tensor, ...]
@@ -48,7 +48,7 @@ class States:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Sentences as numbers, in the caller's order, and how many had to be cut."""
+    """Sentences as token ids, in the caller's order, and how many were truncated."""
 
     ids: list[list[int]]
     truncated: int
@@ -56,10 +56,10 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Views:
-    """One batch under every reading.
+    """One batch under every layer & pooling.
 
-    `grid` is (row, pooling, sentence, width) and `own`, where the model declares a reading of its own, is
-    (sentence, width). `positions` says which of the caller's sentences the batch holds.
+    `grid` is (row, pooling, sentence, width) and `own`, the model default if one is declared, is
+    (sentence, width). `positions` are the caller's positions of the batch's sentences.
     """
 
     positions: list[int]
@@ -68,7 +68,7 @@ class Views:
 
 
 class Encoder:
-    """A loaded model that reads sentences. It is never changed, so any number of threads may share it."""
+    """A loaded model that encodes sentences. It never changes, so threads can share it."""
 
     def __init__(
         self,
@@ -95,29 +95,29 @@ class Encoder:
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
         self._budget = ON_CPU if device == "cpu" else ON_GPU
         self._tokenizer = tokenizer
-        # a fast tokenizer keeps padding and truncation as state: two threads in it give wrong tokens, silently
+        # a fast tokenizer keeps padding and truncation as state, so two threads would get wrong tokens
         self._tokenizer_lock = threading.Lock()
 
     @property
     def default_head(self) -> Head:
-        """The model default: the head it declares, else the mean, which sentence-transformers takes in that case."""
+        """The model default: the declared head, else the mean, as in sentence-transformers."""
         from explorer.encoding.read.head import Head
 
         return self.head or Head(("mean",))
 
     def limit(self, max_length: int | None = None) -> int:
-        """How many tokens of a sentence are read."""
+        """The most tokens of a sentence."""
         if max_length is None:
             return self.max_length
         if not 3 <= max_length <= self.max_length:  # 3: [CLS], a word, [SEP]
             raise BadChoice(
-                f"A maximum length of {max_length} tokens is not possible: {self.name} reads 3 to "
+                f"A maximum length of {max_length} tokens is not possible: {self.name} allows 3 to "
                 f"{self.max_length}. Choose a length in that range, or none for all {self.max_length}."
             )
         return max_length
 
     def tokens(self, sentences: Sequence[str], max_length: int | None = None) -> Tokens:
-        """Sentences as token numbers, cut at `max_length` (the encoder's own limit unless told)."""
+        """Sentences as token ids, truncated to `max_length` (default: the encoder's limit)."""
         limit = self.limit(max_length)
         prompt = self.head.prompt if self.head else ""
         texts = [prompt + text for text in sentences]
@@ -133,19 +133,19 @@ class Encoder:
         return Tokens(ids=ids, truncated=len(too_long))
 
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
-        """Every layer of sentences that are read together, as one batch."""
+        """Every layer of one batch of sentences."""
         ids, mask = self.padded(self.tokens(sentences, max_length).ids)
         with torch.inference_mode():
             return States(hidden=torch.stack(self._hidden(ids, mask)), mask=mask)
 
     def views(self, sentences: Sequence[str], max_length: int | None = None) -> Iterator[Views]:
-        """Every reading of every sentence, a batch at a time, for one pass through the model."""
+        """Every layer & pooling of every sentence, batch by batch, with one pass through the model."""
         return self.views_of(self.tokens(sentences, max_length).ids)
 
     def views_of(self, ids: Sequence[list[int]]) -> Iterator[Views]:
-        """The same of sentences that are tokens already.
+        """The same for tokenised sentences.
 
-        The longest batch comes first, so that trouble with memory shows at once.
+        The longest batch comes first, so that a lack of memory shows at once.
         """
         for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
             yield self._view([ids[place] for place in positions], positions)
@@ -153,7 +153,7 @@ class Encoder:
     def under_heads(
         self, sentences: Sequence[str], heads: Sequence[Head]
     ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
-        """Vectors (sentence, width) under each of some heads, a batch at a time, with the places of its sentences."""
+        """Vectors (sentence, width) under each of some heads, batch by batch, with the places of its sentences."""
         ids = self.tokens(sentences).ids
         for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
             with torch.inference_mode():
@@ -169,7 +169,7 @@ class Encoder:
         hidden = self._hidden(padded, real)
         grid = torch.empty(len(self.rows), len(GRID_POOLINGS), len(ids), self.width, device=self.device)
         for place, row in enumerate(self.rows):
-            # (sentence, token, width): a pair is added token by token, as the papers do, and halved once it is pooled
+            # (sentence, token, width): two layers are added token by token as in the papers, and halved after pooling
             states = hidden[row.layers[0]]
             for layer in row.layers[1:]:
                 states = states + hidden[layer]
@@ -181,7 +181,7 @@ class Encoder:
         return Views(positions=positions, grid=grid, own=own)
 
     def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
-        # without padding no mask is passed: attention is quicker without one
+        # without padding no mask is passed: attention is faster without one
         attention = None if mask is None else mask.long()
         hidden: tuple[Tensor, ...] = self.model(
             input_ids=ids, attention_mask=attention, output_hidden_states=True
@@ -192,13 +192,13 @@ class Encoder:
         ids: list[list[int]] = self._tokenizer(
             texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
         )["input_ids"]
-        # a sentence without a single token (an empty one, in a model without [CLS]) is read as its padding
+        # a sentence without tokens (an empty one, in a model without [CLS]) is encoded as its padding
         return [numbers or [self._padding()] for numbers in ids]
 
     def padded(
         self, ids: Sequence[list[int]], device: str | torch.device | None = None, width: int = 0
     ) -> tuple[Tensor, Tensor]:
-        """Ids (sentence, token), padded on the right, to `width` if that is wider, and the mask of what is real."""
+        """Ids (sentence, token), padded on the right to at least `width`, and the mask of real tokens."""
         longest = max(*map(len, ids), min(width, self.max_length))
         blank = self._padding()
         padded = torch.tensor([numbers + [blank] * (longest - len(numbers)) for numbers in ids])
@@ -207,14 +207,14 @@ class Encoder:
         return padded.to(device or self.device), mask.to(device or self.device)
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        """A copy of the tokenizer that reads as it does here: up to the encoder's limit, padded on the right."""
+        """A copy of the tokenizer with this encoder's limit, padded on the right."""
         with self._tokenizer_lock:
             own = copy.deepcopy(self._tokenizer)
         own.model_max_length, own.padding_side = self.max_length, "right"
         return own
 
     def _padding(self) -> int:
-        number: int = self._tokenizer.pad_token_id  # loading has seen to it that there is one
+        number: int = self._tokenizer.pad_token_id  # loading ensures that there is one
         return number
 
     def _most_tokens(self) -> int:

@@ -1,7 +1,7 @@
-"""How are vectors bent until they look normally distributed? By a flow: steps that can each be undone.
+"""A normalising flow: invertible steps that map vectors to a normal distribution.
 
-The flow of BERT-flow (Li and others 2020): levels of steps, each a scaling of every number, a reversal of their order
-and an additive coupling; after every level but the last, half of the numbers is done.
+The flow of BERT-flow (Li and others 2020): levels of steps, each a scaling, a reversal of the dimensions and an
+additive coupling; after every level but the last, half of the dimensions is final.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-_LOG_SCALE = 3.0  # a scale's logarithm is this times what is learned
+_LOG_SCALE = 3.0  # factor between the trained parameter and a scale's logarithm
 _LEAST_SPREAD = 1e-6
 
 
 class Scaling(nn.Module):
-    """ActNorm: every number moved and scaled; it begins so that its first vectors have mean 0 and variance 1."""
+    """ActNorm: shift and scale every dimension; initialised so that the first vectors have mean 0 and variance 1."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -26,27 +26,27 @@ class Scaling(nn.Module):
         self.size = nn.Parameter(torch.zeros(width))
 
     def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
-        """Vectors (sentence, width), moved and scaled."""
+        """Shift and scale vectors (sentence, width)."""
         if beginning:
             with torch.no_grad():
                 spread = vectors.std(0, correction=0)
                 self.shift.copy_(-vectors.mean(0))
                 sizes = -(spread + _LEAST_SPREAD).log() / _LOG_SCALE
-                # what never varies is left as it is: blown up a millionfold at every step, it would end in infinity
+                # constant dimensions are not scaled: the scale would be infinite
                 self.size.copy_(torch.where(spread > _LEAST_SPREAD, sizes, torch.zeros_like(sizes)))
         return (vectors + self.shift) * (_LOG_SCALE * self.size).exp()
 
     def undone(self, vectors: Tensor) -> Tensor:
-        """What `forward` made these of."""
+        """Invert `forward`."""
         return vectors * (-_LOG_SCALE * self.size).exp() - self.shift
 
     def growth(self) -> Tensor:
-        """The logarithm of what it makes of a volume."""
+        """The logarithm of the determinant of its Jacobian."""
         return _LOG_SCALE * self.size.sum()
 
 
 class Coupling(nn.Module):
-    """The second half of the numbers, moved by what a small network makes of the first."""
+    """Additive coupling: shift the second half of the dimensions by a small network of the first half."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -57,16 +57,16 @@ class Coupling(nn.Module):
         self.size = nn.Parameter(torch.zeros(width - width // 2))
         for layer in (self.first, self.second):
             nn.init.normal_(layer.weight, std=0.05)
-        nn.init.zeros_(self.last.weight)  # it begins by moving nothing
+        nn.init.zeros_(self.last.weight)  # starts as the identity
         nn.init.zeros_(self.last.bias)
 
     def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
-        """Vectors (sentence, width), half of them moved."""
+        """Shift half of the dimensions of vectors (sentence, width)."""
         kept, moved = self._halves(vectors)
         return torch.cat([kept, moved + self._way(kept, beginning)], dim=1)
 
     def undone(self, vectors: Tensor) -> Tensor:
-        """What `forward` made these of."""
+        """Invert `forward`."""
         kept, moved = self._halves(vectors)
         return torch.cat([kept, moved - self._way(kept)], dim=1)
 
@@ -82,7 +82,7 @@ class Coupling(nn.Module):
 
 
 class Flow(nn.Module):
-    """Vectors (sentence, width) as others of the same width, and back."""
+    """An invertible map of vectors (sentence, width)."""
 
     def __init__(self, width: int, levels: int = 3, steps: int = 3, inner: int = 32) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Flow(nn.Module):
         self.couplings = nn.ModuleList(Coupling(one, inner) for one in widths for _ in range(steps))
 
     def forward(self, vectors: Tensor, beginning: bool = False) -> Tensor:
-        """Vectors as they look to the normal distribution; `beginning` sets every scaling by these first ones."""
+        """Map vectors to the normal distribution; `beginning` initialises every scaling with these vectors."""
         done = []
         for level in range(self.levels):
             for scaling, coupling in self._level(level):
@@ -104,7 +104,7 @@ class Flow(nn.Module):
         return torch.cat([*done, vectors], dim=1)
 
     def undone(self, mapped: Tensor) -> Tensor:
-        """What `forward` made these of."""
+        """Invert `forward`."""
         widths = [self.width // 2**level for level in range(self.levels)]
         sizes = [wide - narrow for wide, narrow in pairwise(widths)]
         *done, vectors = torch.split(mapped, [*sizes, widths[-1]], dim=1)
@@ -116,12 +116,12 @@ class Flow(nn.Module):
         return vectors
 
     def growth(self) -> Tensor:
-        """The logarithm of what it makes of a volume; the same everywhere, since a coupling makes nothing of it."""
+        """The logarithm of the determinant of its Jacobian; constant, since couplings have determinant 1."""
         steps = (step for level in range(self.levels) for step in self._level(level))
         return torch.stack([scaling.growth() for scaling, _ in steps]).sum()
 
     def surprise(self, mapped: Tensor) -> Tensor:
-        """Bits a number, of vectors that were mapped: how unlikely they were, on average."""
+        """The mean negative log-likelihood of mapped vectors, in bits per dimension; lower is better."""
         likely = -0.5 * (mapped.square() + math.log(2 * math.pi)).sum(1)
         bits: Tensor = -(self.growth() + likely.mean()) / (self.width * math.log(2))
         return bits
@@ -129,5 +129,5 @@ class Flow(nn.Module):
     def _level(self, level: int) -> list[tuple[Scaling, Coupling]]:
         """The steps of a level, in order."""
         places = range(level * self.steps, (level + 1) * self.steps)
-        # a list of modules does not know of which kind they are
+        # a list of modules has no element type
         return [(cast(Scaling, self.scalings[place]), cast(Coupling, self.couplings[place])) for place in places]

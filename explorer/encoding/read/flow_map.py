@@ -1,4 +1,4 @@
-"""How do other libraries apply a flow to an encoder's vectors? By this module, which is saved beside it.
+"""A sentence-transformers module that applies a flow; it is saved with exported models.
 
 sentence-transformers runs it after the pooling; with transformers alone, it takes pooled vectors. It needs torch and
 safetensors, and nothing of Strata.
@@ -18,14 +18,14 @@ from explorer.encoding.read.flow import Flow
 
 
 class FlowMap(nn.Module):
-    """A flow that no longer learns; with numbers in float32, whatever the encoder computes in."""
+    """A frozen flow, in float32 whatever the encoder's precision."""
 
     def __init__(self, flow: Flow) -> None:
         super().__init__()
         self.flow = flow
 
     def forward(self, given: Any) -> Any:
-        """Vectors (sentence, width), or what sentence-transformers hands from module to module."""
+        """Map vectors (sentence, width), or the features dictionary of sentence-transformers."""
         if isinstance(given, Tensor):
             return self.flow(given.float())
         given["sentence_embedding"] = self.flow(given["sentence_embedding"].float())
@@ -36,11 +36,11 @@ class FlowMap(nn.Module):
         return f"flow of {self.flow.levels} levels"
 
     def to(self, *where: Any, **how: Any) -> FlowMap:
-        """The same elsewhere; this one stays where it is, as every step of a reading does."""
+        """A copy on another device."""
         return super(FlowMap, copy.deepcopy(self)).to(*where, **how)
 
     def save(self, folder: str, *_: object, **__: object) -> None:
-        """Sizes and weights, in a folder that is there."""
+        """Save sizes and weights in an existing folder."""
         sizes = {name: getattr(self.flow, name) for name in ("width", "levels", "steps", "inner")}
         (Path(folder) / "config.json").write_text(json.dumps(sizes, indent=2) + "\n", encoding="utf-8")
         weights = {name: weight.detach().float().cpu().contiguous() for name, weight in self.flow.state_dict().items()}
@@ -48,7 +48,7 @@ class FlowMap(nn.Module):
 
     @classmethod
     def load(cls, folder: str) -> FlowMap:
-        """What `save` wrote."""
+        """Load what `save` wrote."""
         flow = Flow(**json.loads((Path(folder) / "config.json").read_text(encoding="utf-8")))
         flow.load_state_dict(load_file(Path(folder) / "model.safetensors"))
         return cls(flow.requires_grad_(False))

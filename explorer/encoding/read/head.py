@@ -1,4 +1,4 @@
-"""How do a sentence's states become the one vector a model's makers meant?"""
+"""Compute a sentence's vector from its states: poolings, dense layers, normalisation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from explorer.encoding.read.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, pooled
 from explorer.encoding.read.word_weights import WordWeights
 
-# by the name of the torch.nn class; a name from a file is looked up here and never imported
+# by the name of the torch.nn class; names from files are looked up here, never imported
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "Identity": torch.clone,
     "Tanh": torch.tanh,
@@ -43,13 +43,13 @@ class Dense:
         return f"Dense {len(self.weight)}{activation}"
 
     def to(self, device: str) -> Dense:
-        """The same on a device."""
+        """A copy on a device."""
         return replace(self, weight=self.weight.to(device), bias=None if self.bias is None else self.bias.to(device))
 
 
 @dataclass(frozen=True, eq=False)
 class LayerNorm:
-    """Every vector brought to mean 0 and variance 1, then scaled and moved per dimension."""
+    """Layer norm: every vector to mean 0 and variance 1, then scaled and shifted per dimension."""
 
     weight: Tensor
     bias: Tensor
@@ -63,11 +63,11 @@ class LayerNorm:
         return "layer norm"
 
     def to(self, device: str) -> LayerNorm:
-        """The same on a device."""
+        """A copy on a device."""
         return replace(self, weight=self.weight.to(device), bias=self.bias.to(device))
 
 
-# modules no other library has, and the file each of them is exported as
+# modules that only Strata has, and the file each is exported as
 OWN_FILES = {"LayerReading": "layer_reading", "FlowMap": "flow_map"}
 
 Step = Dense | LayerNorm | FlowMap
@@ -75,10 +75,10 @@ Step = Dense | LayerNorm | FlowMap
 
 @dataclass(frozen=True)
 class Head:
-    """Poolings, side by side; then maps, in order; then length 1 if `normalize`.
+    """Poolings, concatenated; then maps, in order; then normalisation if `normalize`.
 
-    Poolings are of the last layer unless they name others; what `layers` makes of all layers stands after them.
-    `prompt` is put before every sentence, under every reading. `remark` says what the files leave open.
+    Poolings are of the last layer unless they name others; the output of `layers`, from all layers, comes after them.
+    `prompt` is put before every sentence, under every layer & pooling. `remark` adds a note to the description.
     """
 
     poolings: tuple[str, ...]
@@ -89,7 +89,7 @@ class Head:
     layers: LayerAttention | WordWeights | None = None
 
     def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
-        """Layers of states (layer, sentence, token, width) as vectors (sentence, width); the mask is a pooling's."""
+        """Compute vectors (sentence, width) from states (layer, sentence, token, width) and a mask."""
         parts = [pooled(name, hidden, mask) for name in self.poolings]
         if self.layers:
             parts.append(self.layers(hidden, mask))
@@ -99,7 +99,7 @@ class Head:
         return functional.normalize(vectors, dim=-1) if self.normalize else vectors
 
     def width(self, states: int) -> int:
-        """How many numbers a vector has, made of states of this width."""
+        """The dimension of a vector, for states of this width."""
         found = states * (len(self.poolings) + (self.layers is not None))
         for step in self.dense:
             found = len(step.weight) if isinstance(step, Dense) else found
@@ -107,17 +107,17 @@ class Head:
 
     @property
     def of_last_layer(self) -> bool:
-        """Whether the last layer is all it takes."""
+        """Whether it uses the last layer only."""
         return self.layers is None and all(name in POOLINGS for name in self.poolings)
 
     @property
     def attention(self) -> LayerAttention | None:
-        """What weighs its layers, if something does: its weights can be looked at."""
+        """Its attention over layers, if it has one."""
         return self.layers if isinstance(self.layers, LayerAttention) else None
 
     @property
     def own_modules(self) -> tuple[str, ...]:
-        """The parts of it that no module of other libraries can express."""
+        """Its parts that no module of other libraries can express."""
         several = self.layers is not None or len(self.poolings) > 1
         steps = ("FlowMap" for step in self.dense if isinstance(step, FlowMap))
         return (*["LayerReading"] * (several and not self.of_last_layer), *dict.fromkeys(steps))
@@ -140,6 +140,6 @@ class Head:
         return ", ".join(part for part in (" → ".join(steps), self.remark, prompt) if part)
 
     def to(self, device: str) -> Head:
-        """The same on a device."""
+        """A copy on a device."""
         layers = self.layers and self.layers.to(device)
         return replace(self, dense=tuple(step.to(device) for step in self.dense), layers=layers)

@@ -1,4 +1,4 @@
-"""How do other libraries read all layers of an exported encoder? By this module, which is saved beside it.
+"""A sentence-transformers module that pools all layers; it is saved with exported models.
 
 sentence-transformers runs it between the transformer and the dense layer; with transformers alone, `read` takes the
 model's hidden states. It needs torch and safetensors, and nothing of Strata.
@@ -23,7 +23,7 @@ MAPS = ("query", "key", "value")
 
 
 class LayerReading(nn.Module):
-    """Poolings of the last layer, or of those they name, side by side with what is made of all layers."""
+    """Poolings of the last layer, or of the layers they name, concatenated with a pooling over all layers."""
 
     def __init__(self, poolings: Sequence[str], layers: LayerAttention | WordWeights | None) -> None:
         super().__init__()
@@ -35,7 +35,8 @@ class LayerReading(nn.Module):
             self.register_buffer(name, getattr(attention, name).detach())
 
     def read(self, hidden: Sequence[Tensor], mask: Tensor | None) -> Tensor:
-        """Hidden states (layer, sentence, token, width) and the attention mask as vectors (sentence, width)."""
+        """Compute vectors (sentence, width) from hidden states (layer, sentence, token, width) and the attention "
+        "mask."""
         parts = [pooled(name, hidden, mask) for name in self.poolings]
         if self.attention is not None:
             maps = {name: getattr(self, name) for name in MAPS}
@@ -45,14 +46,14 @@ class LayerReading(nn.Module):
         return torch.cat(parts, dim=-1)
 
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
-        """As sentence-transformers calls it."""
+        """Process the features dictionary of sentence-transformers."""
         hidden = features["all_layer_embeddings"]
-        # layers stand in the same dictionary, as a tuple where every other entry is a tensor
+        # the layers are a tuple in this dictionary of tensors
         features["sentence_embedding"] = self.read(hidden, features["attention_mask"])  # type: ignore[arg-type]
         return features
 
     def save(self, folder: str, *_: object, **__: object) -> None:
-        """Settings and maps, in a folder that is there."""
+        """Save settings and maps in an existing folder."""
         words = self.words and asdict(self.words)
         content = {"poolings": self.poolings, "attention": self.attention, "words": words}
         (Path(folder) / "config.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -62,7 +63,7 @@ class LayerReading(nn.Module):
 
     @classmethod
     def load(cls, folder: str) -> LayerReading:
-        """What `save` wrote."""
+        """Load what `save` wrote."""
         content = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
         layers: LayerAttention | WordWeights | None = None
         if content.get("words"):
@@ -73,5 +74,5 @@ class LayerReading(nn.Module):
 
 
 def settings() -> list[str]:
-    """What is set of an attention over layers, beside its maps; noise is for training."""
+    """The settings of an attention over layers, without its maps and its training noise."""
     return [one.name for one in fields(LayerAttention) if one.name not in (*MAPS, "noisy")]

@@ -1,8 +1,8 @@
-"""How do the tokens of a sentence become one vector?
+"""Pooling functions: token states to one vector per sentence.
 
-Every pooling takes states (sentence, token, width) and a mask (sentence, token) that is true where a token is
-real, and gives float32 vectors (sentence, width). Padding stands on the right and may hold anything. A mask of
-None says that nothing is padding, which saves a pass over the states.
+Every pooling takes states (sentence, token, width) and a mask (sentence, token) that is true for real tokens, and
+returns float32 vectors (sentence, width). Padding is on the right. A mask of None means no padding, which saves a pass
+over the states.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Pooling = Callable[[Tensor, Tensor | None], Tensor]
 
 
 def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
-    """The first token: [CLS] where the model has one."""
+    """The first token: [CLS] if the model has one."""
     return states[:, 0].float()
 
 
@@ -37,7 +37,7 @@ def pool_max(states: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
-    """The last real token: the only one that has read everything in a decoder."""
+    """The last real token: the only one that depends on all tokens in a decoder."""
     if mask is None:
         return states[:, -1].float()
     last = mask.sum(1).long() - 1
@@ -74,24 +74,24 @@ POOLINGS: dict[str, Pooling] = {
     "sqrt mean": pool_sqrt_mean,
 }
 
-# the mean over tokens of layers 1 and L, averaged: two definitions go by this name, and layer 0 is in the other
+# the mean over tokens of layers 1 and L, averaged; another definition of this name uses layer 0
 FIRST_LAST = "first-last mean"
-# a reading of the grid by its title: `max of layer 2`, `mean of layers 0 + 6`
+# a layer & pooling by its title: `max of layer 2`, `mean of layers 0 + 6`
 _OF_LAYERS = re.compile(r"(.+) of layers? (\d+)(?: \+ (\d+))?")
 
 
 def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
-    """Layers of states (layer, sentence, token, width) as vectors: the last under a pooling, or those that it names."""
+    """Pool states (layer, sentence, token, width): the last layer, or the layers that the pooling names."""
     pooling, layers = layers_of(name)
     if max(layers) >= len(hidden):
         raise ValueError(f"there is no layer {max(layers)}; the last is {len(hidden) - 1}")
     states = [hidden[layer] for layer in layers]
-    # two are added token by token, as the papers do, and halved once they are pooled
+    # two layers are added token by token as in the papers, and halved after pooling
     return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)
 
 
 def layers_of(name: str) -> tuple[str, tuple[int, ...]]:
-    """The pooling in a name, and the layers it is of; -1 is the last."""
+    """The pooling in a name, and its layers; -1 is the last."""
     if name == FIRST_LAST:
         return "mean", (1, -1)
     named = _OF_LAYERS.fullmatch(name)
@@ -102,5 +102,5 @@ def layers_of(name: str) -> tuple[str, tuple[int, ...]]:
 
 
 def is_pooling(name: object) -> bool:
-    """Whether `pooled` knows it; whether a model has its layers is another question."""
+    """Whether `pooled` supports the name, in a model with enough layers."""
     return layers_of(str(name))[0] in POOLINGS

@@ -1,8 +1,7 @@
-"""What is a reading: which layers of an encoder, under which pooling, stand for a sentence?
+"""A `Reading` is a layer & pooling: one layer (or two averaged) under one pooling.
 
-Layer 0 is the output of the embedding block, layer L the last. Beside the single layers stand the pairs the
-papers average token by token before they pool: two definitions go by the name "first-last", one with layer 0
-and one with layer 1, so every pair is named by its layers.
+Layer 0 is the output of the embedding block, layer L the last. The papers also average pairs of layers token by token
+before pooling; "first-last" has two definitions, with layer 0 and with layer 1, so every pair is named by its layers.
 """
 
 from __future__ import annotations
@@ -11,27 +10,27 @@ from dataclasses import dataclass
 
 from explorer.errors import BadChoice
 
-# keys of POOLINGS; they stand here so that naming a reading does not load torch
+# keys of POOLINGS, repeated here so that this module does not import torch
 GRID_POOLINGS = ("cls", "mean", "max")
 MODEL_DEFAULT = "model default"
-# what it was called in addresses and commands before
+# its former name in addresses and commands
 _ONCE = "own reading"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One layer, or two that are averaged."""
+    """One layer, or two averaged layers."""
 
     layers: tuple[int, ...]
 
     @property
     def label(self) -> str:
-        """As it stands on an axis: `6`, `0+6`."""
+        """The label on an axis: `6`, `0+6`."""
         return "+".join(map(str, self.layers))
 
     @property
     def title(self) -> str:
-        """As it stands in a sentence: `layer 6`, `layers 0 + 6`."""
+        """The name in a sentence: `layer 6`, `layers 0 + 6`."""
         if len(self.layers) == 1:
             return f"layer {self.layers[0]}"
         return f"layers {self.layers[0]} + {self.layers[1]}"
@@ -46,11 +45,11 @@ class Reading:
 
     @property
     def title(self) -> str:
-        """`mean of layer 6`: so it stands in menus, in addresses and in tables."""
+        """`mean of layer 6`: the name in menus, addresses and tables."""
         return f"{self.pooling} of {self.row.title}" if self.row.layers else MODEL_DEFAULT
 
 
-# the pooling that the model declares, with what follows it (a dense layer, say); no cell of the grid
+# the model default: the declared pooling and what follows it (such as a dense layer); not a cell of the grid
 OWN = Reading(Row(()), "own")
 
 
@@ -61,7 +60,7 @@ def rows(last: int) -> tuple[Row, ...]:
 
 
 def pair_name(row: Row, last: int) -> str:
-    """What the papers call a pair of layers of an encoder whose last layer is `last`."""
+    """The papers' name of a pair of layers in an encoder whose last layer is `last`."""
     first, second = row.layers
     if (first, second) == (last - 1, last):
         return "last two"
@@ -69,17 +68,17 @@ def pair_name(row: Row, last: int) -> str:
 
 
 def readings(last: int) -> tuple[Reading, ...]:
-    """Every reading of an encoder whose last layer is `last`, in the order of the grid."""
+    """Every layer & pooling of an encoder whose last layer is `last`, in the order of the grid."""
     return tuple(Reading(row, pooling) for row in rows(last) for pooling in GRID_POOLINGS)
 
 
 def parse(title: str, last: int) -> Reading:
-    """The reading of that title."""
+    """The layer & pooling with this title."""
     by_title = {reading.title: reading for reading in (*readings(last), OWN)} | {_ONCE: OWN}
     if title not in by_title:
         raise BadChoice(
-            f"There is no reading '{title}' here. A reading is a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
-            f"from 0 to {last}, or two layers: 'mean of layer {last}' or 'mean of layers 0 + {last}', for example; or "
+            f"There is no layer & pooling '{title}' here. Give a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
+            f"from 0 to {last}, or two layers, such as 'mean of layer {last}' or 'mean of layers 0 + {last}'; or "
             f"'{MODEL_DEFAULT}'."
         )
     return by_title[title]

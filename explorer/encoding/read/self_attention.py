@@ -1,4 +1,4 @@
-"""Which tokens does each head of each layer look at, in two sentences read as one input or in one alone?"""
+"""Self-attention weights of two sentences, encoded as one input or separately."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.sentence_pairs import Composed, Composer
 from explorer.errors import UnsupportedModel
 
-MOST = 64  # tokens of one input; more cannot be told apart in a picture
+MOST = 64  # tokens of one input; more are not readable in a figure
 _ALL = 10**9
 BOTH, FIRST, SECOND = "both as one", "the first", "the second"
 
 
 @dataclass(frozen=True, eq=False)
 class SelfAttention:
-    """Weights (layer, head, token that looks, token that is looked at); the first layer is layer 1.
+    """Attention weights (layer, head, query token, key token); the first layer is layer 1.
 
-    `left_out` counts the tokens that did not fit in.
+    `left_out` is the number of truncated tokens.
     """
 
     tokens: tuple[str, ...]
@@ -32,7 +32,7 @@ class SelfAttention:
 
 
 def ways(encoder: Encoder) -> tuple[str, ...]:
-    """How two sentences can be read: as one input only where the tokenizer puts something between them."""
+    """The ways to encode two sentences: as one input only if the tokenizer separates them."""
     try:
         joined = Composer(encoder).joined
     except UnsupportedModel:
@@ -41,7 +41,7 @@ def ways(encoder: Encoder) -> tuple[str, ...]:
 
 
 def self_attention(encoder: Encoder, first: str, second: str, way: str) -> SelfAttention:
-    """The weights of an encoder that was loaded with eager attention; no other shows them."""
+    """The weights of an encoder that was loaded with eager attention, which is required."""
     if way == BOTH:
         composed, left_out = _pair(encoder, first, second)
     else:
@@ -68,7 +68,7 @@ def _alone(encoder: Encoder, sentence: str) -> tuple[Composed, int]:
 
 
 def _pair(encoder: Encoder, first: str, second: str) -> tuple[Composed, int]:
-    """Both in one input, each cut to half of it."""
+    """Both in one input, each truncated to half of it."""
     composer = Composer(encoder)
     one, two = composer.pieces([first, second], _ALL)
     around = len(composer.pair([], []).ids)
@@ -87,7 +87,7 @@ def _weights(encoder: Encoder, composed: Composed) -> Tensor:
     shown = [layer for layer in found if layer is not None and (len(layer), *layer.shape[2:]) == shape]
     if not shown or len(shown) != encoder.model.config.num_hidden_layers or len({layer.shape for layer in shown}) > 1:
         raise UnsupportedModel(
-            f"'{encoder.name}' ({type(encoder.model).__name__}) does not show which token each of its layers looks at. "
+            f"'{encoder.name}' ({type(encoder.model).__name__}) does not return its attention weights. "
             "Choose a model with plain self-attention, such as BERT or RoBERTa."
         )
     return torch.cat(shown)

@@ -1,4 +1,4 @@
-"""How are sentences cut into pieces, and two of them put into one input, as their model was trained to read them?"""
+"""Tokenise sentences and join two of them into one input, as their model expects."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from explorer.errors import UnsupportedModel
 
 @dataclass(frozen=True)
 class Composed:
-    """One input: token numbers and, where the model tells the first sentence from the second, which each is of."""
+    """One input: token ids and, if the model uses them, token types (first or second sentence)."""
 
     ids: list[int]
     types: list[int] | None
 
 
 class Composer:
-    """Pieces of sentences, without the special tokens; and inputs made of two."""
+    """Tokenises sentences without special tokens, and joins two into one input."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._tokenizer = encoder.tokenizer()  # its own: a tokenizer must not be shared between threads
+        self._tokenizer = encoder.tokenizer()  # a copy, since a tokenizer must not be shared between threads
         one, two = (self._numbers([word])[0] for word in ("one", "two"))
         frame = self._tokenizer("one", "two", return_attention_mask=False)
         ids: list[int] = frame["input_ids"]
@@ -30,32 +30,32 @@ class Composer:
         second = _place(ids, two, first + len(one)) if first >= 0 else -1
         if second < 0:
             raise UnsupportedModel(
-                f"The tokenizer of '{encoder.name}' does not keep two sentences in order, so they cannot be read as "
-                "one input. Choose another model."
+                f"The tokenizer of '{encoder.name}' does not keep two sentences in order, so they cannot be "
+                "encoded as one input. Choose another model."
             )
         spans = (0, first), (first + len(one), second), (second + len(two), len(ids))
         self._before, self._between, self._after = (ids[start:end] for start, end in spans)
         types = frame.get("token_type_ids")
-        # of each part in turn, specials and sentences; a part without tokens has none
+        # token types of each part in turn, special tokens and sentences
         self._types = types and [types[at] if at < len(types) else 0 for at in (0, first, first + len(one), second, -1)]
 
     @property
     def words(self) -> list[int]:
-        """Every token that may stand in a sentence: the vocabulary without special ones."""
+        """The vocabulary without special tokens."""
         special = set(self._tokenizer.all_special_ids)
         return [number for number in range(len(self._tokenizer)) if number not in special]
 
     @property
     def joined(self) -> bool:
-        """Whether something stands between two sentences, so that the model can tell where the second begins."""
+        """Whether the tokenizer puts a separator between two sentences."""
         return bool(self._between)
 
     def pieces(self, sentences: Sequence[str], most: int) -> list[list[int]]:
-        """Sentences as token numbers, each cut so that it fits into `most` with the special tokens of one sentence."""
+        """Sentences as token ids, each truncated to fit into `most` with the special tokens of one sentence."""
         return [numbers[: self._room(most)] for numbers in self._numbers(self._texts(sentences))]
 
     def read_to(self, sentences: Sequence[str], most: int) -> list[int]:
-        """How many characters of each sentence are left when it is cut so; all of them where nobody can say."""
+        """The number of characters of each sentence that remain after truncation; all of them if unknown."""
         if not self._tokenizer.is_fast:
             return [len(text) for text in sentences]
         found = self._tokenizer(
@@ -65,7 +65,7 @@ class Composer:
         return [max(0, span[-1][1] - len(self._prompt)) if span else 0 for span in spans]
 
     def pair(self, one: list[int], two: list[int]) -> Composed:
-        """Two sentences, given as pieces, as one input; each is cut to half of what the encoder can read."""
+        """Join two tokenised sentences into one input; each is truncated to half of the encoder's limit."""
         specials = len(self._before) + len(self._between) + len(self._after)
         half = max(1, (self._encoder.max_length - specials) // 2)
         one, two = one[:half], two[:half]
@@ -99,6 +99,6 @@ class Composer:
 
 
 def _place(ids: list[int], part: list[int], start: int) -> int:
-    """Where one list stands in another, from `start` on; -1 if it does not."""
+    """The position of one list in another, from `start` on; -1 if absent."""
     places = range(start, len(ids) - len(part) + 1)
     return next((place for place in places if ids[place : place + len(part)] == part), -1)

@@ -1,4 +1,4 @@
-"""Which tokens is a sentence read as, and what is the state of each in every layer?"""
+"""The tokens of a sentence and their states in every layer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from explorer.encoding.read.readings import OWN, Reading, Row
 
 @dataclass(frozen=True, eq=False)
 class TokenStates:
-    """The tokens as they are spelled, and `hidden` (layer, token, width)."""
+    """The spelling of the tokens, and `hidden` (layer, token, width)."""
 
     tokens: tuple[str, ...]
     hidden: NDArray[np.float32]
 
 
 def token_states(encoder: Encoder, sentence: str, max_length: int | None = None) -> TokenStates:
-    """One sentence, read by itself."""
+    """Encode one sentence."""
     (ids,) = encoder.tokens([sentence], max_length).ids
     tokenizer = encoder.tokenizer()
     hidden = encoder.states([sentence], max_length).hidden
@@ -32,9 +32,9 @@ def token_states(encoder: Encoder, sentence: str, max_length: int | None = None)
 
 
 def pooled_layers(encoder: Encoder, reading: Reading) -> Reading | None:
-    """The layers and the pooling that a reading comes to, up to its length; None where there are maps after a pooling.
+    """The layers and the pooling of a layer & pooling, normalisation aside; None if maps follow the pooling.
 
-    What the model's makers meant may be a plain pooling of tokens as well.
+    The model default can be a plain pooling of tokens too.
     """
     if reading != OWN:
         return reading

@@ -1,7 +1,7 @@
-"""How do all layers of a sentence become one vector? Word by word, and a word counts the more it changes on its way.
+"""SBERT-WK: pool all layers word by word, with weights from how each word changes across layers.
 
-SBERT-WK (Wang and Kuo 2020). A word's layers are weighted by how well each fits those around it and by what it adds to
-them; a sentence is its words, weighted by how much they differ from layer to layer. Nothing is learned.
+Wang and Kuo 2020. A word's layers are weighted by how well each aligns with neighbouring layers and by what it adds to
+them; words are weighted by how much they differ from layer to layer. No training.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-WORDS_AT_ONCE = 1024  # their layers are held in float64
-_LEAST = 1e-6  # an alignment nearer to 0 counts as this: its inverse is a weight
-_FEWEST = 3  # layers, of which one has a neighbour on either side
+WORDS_AT_ONCE = 1024  # limits the memory, since their layers are float64
+_LEAST = 1e-6  # lower bound of an alignment, whose inverse is a weight
+_FEWEST = 3  # layers, so that one has a neighbour on either side
 
 
 @dataclass(frozen=True)
 class WordWeights:
-    """Layers from `first_layer`, or the last three where there are fewer; `window` neighbours on either side of each.
+    """Layers from `first_layer`, or the last three if there are fewer; `window` neighbours on either side of each.
 
-    In the released code a layer with fewer than `window` below it has none there; `whole_window` gives it what it has.
+    In the released code a layer with fewer than `window` layers below uses none of them; `whole_window` uses them.
     """
 
     first_layer: int = 4
@@ -29,10 +29,10 @@ class WordWeights:
     whole_window: bool = False
 
     def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
-        """Layers of states (layer, sentence, token, width) as vectors (sentence, width)."""
+        """Compute vectors (sentence, width) from states (layer, sentence, token, width)."""
         layers = hidden[min(self.first_layer, max(0, len(hidden) - _FEWEST)) :]
         sentences, tokens = _words(hidden[-1], mask).nonzero(as_tuple=True)
-        exact = torch.float32 if sentences.device.type == "mps" else torch.float64  # which Apple's GPUs do not have
+        exact = torch.float32 if sentences.device.type == "mps" else torch.float64  # Apple's GPUs have no float64
         count, width = hidden[-1].shape[0], hidden[-1].shape[-1]
         sums = torch.zeros(count, width, dtype=exact, device=sentences.device)
         totals = torch.zeros(count, dtype=exact, device=sentences.device)
@@ -45,12 +45,12 @@ class WordWeights:
             totals.index_add_(0, of, changes)
             plain.index_add_(0, of, words)
             numbers.index_add_(0, of, torch.ones_like(changes))
-        # where no word changes from layer to layer, all count alike
+        # if no word changes from layer to layer, all have equal weight
         still = (totals <= torch.finfo(exact).tiny)[:, None]
         return torch.where(still, plain / numbers[:, None], sums / totals[:, None].clamp_min(1e-300)).float()
 
     def weights(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """Of words (word, layer, width): the share of each layer (word, layer), and how much a word counts (word)."""
+        """For words (word, layer, width): the weight of each layer (word, layer) and of each word (word)."""
         products = vectors @ vectors.transpose(1, 2)  # (word, layer, layer): all that the angles need
         lengths = products.diagonal(dim1=1, dim2=2).sqrt().clamp_min(1e-12)
         fits, adds = zip(*(self._fit(products, layer) for layer in range(vectors.shape[1])), strict=True)
@@ -63,11 +63,11 @@ class WordWeights:
         return f"words weighted over layers from {self.first_layer} (window {self.window})"
 
     def to(self, device: str) -> WordWeights:
-        """The same on a device: it holds nothing."""
+        """Itself: it has no tensors."""
         return self
 
     def _fit(self, products: Tensor, layer: int) -> tuple[Tensor, Tensor]:
-        """How well a layer of words fits its neighbours, and how much of it they lack, each (word)."""
+        """How well a layer of words aligns with its neighbours, and how much it adds to them, each (word)."""
         below = range(max(0, layer - self.window), layer)
         if not self.whole_window and layer < self.window:
             below = range(0)
@@ -87,7 +87,7 @@ class WordWeights:
 
 
 def _words(states: Tensor, mask: Tensor | None) -> Tensor:
-    """Which tokens count (sentence, token): the real ones but the last, [SEP]; of a single one, that."""
+    """The tokens that are used (sentence, token): the real ones without the last, [SEP]; a single one is used."""
     if mask is None:
         mask = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
     mask = mask.bool()
@@ -97,6 +97,6 @@ def _words(states: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def _shares(values: Tensor) -> Tensor:
-    """Values (word, layer) as parts of their sum; alike where that is nothing."""
+    """Values (word, layer) divided by their sum; equal if the sum is 0."""
     sums = values.sum(1, keepdim=True)
     return torch.where(sums.abs() < 1e-12, torch.full_like(values, 1 / values.shape[1]), values / sums)

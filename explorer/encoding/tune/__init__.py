@@ -1,1 +1,1 @@
-"""A copy of an encoder that carries gradients."""
+"""A trainable copy of an encoder."""

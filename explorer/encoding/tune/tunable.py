@@ -1,4 +1,4 @@
-"""How does an encoder learn? A copy of its own that carries gradients, and reads as the encoder does."""
+"""A trainable copy of an encoder, with gradients, that encodes as the original does."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from explorer.encoding.tune.dropout import quicken
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-# tokens read at once where nothing is learned
+# tokens per pass without gradients
 AT_ONCE = 4096
-# what one more pass costs in training, as tokens: a processor is busy with few, a GPU waits for many
+# overhead of a training pass, in tokens: small on a processor, large on a GPU
 PASS_ON_CPU = 256
 PASS_ON_GPU = 16384
 
@@ -36,47 +36,47 @@ class Tunable(nn.Module):
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
         self.layers: int = self.model.config.num_hidden_layers
-        self._encoder = (encoder,)  # in a tuple, so that it is no part of this module
+        self._encoder = (encoder,)  # in a tuple, so that it is not registered as a submodule
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder it was copied from, which stays as it is."""
+        """The encoder it was copied from, unchanged."""
         return self._encoder[0]
 
     @property
     def embeddings(self) -> nn.Module:
-        """What comes before the first layer: words, positions and their norm, where the family keeps them together."""
+        """The embedding block: words, positions and their norm, if the family has them in one module."""
         found = getattr(self.model, "embeddings", None)
         return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
 
     def frozen(self) -> Tunable:
-        """A copy that never learns."""
+        """A frozen copy."""
         other = Tunable(self.encoder, self.max_length)
         other.model.load_state_dict(self.model.state_dict())
         other.requires_grad_(False)
         return other
 
     def states(self, sentences: Sequence[str]) -> States:
-        """Every layer of sentences that are read together, as one batch, with gradients where they are asked for."""
+        """Every layer of one batch of sentences, with gradients if they are enabled."""
         return self._states(self.encoder.tokens(sentences, self.max_length).ids)
 
     def grouped(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], States]]:
-        """The same of sentences of like length at a time, with their places: less padding is less to learn from."""
+        """The same in passes of similar length, with the places of the sentences, to save padding."""
         return self._grouped(self.encoder.tokens(sentences, self.max_length).ids)
 
     def composed(self, inputs: Sequence[Composed]) -> Iterator[tuple[list[int], States]]:
-        """The same of inputs made of two sentences."""
+        """The same for inputs of two sentences."""
         types = [one.types for one in inputs if one.types is not None]
         return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
 
     def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-        """Sentences of like length at a time as tokens (sentence, token): their places, numbers and mask."""
+        """Sentences in passes of similar length: their places, token ids and mask (sentence, token)."""
         ids = self.encoder.tokens(sentences, self.max_length).ids
         for places, width in self._passes(ids):
             yield places, *self.encoder.padded([ids[place] for place in places], self.model.device, width)
 
     def beginning_with(self, vectors: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-        """The last layer (sentence, token, width) of tokens whose first has these vectors in place of its embedding."""
+        """The last layer (sentence, token, width), with these vectors as the embeddings of the first tokens."""
 
         def exchange(_: nn.Module, __: object, embedded: Tensor) -> Tensor:
             return torch.cat([vectors[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1)
@@ -101,7 +101,7 @@ class Tunable(nn.Module):
 
     def _states(self, ids: list[list[int]], width: int = 0, types: list[list[int]] | None = None) -> States:
         padded, mask = self.encoder.padded(ids, self.model.device, width)
-        # without padding no mask is passed: attention is quicker without one
+        # without padding no mask is passed: attention is faster without one
         whole = set(map(len, ids)) == {padded.shape[1]}
         more = {} if types is None else {"token_type_ids": _filled(types, padded)}
         hidden = self.model(
@@ -114,15 +114,15 @@ class Tunable(nn.Module):
     ) -> Iterator[tuple[list[int], States]]:
         """Sentences in batches of one length, longest first, with their places in the caller's order; no gradients.
 
-        They are read as far as the encoder can, however short the rows of the training are.
+        They are truncated at the encoder's limit, not at that of the training.
         """
         ids = self.encoder.tokens(sentences).ids
         for places in batches([len(numbers) for numbers in ids], AT_ONCE, AT_ONCE):
-            with torch.no_grad(), autocast():  # left again before the yield: both are states of the whole thread
+            with torch.no_grad(), autocast():  # left before the yield, since both are state of the whole thread
                 states = self._states([ids[place] for place in places])
             yield places, states
 
 
 def _filled(rows: list[list[int]], like: Tensor) -> Tensor:
-    """Rows as a tensor of the same shape and place, with zeros behind."""
+    """Rows as a padded tensor of the same type and device."""
     return torch.tensor([row + [0] * (like.shape[1] - len(row)) for row in rows], device=like.device)

@@ -104,6 +104,6 @@ def test_a_folder_that_is_there_already_is_not_written_over(tuned, tmp_path, kin
     if kind == "folder":
         (place / "notes.txt").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(NotWritable, match=r"run is there already, and is not written over. Choose another name, or"):
+    with pytest.raises(NotWritable, match=r"run exists already and is not overwritten. Choose another name, or"):
         export(tuned, HEAD, place, "", None)
     assert sorted(tmp_path.rglob("*")) == before

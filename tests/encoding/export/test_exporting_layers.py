@@ -187,7 +187,7 @@ def test_a_reading_that_is_none_of_stratas_is_refused(tmp_path, change):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
     export(tuned, head_of("attention of cls to mean"), tmp_path / "run", "# card", None)
     configure(tmp_path / "run" / "1_LayerReading" / "config.json", **change)
-    with pytest.raises(UnsupportedModel, match="is no reading of Strata's"):
+    with pytest.raises(UnsupportedModel, match="is not a LayerReading of Strata"):
         modules.head(tmp_path / "run")
 
 
@@ -202,11 +202,11 @@ def test_maps_that_are_gone_are_missed(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"levels": 0}, UnsupportedModel, "is no flow of Strata's"),
-        ({"levels": "3"}, UnsupportedModel, "is no flow of Strata's"),
-        ({"depth": 3}, UnsupportedModel, "is no flow of Strata's"),
-        ({"inner": 16}, NotWeights, "has weights of other sizes than its settings say"),
-        ({"levels": 2}, NotWeights, "has weights of other sizes than its settings say"),
+        ({"levels": 0}, UnsupportedModel, "is not a flow of Strata"),
+        ({"levels": "3"}, UnsupportedModel, "is not a flow of Strata"),
+        ({"depth": 3}, UnsupportedModel, "is not a flow of Strata"),
+        ({"inner": 16}, NotWeights, "has weights of other sizes than its settings"),
+        ({"levels": 2}, NotWeights, "has weights of other sizes than its settings"),
         ({"steps": 4}, NotWeights, "holds no weights '"),
     ],
 )
@@ -243,5 +243,5 @@ def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(
     save_file(
         {"layer_weights": torch.tensor(shares)}, tmp_path / "run" / "1_WeightedLayerPooling" / "model.safetensors"
     )
-    with pytest.raises(UnsupportedModel, match=f"weights its layers {shares[0]:g}, .* Strata reads one layer, or the"):
+    with pytest.raises(UnsupportedModel, match=f"weights its layers {shares[0]:g}, .* Strata supports one layer"):
         modules.head(tmp_path / "run")

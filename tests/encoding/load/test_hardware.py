@@ -27,7 +27,7 @@ def test_the_lists_of_devices_and_precisions_need_no_torch():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_a_device_this_machine_lacks_is_refused_with_what_it_has():
-    with pytest.raises(BadChoice, match=r"This machine has no 'cuda'; it has cpu"):
+    with pytest.raises(BadChoice, match=r"This machine has no 'cuda'. Choose from cpu"):
         hardware.device("cuda")
 
 

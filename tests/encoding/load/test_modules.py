@@ -162,7 +162,7 @@ def test_a_default_prompt_is_put_before_every_sentence(bert, tmp_path):
     assert head.describe() == "mean of the last layer, after the prompt 'the dog '"
     settings(folder / "1_Pooling", include_prompt=False)
     with pytest.raises(
-        UnsupportedModel, match=r"puts 'the dog ' before every sentence and leaves it out of the pooling"
+        UnsupportedModel, match=r"puts the prompt 'the dog ' before every sentence but excludes it from the pooling"
     ):
         modules.head(folder)
 
@@ -196,7 +196,7 @@ def test_a_plain_folder_declares_no_head(bert):
 def test_a_chain_that_is_not_understood_is_refused_whole(tmp_path, chain):
     lines = [{"path": f"{number}_{name}", "type": f"any.where.{name}"} for number, name in enumerate(chain)]
     (tmp_path / "modules.json").write_text(json.dumps(lines))
-    with pytest.raises(UnsupportedModel, match=f"chains {' → '.join(chain)}. Strata reads Transformer → Pooling"):
+    with pytest.raises(UnsupportedModel, match=f"chains {' → '.join(chain)}. Strata supports Transformer → Pooling"):
         modules.head(tmp_path)
 
 
@@ -209,7 +209,7 @@ def dense(bert, tmp_path) -> Path:
 def test_an_activation_outside_the_table_is_refused_and_never_imported(dense, activation):
     settings(dense / "2_Dense", activation_function=activation)
     with pytest.raises(
-        UnsupportedModel, match=rf"asks for the activation '{activation}'. Strata knows torch.nn's Ident"
+        UnsupportedModel, match=rf"asks for the activation '{activation}'. Strata supports torch.nn's Ident"
     ):
         modules.head(dense)
 
@@ -221,7 +221,7 @@ def test_an_activation_that_is_not_written_is_tanh(dense):
 
 def test_a_residual_dense_is_refused(dense):
     settings(dense / "2_Dense", use_residual=True)
-    with pytest.raises(UnsupportedModel, match=r"asks for a residual Dense. Strata knows plain ones only"):
+    with pytest.raises(UnsupportedModel, match=r"asks for a residual Dense, which Strata does not support"):
         modules.head(dense)
 
 
@@ -242,7 +242,7 @@ def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
     from safetensors.torch import save_file
 
     save_file({"linear.weight": torch.zeros(8, WIDTH + 1)}, dense / "2_Dense" / "model.safetensors")
-    with pytest.raises(UnsupportedModel, match=r"cannot read a sentence \(RuntimeError"):
+    with pytest.raises(UnsupportedModel, match=r"cannot encode a sentence \(RuntimeError"):
         load(find(str(dense)), device="cpu")
 
 
@@ -250,7 +250,7 @@ def test_a_dense_layer_of_another_width_is_refused_on_loading(dense):
 def test_an_unknown_pooling_is_refused(dense, mode):
     settings(dense / "1_Pooling", pooling_mode=mode)
     with pytest.raises(
-        UnsupportedModel, match=r"asks for the pooling .* Strata knows cls, max, mean, mean_sqrt_len_tok"
+        UnsupportedModel, match=r"asks for the pooling .* Strata supports cls, max, mean, mean_sqrt_len_tok"
     ):
         modules.head(dense)
 
@@ -266,7 +266,7 @@ def test_an_unknown_pooling_is_refused(dense, mode):
 )
 def test_another_task_than_reading_text_is_refused(tmp_path, stated):
     (tmp_path / "sentence_bert_config.json").write_text(json.dumps(stated))
-    with pytest.raises(UnsupportedModel, match=r"Strata reads the last hidden state of text"):
+    with pytest.raises(UnsupportedModel, match=r"Strata supports the last hidden state of text"):
         modules.limits(tmp_path)
 
 

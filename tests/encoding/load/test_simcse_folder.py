@@ -24,7 +24,7 @@ def test_a_simcse_save_is_its_encoder_and_its_head(tmp_path, kind, prefix, name,
     encoder = encoder_of(folder)
     states = encoder.states(list(SENTENCES))
     assert torch.equal(states.hidden, expected)
-    assert encoder.head.describe() == "cls of the last layer → Dense 32 (tanh), as supervised SimCSE reads it"
+    assert encoder.head.describe() == "cls of the last layer → Dense 32 (tanh), as in supervised SimCSE"
     with torch.inference_mode():
         by_hand = torch.tanh(states.hidden[-1, :, 0] @ mlp.weight.T + mlp.bias)
     assert torch.allclose(encoder.head(states.hidden, states.mask), by_hand, atol=1e-6)

@@ -23,11 +23,11 @@ def test_a_decoder_pads_with_a_token_it_has(tmp_path):
 def test_a_tokenizer_of_another_model_is_refused_before_it_breaks_an_index(bert):
     configure_vocabulary(bert, "guitarist", 78)
     with pytest.raises(
-        UnsupportedModel, match=r"numbers its tokens up to 78, .* embeddings for 0 to 77: they do not bel"
+        UnsupportedModel, match=r"has ids up to 78, .* embeddings for 0 to 77: they do not bel"
     ):
         encoder_of(bert)
     configure_vocabulary(bert, "drums", 500)  # numbers may be left out
-    with pytest.raises(UnsupportedModel, match="numbers its tokens up to 500"):
+    with pytest.raises(UnsupportedModel, match="has ids up to 500"):
         encoder_of(bert)
 
 
@@ -52,7 +52,7 @@ def test_a_vocabulary_of_nothing_but_special_tokens_is_refused(bert):
     (bert / "tokenizer_config.json").unlink()
     (bert / "merges.txt").touch()
     (bert / "vocab.json").write_text("{}")  # files of another family: transformers would make up five tokens
-    with pytest.raises(TokenizerMissing, match="knows 5 tokens, all of them special: every word would be read as unkn"):
+    with pytest.raises(TokenizerMissing, match="knows 5 tokens, all of them special: every word would be unkn"):
         encoder_of(bert)
 
 

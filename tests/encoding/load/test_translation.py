@@ -132,7 +132,7 @@ def test_pickled_weights_are_read_as_safe_ones_are(bart):
 
 
 def test_an_encoder_is_no_translator(tmp_path):
-    with pytest.raises(UnsupportedModel, match=r"'tiny' \(bert\) is no translator: .* such as 'facebook/wmt19-en-de'"):
+    with pytest.raises(UnsupportedModel, match=r"'tiny' \(bert\) is not a translation model: .*wmt19-en-de'"):
         translator_of(save_tiny("bert", tmp_path / "bert"))
     with pytest.raises(WeightsMissing, match=r"lacks \d+ of the model's weights \(decoder"):
         translator_of(save_tiny("t5", tmp_path / "t5"))
@@ -140,7 +140,7 @@ def test_an_encoder_is_no_translator(tmp_path):
 
 def test_a_model_of_many_languages_is_refused_before_it_is_read(bart):
     configure(bart / "config.json", model_type="m2m_100")
-    with pytest.raises(UnsupportedModel, match=r"\(m2m_100\) writes many languages, and is not told which. Choose"):
+    with pytest.raises(UnsupportedModel, match=r"\(m2m_100\) is multilingual, which Strata does not support. Choose"):
         translator_of(bart)
 
 
@@ -151,7 +151,7 @@ def test_what_is_broken_or_lacking_is_named(bart):
     (bart / "hidden").rename(bart / "tokenizer.json")
     weights = bart / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-10])
-    with pytest.raises(NotWeights, match="it was cut off"):
+    with pytest.raises(NotWeights, match="it is truncated"):
         translator_of(bart)
     (bart / "config.json").unlink()
     with pytest.raises(NotAModelFolder, match=r"config\.json is missing"):
@@ -200,7 +200,7 @@ def test_too_little_memory_is_said_with_what_needs_less(bart, monkeypatch, said)
 
     monkeypatch.setattr(translator.model, "generate", refuse)
     with pytest.raises(
-        ModelTooLarge, match=r"5 translations at once with beam 3. Choose a smaller batch or fewer beams"
+        ModelTooLarge, match=r"batch of 5 sentences and beam size 3. Choose a smaller batch or beam size"
     ):
         translator.translate(SENTENCES)
 

@@ -63,14 +63,14 @@ def test_a_download_fetches_what_is_needed_and_every_refusal_has_its_own_words(b
     (model / "pytorch_model.bin").write_bytes(b"never fetched")
     needed = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     refusals = {
-        "org/words": ("NotAModelFolder", "The hub has 'org/words' without its weights. Strata reads config.json"),
+        "org/words": ("NotAModelFolder", "'org/words' on the hub lacks its weights. Strata needs config.json"),
         "org/tiny@v9": ("ModelNotFound", "'org/tiny' has no revision 'v9'. See its branches, tags and commits"),
         "org/absent": ("ModelNotFound", "The hub has no model 'org/absent'"),
-        "org/unknown": ("ModelNotFound", "A private model looks the same from outside"),
+        "org/unknown": ("ModelNotFound", "A private model gives the same error"),
         "org/gated": ("ModelGated", "Accept it at https://huggingface.co/org/gated, then log in"),
         "org/forbidden": ("ModelGated", "The hub refuses 'org/forbidden' (HTTP 403)"),
         "org/busy": ("HubUnreachable", "the hub answers HTTP 503"),
-        "org/eager": ("HubUnreachable", "the hub asks to wait"),
+        "org/eager": ("HubUnreachable", "too many requests"),
     }
     words = Path(shutil.copytree(bert, tmp_path / "words", ignore=shutil.ignore_patterns("*.safetensors")))
     with fake_hub.serving({"org/tiny": model, "org/words": words}) as address:
@@ -90,7 +90,7 @@ def test_a_download_fetches_what_is_needed_and_every_refusal_has_its_own_words(b
     ("environment", "words"),
     [
         ({"HF_ENDPOINT": "http://127.0.0.1:9"}, "huggingface.co cannot be reached (ConnectError)"),
-        ({"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE is set, so the hub is not asked"),
+        ({"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE is set, so the hub is not used"),
     ],
 )
 def test_a_hub_out_of_reach_is_said_with_what_is_left(tmp_path, environment, words):

@@ -40,9 +40,9 @@ def test_a_download_tells_each_file_and_how_far_it_is_inside_a_large_one(heavy, 
     names = sorted(path.name for path in heavy.iterdir())
     assert list(dict.fromkeys(each.stage for each in told)) == [
         "asking huggingface.co",
-        *(f"fetching {name}" for name in names),
+        *(f"downloading {name}" for name in names),
     ]
-    inside = [each for each in told if each.stage == "fetching model.safetensors"]
+    inside = [each for each in told if each.stage == "downloading model.safetensors"]
     assert {each.total for each in inside} == {HEAVY}
     done = [each.done for each in inside]
     assert done == sorted(done)
@@ -72,7 +72,7 @@ def test_a_stop_inside_a_file_ends_the_download(heavy, connect):
         work = model_names.fetch("org/tiny")
         while not (told := next(work)).done:
             assert told.done == 0
-        assert told.stage == "fetching model.safetensors"
+        assert told.stage == "downloading model.safetensors"
         assert told.done < HEAVY / 2, "most of it is still to come"
         work.close()
         for thread in threading.enumerate():
@@ -89,7 +89,7 @@ def test_a_download_that_was_stopped_goes_on_with_the_file_it_was_stopped_in(hea
     with fake_hub.serving({"org/tiny": heavy}) as address:
         cache = connect(address)
         work = model_names.fetch("org/tiny")
-        while next(work).stage != "fetching model.safetensors":
+        while next(work).stage != "downloading model.safetensors":
             pass
         work.close()
         config = next(cache.glob("*/snapshots/*/config.json"))
@@ -121,7 +121,7 @@ def test_trouble_on_the_way_is_told_in_words(bert, connect, monkeypatch):
         with pytest.raises(ModelNotFound, match="The hub has no model 'org/absent'"):
             finish(model_names.fetch("org/absent"))
         monkeypatch.setattr(hub, "files", lambda *_: {"model.safetensors": 9, "gone.json": 9})
-        with pytest.raises(HubUnreachable, match=r"'org/tiny' could not be fetched: the hub answers HTTP 404"):
+        with pytest.raises(HubUnreachable, match=r"'org/tiny' could not be downloaded: the hub answers HTTP 404"):
             finish(model_names.fetch("org/tiny"))
 
 
@@ -130,7 +130,7 @@ def test_what_the_hub_itself_lacks_is_not_offered_to_be_fetched_again(bert, conn
     (bert / gone).unlink()
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
-        with pytest.raises(NotAModelFolder, match=f"The hub has 'org/tiny' without {lacks}. Strata reads config.json"):
+        with pytest.raises(NotAModelFolder, match=f"'org/tiny' on the hub lacks {lacks}. Strata needs config.json"):
             finish(model_names.fetch("org/tiny"))
 
 

@@ -35,7 +35,7 @@ def test_a_number_of_layers_that_no_model_has_is_refused_with_what_is_allowed(be
     assert layout.last_layer(bert) == 1000
     configure(bert / "config.json", num_hidden_layers=stated)
     named = re.escape(repr(stated)[:10])
-    with pytest.raises(UnsupportedModel, match=rf"num_hidden_layers is {named}.*, which is no .* from 1 to 1000. Save"):
+    with pytest.raises(UnsupportedModel, match=rf"num_hidden_layers is {named}.*, which is not .* from 1 to 1000. Save"):
         layout.last_layer(bert)
 
 
@@ -53,7 +53,7 @@ def test_what_is_no_folder_of_a_model_is_refused_in_words(bert, tmp_path):
             layout.last_layer(folder)
     (bert / "config.json").unlink()
     (bert / "config.json").mkdir()
-    with pytest.raises(NotAModelFolder, match=r"config.json cannot be read: Is a directory. See that you may read it"):
+    with pytest.raises(NotAModelFolder, match=r"config.json cannot be read: Is a directory. Check its permissions"):
         layout.last_layer(bert)
 
 

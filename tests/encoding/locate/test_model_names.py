@@ -86,7 +86,7 @@ def test_a_name_no_file_system_knows_is_refused_in_words(path):
 
 
 def test_a_file_is_not_a_folder(bert):
-    with pytest.raises(NotAModelFolder, match=r"is a file. Give the folder it lies in"):
+    with pytest.raises(NotAModelFolder, match=r"is a file. Give its folder"):
         find(str(bert / "config.json"))
 
 
@@ -94,7 +94,7 @@ def test_a_file_is_not_a_folder(bert):
     "name", ["my model", "org/na me", "a--b", "a..b", "-a", "a/", "org/model.git", "x" * 97, "é", "@v1"]
 )
 def test_a_name_the_hub_could_not_have_is_refused(cache, name):
-    with pytest.raises(BadChoice, match="neither a folder here nor a name the hub could have"):
+    with pytest.raises(BadChoice, match="neither a folder here nor a valid name on the hub"):
         find(name)
 
 
@@ -190,7 +190,7 @@ def test_a_link_to_a_model_is_its_name_and_revision(cache, bert, link, name):
     ["https://huggingface.co/datasets/org/set", "https://huggingface.co", "https://a.org/huggingface.co/x", "ftp://x"],
 )
 def test_a_link_to_no_model_is_answered_with_one_that_is(link):
-    with pytest.raises(BadChoice, match=rf"'{link}' is no link to a model of the hub. Give one such as 'https://hugg"):
+    with pytest.raises(BadChoice, match=rf"'{link}' is not a link to a model of the hub. Give one such as 'https://hugg"):
         find(link)
 
 
@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_read_is_named(bert, monkeypatch):
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(
-        NotAModelFolder, match=rf"'{bert.name}' cannot be read: {secret}: Permission denied. See that you"
+        NotAModelFolder, match=rf"'{bert.name}' cannot be read: {secret}: Permission denied. Check the"
     ):
         find(str(bert))
 

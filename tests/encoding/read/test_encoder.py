@@ -77,7 +77,7 @@ def test_sentences_are_cut_at_the_limit_and_counted(tiny_encoder):
 
 @pytest.mark.parametrize("length", [0, 2, -1, 65, 10**6])
 def test_an_impossible_length_is_refused_with_what_is_possible(tiny_encoder, length):
-    with pytest.raises(BadChoice, match=rf"maximum length of {length} tokens is not possible: tiny reads 3 to 64"):
+    with pytest.raises(BadChoice, match=rf"maximum length of {length} tokens is not possible: tiny allows 3 to 64"):
         tiny_encoder.tokens(["a"], max_length=length)
 
 

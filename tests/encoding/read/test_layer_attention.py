@@ -72,7 +72,7 @@ def test_with_the_last_cls_beside_it_and_the_dense_layer_the_vector_is_that_work
     head = Head(("cls",), (dense,), layers=GOLDEN)
     assert torch.allclose(head(HIDDEN, None), torch.tensor([[0.093226, 0.465189]]), atol=1e-6)
     assert head.describe() == (
-        "cls of the last layer + attention over layers from 0 (cls asks, mean answers) → Dense 2 (tanh)"
+        "cls of the last layer + attention over layers from 0 (query cls, value mean) → Dense 2 (tanh)"
     )
 
 

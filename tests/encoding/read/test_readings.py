@@ -32,5 +32,5 @@ WRONG = ["", "mean", "mean of layer 7", "median of layer 3", "mean of layers 2 +
 
 @pytest.mark.parametrize("title", WRONG)
 def test_a_wrong_title_is_refused_with_what_is_allowed(title):
-    with pytest.raises(BadChoice, match=r"A reading is a pooling \(cls, mean, max\) and a layer from 0 to 6"):
+    with pytest.raises(BadChoice, match=r"Give a pooling \(cls, mean, max\) and a layer from 0 to 6"):
         parse(title, 6)

@@ -99,5 +99,5 @@ def test_the_weights_are_those_the_model_gives(bert):
 
 
 def test_a_model_that_shows_no_attention_is_refused(folders):
-    with pytest.raises(UnsupportedModel, match="does not show which token"):
+    with pytest.raises(UnsupportedModel, match="does not return its attention weights"):
         self_attention(encoder_of(folders("bert")), ONE, TWO, FIRST)

@@ -147,7 +147,7 @@ def test_in_training_a_sentence_is_cut_at_what_is_asked_for_and_afterwards_at_wh
 
 
 def test_too_short_a_length_is_refused_as_the_encoder_refuses_it(tiny_encoder):
-    with pytest.raises(BadChoice, match="maximum length of 2 tokens is not possible: tiny reads 3 to 64"):
+    with pytest.raises(BadChoice, match="maximum length of 2 tokens is not possible: tiny allows 3 to 64"):
         Tunable(tiny_encoder, 2).states(["a man"])
 
 
