@@ -33,9 +33,9 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
     errors = comparison.rank_errors()
     found = {kind: errors.places(kind) for kind in KINDS}
     st.caption(
-        f"A pair is wrong if its rank error is above {FAR:.0%}: its rank by cosine among the {len(pairs):,} pairs "
-        "differs that much from its rank by gold score. Improved: wrong in A, right in B. Got worse: right in A, wrong "
-        "in B. Still wrong: wrong in both."
+        f"A pair is wrong if its rank error is above {FAR:.0%}. Rank error: distance between its ranks by cosine and "
+        f"by gold score, in percent of all {len(pairs):,} pairs. Improved: wrong in A, right in B. Got worse: right "
+        "in A, wrong in B. Still wrong: wrong in both."
     )
     kind: str = st.segmented_control(
         "Kind",
@@ -52,7 +52,7 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
         st.info("No pair passes the filters. Relax them, or choose another kind.", icon=":material/filter_alt_off:")
         return
     rows = pair_rows(pairs, comparison, errors, places)
-    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     error = "Distance between the ranks by cosine and by gold score. Lower is better; 0 % is right."
     share = st.column_config.NumberColumn(format="percent", width="small", help=error)
     event = st.dataframe(
@@ -66,7 +66,11 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
             "cosine A": number,
             "cosine B": number,
-            "gold score": st.column_config.NumberColumn(format="%.2f", width="small"),
+            "gold score": st.column_config.NumberColumn(
+                format="%.2f",
+                width="small",
+                help="Similarity that people assigned to the pair. Higher is more similar.",
+            ),
             "rank error A": share,
             "rank error B": share,
         },

@@ -124,8 +124,11 @@ def _drift(geometry: LayerGeometry, differences: Interval | None) -> None:
 
 def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) -> None:
     rows, moved = geometry_rows(geometry), drift_rows(geometry, differences)
-    number = st.column_config.NumberColumn(format="%.3f", width="small")
-    st.dataframe(rows, hide_index=True, column_config={measure.name: number for measure in MEASURES})
+    columns = {
+        measure.name: st.column_config.NumberColumn(format="%.3f", width="small", help=measure.meaning)
+        for measure in MEASURES
+    }
+    st.dataframe(rows, hide_index=True, column_config=columns)
     downloads.rows(rows, f"{stem} geometry", "Geometry (CSV)")
     if moved:
         st.dataframe(moved, hide_index=True)

@@ -35,9 +35,9 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     sums = ", ".join(f"{pair.cosines[last, pair.poolings.index(name)]:.3f} under {name}" for name in DRAWN)
     st.caption(
         f"Bars: each layer's contribution to the cosine of layer {last}; they sum to it ({sums}). A layer's update is "
-        "its vector minus that of the layer below (layer 0: the embeddings). Its contribution is the inner product of "
-        f"its update in one sentence with the other sentence's vector of layer {last}, averaged over both directions "
-        "and divided by both lengths."
+        "its vector minus that of the layer below (layer 0: the embeddings). Contribution: inner product of the update "
+        f"in one sentence with the other sentence's vector of layer {last}. It is averaged over both directions and "
+        "divided by both lengths."
     )
     downloads.rows(pair_rows(pair), f"{found.name} pair by layer", "Cosines and contributions (CSV)")
 

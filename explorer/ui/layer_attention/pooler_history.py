@@ -50,8 +50,8 @@ def show(found: Found, heard: Listening) -> None:
     )
     st.caption(
         messages.plain(
-            f"Seed {path.seed} of the run {run.name}: the mean weight of each layer at each evaluation step, averaged "
-            f"over query layers and over at most {PROBE} sentences of the dev set. Equal weights would be "
+            f"Seed {path.seed} of the run {run.name}: the mean weight of each layer at each evaluation step. It is "
+            f"averaged over query layers and at most {PROBE} sentences of the dev set. Equal weights would be "
             f"{1 / len(heard.layers):.3f}."
         )
     )

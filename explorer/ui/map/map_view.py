@@ -19,6 +19,10 @@ from explorer.ui.messages import shortened
 from explorer.ui.widgets import downloads, picture_format, vector_downloads
 
 SHOWN = 500  # rows of a table; the file contains all
+QUALITY = (
+    "Quality of the map. Trustworthiness, 0 to 1: higher is better, above 0.9 is good, 0.5 is random. Neighbours "
+    "preserved, 0 to 100 %: higher is better. Check neighbours in the table, not on the map."
+)
 
 
 @st.fragment
@@ -35,7 +39,7 @@ def show(mapped: Mapped, way: Way) -> None:
         with column:
             st.markdown(side.title)
             _one_map(mapped, name, span, colour, selected)
-            st.caption(one.faithfulness.told)
+            st.caption(one.faithfulness.told, help=QUALITY)
     for told in (
         *map_tables.told_of_lines(mapped.described, mapped.vectors),
         *map_tables.told_of_widths(mapped.vectors),
@@ -101,8 +105,12 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     st.subheader(f"{len(selected):,} selected")
     rows = map_tables.rows(mapped.described, [], selected)
     numbers = {
-        name: st.column_config.NumberColumn(label, format="%.3f", width=width)
-        for name, label, width in ((MOVED, "moved", 90), (CHANGED, CHANGED, 150), ("score of its pairs", None, 140))
+        name: st.column_config.NumberColumn(label, format="%.3f", width=width, help=help)
+        for name, label, width, help in (
+            (MOVED, "moved", 90, "1 minus the cosine of the sentence's vectors in A and B. 0: unchanged."),
+            (CHANGED, CHANGED, 150, "1 minus the Jaccard index of its neighbours in A and B. 0: same, 1: all changed."),
+            ("score of its pairs", None, 140, "Mean gold score of the pairs with this sentence."),
+        )
     }
     numbers |= {"words": st.column_config.NumberColumn(format="%d", width="small")}
     told = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
@@ -132,7 +140,7 @@ def _neighbours(mapped: Mapped, sentence: int) -> None:
     text = mapped.described.texts[sentence]
     pick = "Select another sentence in the table above." if len(mapped.described) > 1 else ""
     st.caption(f"Of “{messages.plain(shortened(text, 200))}”, by cosine of the full vectors. {pick}")
-    number = st.column_config.NumberColumn(format="%.3f", width="small")
+    number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     st.dataframe(
         rows,
         hide_index=True,

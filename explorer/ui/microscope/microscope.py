@@ -17,7 +17,7 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import token_downloads
 from explorer.ui.widgets import picture_format
 
-AS_READ = "as its reading"  # in the address: the layer & pooling of the side
+AS_READ = "as its reading"  # in the address: the side's own layer & pooling
 COSINE = (
     "Cosine of the two sentence vectors, −1 to 1. Higher is more similar; compare it with random pairs of this model."
 )
@@ -72,6 +72,7 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
             "B - A",
             _told(change, "+.3f"),
             "more similar in B" if change > 0 else "less similar in B",
+            help="Change of the cosine. Good if it moves towards the meaning of the pair.",
             border=True,
         )
     for _, pair in pairs.values():

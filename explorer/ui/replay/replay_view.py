@@ -36,7 +36,7 @@ METRICS = (
         "Uniformity",
         "uniformity",
         3,
-        "How evenly vectors spread on the sphere, −4 to 0 (log). Lower is better; typical: −3.5 to −1.",
+        "How evenly vectors spread on the sphere, about −4 to 0 (log). Lower is better; typical: −3.8 to −1.",
     ),
     (
         "Mean cosine of random pairs",

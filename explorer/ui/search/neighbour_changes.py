@@ -45,8 +45,9 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
         border=True,
         help="Mean number of A's neighbours that are also neighbours in B.",
     )
-    messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True)
-    messages.number(cards, "None kept", _sentences(int(counts[0])), border=True)
+    every, none = "Sentences with the same neighbours in A and B.", "Sentences without a common neighbour in A and B."
+    messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True, help=every)
+    messages.number(cards, "None kept", _sentences(int(counts[0])), border=True, help=none)
     st.plotly_chart(
         neighbours_kept(found),
         config=picture_format.config("neighbours"),

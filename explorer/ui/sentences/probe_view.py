@@ -12,6 +12,7 @@ from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import microscope
 from explorer.ui.widgets import downloads, picture_format
 
+COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
 
 
@@ -55,8 +56,11 @@ def _headline(known: dict[str, Probed]) -> None:
 
 
 def _packs(one: Probed, other: Probed | None) -> None:
-    share = st.column_config.NumberColumn(format="%.0f%%")
-    number = st.column_config.NumberColumn(format="%.3f")
+    share = st.column_config.NumberColumn(format="%.0f%%", help=f"{GOOD} 50 % is chance.")
+    number = st.column_config.NumberColumn(
+        format="%.3f",
+        help="−1 to 1. High is good for pairs with the same meaning, low for pairs with different meaning.",
+    )
     about = {pack.name: pack.about for pack in one.packs}
     rows = [{**row, "about": about[str(row["pack"])]} for row in pack_rows(one, other)]
     names = ("A", "B") if other is not None else ("A",)
@@ -90,7 +94,7 @@ def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None
     name: str = st.segmented_control("Pack", names, default="negation", required=True, key="pack", bind="query-params")
     every = pair_rows(one, other)
     rows = [row for row in every if row["pack"] == name]
-    number = st.column_config.NumberColumn(format="%.3f")
+    number = st.column_config.NumberColumn(format="%.3f", help=COSINE)
     event = st.dataframe(
         [{key: value for key, value in row.items() if key not in ("pack", "meaning")} for row in rows],
         hide_index=True,

@@ -123,7 +123,7 @@ def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) 
     if first == second:
         st.info(f"Both are sentence {first + 1}. Choose two different sentences.", icon=":material/swap_horiz:")
     st.caption("Pairs that changed most" if other is not None else "Most similar pairs")
-    number = st.column_config.NumberColumn(format="%.3f")
+    number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
     st.dataframe(
         [pair_row(sentences, one, other, pair) for pair in pairs],
         hide_index=True,
