@@ -125,10 +125,10 @@ def _first_looks(other: str, pairs: str) -> list[Seconds]:
 def _reruns(other: str, pairs: str) -> dict[str, list[Seconds]]:
     """Seconds of each page's script, run again with nothing new."""
     from explorer.ui.access import jobs
-    from explorer.ui.frame import page_frame
+    from explorer.ui.frame import page_list
 
     times: dict[str, list[Seconds]] = {}
-    for file, *_ in page_frame.PAGES:
+    for file in [page.file for page in page_list.PAGES]:
         app = _opened(other, pairs)
         app.switch_page(file)
         app.query_params["every_step"], app.query_params["replayed_projection"] = "true", "UMAP"  # all there is

@@ -26,8 +26,6 @@ from explorer.ui.widgets import score_options
 
 page_frame.enter()
 choice, other = exact(sidebar_choice.chosen()), second_encoder.beside()
-st.title("Compare")
-st.caption("What changed from A to B, how sure is it, and where?")
 if availability.encoder(choice.source) is None:
     st.stop()
 if other is None:
@@ -39,10 +37,6 @@ both = both_shown(choices)
 if both is None:
     st.stop()
 one_shown, other_shown = both
-st.markdown(
-    f"**A** {messages.plain(one_shown.found.name)} · **B** {messages.plain(other_shown.found.name)} · "
-    f"{messages.plain(one_shown.pairs.name)}"
-)
 first = st.container()  # the verdict, above the controls that it depends on
 try:
     comparison = Comparison(one_shown.scores, other_shown.scores, one_shown.reading, other_shown.reading)
@@ -59,10 +53,11 @@ with switches:
     view_choice.control(compared)
 with first:
     headline = verdict_view.show(compared)
+grids_view.grids(compared)
+verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
 probe_changes.show(compared, headline)
 example_pairs.show(compared)
-grids_view.grids(compared)
 pick = dev_picked_readings.picked(both, choices, ways[0])
 if pick is not None:
     dev_picked_readings.show(pick, both, *ways)

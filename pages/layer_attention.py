@@ -1,4 +1,4 @@
-"""Which layers does a model listen to, sentence by sentence?"""
+"""Layer attention: weights of a pooler over layers, or a pair's cosine by layer, and self-attention."""
 
 import streamlit as st
 
@@ -10,7 +10,6 @@ from explorer.ui.layer_attention import heads_view, pair_view, pooler_view, sent
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-st.title("Layer attention")
 found = availability.encoder(choice.source)
 sentences = sentence_pair_form.asked_for()
 if found is None or sentences is None:

@@ -13,7 +13,6 @@ from explorer.ui.widgets import picture_format, score_options
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-st.title("Layers")
 shown = side_scores.shown(choice)
 if shown is None:
     st.stop()

@@ -1,4 +1,4 @@
-"""Where do sentences lie in A and in B, and which moved?"""
+"""Map: two projections of the same sentences, for A and B."""
 
 import streamlit as st
 
@@ -10,7 +10,6 @@ from explorer.ui.map import map_data, map_view, projection_form, sentence_source
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
-st.title("Map")
 reading = side_readers.readers(choice, other)
 if not reading:
     st.stop()

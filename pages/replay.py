@@ -1,13 +1,10 @@
-"""What did training do, step by step?"""
-
-import streamlit as st
+"""Replay: the scores, vectors and layers of a run at every step."""
 
 from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.replay import replay_view
 
 page_frame.enter()
-st.title("Replay")
 availability.encoder(
     sidebar_choice.chosen().source
 )  # a run is replayed without it, and yet what is wrong with it is told

@@ -1,4 +1,4 @@
-"""What does each side find for a query, and what changed?"""
+"""Search: the nearest sentences of a corpus for A and B, and how neighbourhoods changed."""
 
 import streamlit as st
 
@@ -18,7 +18,6 @@ def summary(findings: Findings, count: int) -> None:
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
-st.title("Search")
 query = query_form.query()
 line = st.container(horizontal=True, vertical_alignment="bottom")
 searched = corpus_form.asked_for(choice, line)

@@ -1,4 +1,4 @@
-"""What do A and B make of your sentences?"""
+"""Sentences: similarity matrices of typed sentences, and probe packs."""
 
 import streamlit as st
 
@@ -37,7 +37,6 @@ def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
 
 
 page_frame.enter()
-st.title("Sentences")
 reading = side_readers.readers(sidebar_choice.chosen(), second_encoder.beside())
 if not reading:
     st.stop()

@@ -10,11 +10,6 @@ from explorer.ui.widgets import picture_format
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
-st.title("Strata")
-st.write(
-    "Strata scores every layer and pooling of a sentence encoder against human similarity scores, fine-tunes it, and "
-    "shows what changed. Everything runs on this machine; nothing is sent anywhere, and no GPU is needed."
-)
 doors.show(choice)
 
 shown = side_scores.shown(choice)
@@ -26,10 +21,10 @@ if shown is not None:
         config=picture_format.config("by-layer"),
         alt="Spearman by layer, a line for each pooling. The Layers page holds the same numbers as a table.",
     )
-    st.page_link("pages/layers.py", label="Look closer: every layer & pooling", icon=":material/layers:")
+    st.page_link("pages/layers.py", label="All scores", icon=":material/layers:")
 
-st.subheader("Encoders on this disk")
+st.subheader("Models on this disk")
 encoder_summary.on_disk(choice)
 
-st.subheader("Your own graded pairs")
+st.subheader("Your own scored pairs")
 own_pairs_form.own_pairs()

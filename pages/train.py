@@ -1,6 +1,4 @@
-"""Which method, on which text, makes this encoder better, and by how much?"""
-
-import streamlit as st
+"""Train: the form of a new run or the card of one, and the list of all runs."""
 
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_in_address
@@ -8,7 +6,6 @@ from explorer.ui.train import recipe_form, run_actions, run_history, run_view, s
 from explorer.ui.widgets import refused_clicks
 
 page_frame.enter()
-st.title("Train")
 refused_clicks.refused()
 run = run_in_address.asked_for()
 if run is None:

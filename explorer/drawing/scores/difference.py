@@ -59,8 +59,9 @@ def difference_grid(
         range=[-0.5, top + 0.5],
         **_STILL,
     )
-    height = 70 + CELL_HEIGHT * (len(comparison.rows) + (own is not None))
-    return laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
+    height = 38 + CELL_HEIGHT * (len(comparison.rows) + (own is not None))
+    laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
+    return figure.update_layout(margin_b=8)  # nothing is written below the cells
 
 
 def _add_frames(figure: go.Figure, grid: Interval, heights: list[float]) -> None:

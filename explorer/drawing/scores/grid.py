@@ -21,7 +21,7 @@ Span = tuple[float, float]
 
 # the pairs of layers stand a little apart from the layers
 GAP = 0.4
-CELL_HEIGHT = 30
+CELL_HEIGHT = 26
 
 
 def layer_by_pooling(
@@ -76,9 +76,10 @@ def layer_by_pooling(
         range=[-0.5, top + 0.5],
         **_STILL,
     )
-    height = 70 + CELL_HEIGHT * (len(scores.rows) + (own is not None))
+    height = 38 + CELL_HEIGHT * (len(scores.rows) + (own is not None))
     # no limit to the hover distance: the whole of a wide cell answers, not its middle alone
-    return laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
+    laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
+    return figure.update_layout(margin_b=8)  # nothing is written below the cells
 
 
 def row_label(row: Row, last: int) -> str:

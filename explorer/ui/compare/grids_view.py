@@ -27,7 +27,6 @@ def pooling_control() -> str:
 
 def grids(compared: Compared) -> None:
     """The grids of A, of B and of the differences."""
-    st.header("Every layer & pooling")
     comparison, (metric, aggregate) = compared.comparison, compared.ways
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
     columns = st.columns(3, gap="small")
@@ -36,7 +35,7 @@ def grids(compared: Compared) -> None:
         ("B", comparison.other, comparison.other_reading, columns[1]),
     ):
         with column:
-            st.subheader(name)
+            st.subheader(f"{name}: every layer & pooling")
             key = f"grid of {name}"
             st.plotly_chart(
                 grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
@@ -51,10 +50,9 @@ def grids(compared: Compared) -> None:
         _differences(compared)
     for told in comparison.told_not_measured:
         st.caption(told)
-    st.info(
+    st.caption(
         "Choosing a cell on the pairs that it is scored on inflates its score. To report a number, choose on a dev set "
-        "and report on a test set.",
-        icon=":material/balance:",
+        "and report on a test set."
     )
 
 

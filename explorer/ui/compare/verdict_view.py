@@ -30,6 +30,11 @@ def show(compared: Compared) -> DeltaGenerator:
         _three_numbers(compared)
     if not compared.about_chosen:
         _chosen(compared)
+    return second
+
+
+def how_measured(compared: Compared) -> None:
+    """What the numbers are, of how many pairs, and where typed models are."""
     one = compared.sides[0]
     st.caption(
         f"{compared.ways[0]} × 100 of {len(one.pairs):,} pairs, computed in {one.scores.precision}. In brackets the "
@@ -39,7 +44,6 @@ def show(compared: Compared) -> DeltaGenerator:
     for side, shown in zip("AB", compared.sides, strict=True):
         if str(shown.found.folder).endswith(shown.found.name):  # a folder that was typed, by its last part
             st.caption(f"{side} is {messages.plain(str(shown.found.folder))}")
-    return second
 
 
 def _three_numbers(compared: Compared) -> None:

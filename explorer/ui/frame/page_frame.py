@@ -1,4 +1,4 @@
-"""What stands round every page: the menu, the sidebar, and the guard for links that open a page first."""
+"""Draw what surrounds every page: the menu, the sidebar, title and purpose; guard links that open a page first."""
 
 from __future__ import annotations
 
@@ -10,50 +10,66 @@ from streamlit.navigation.page import StreamlitPage
 
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import second_encoder, sidebar, training_line
-from explorer.ui.widgets import picture_format
+from explorer.ui.frame.page_list import PAGES, named
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
 
-# file, title, icon, whether it opens first; a page's address is its file name
-PAGES = (
-    ("pages/start.py", "Start", ":material/home:", True),
-    ("pages/layers.py", "Layers", ":material/layers:", False),
-    ("pages/layer_attention.py", "Layer attention", ":material/hearing:", False),
-    ("pages/compare.py", "Compare", ":material/compare_arrows:", False),
-    ("pages/sentences.py", "Sentences", ":material/notes:", False),
-    ("pages/map.py", "Map", ":material/scatter_plot:", False),
-    ("pages/search.py", "Search", ":material/search:", False),
-    ("pages/replay.py", "Replay", ":material/replay:", False),
-    ("pages/train.py", "Train", ":material/model_training:", False),
-)
+# Streamlit leaves 96 pixels above a title; on a narrow screen the key that opens the sidebar is there
+_LESS_SPACE = """<style>
+[data-testid="stMainBlockContainer"] { padding-top: 2.25rem; padding-bottom: 3rem; }
+@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding-top: 3.75rem; } }
+[data-testid="stHeader"] { background: transparent; height: 2.5rem; }
+[data-testid="stHeading"] h1 { padding: 0.25rem 0; }
+[data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.5rem 0 0.25rem; }
+[data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; padding-top: 0.5rem; }
+</style>"""
+_FRAMED, _ADDRESS = "_frame", "_page"
 
 
 def run() -> None:
     """All of app.py: the page that was asked for, inside the frame."""
     page = _opened()
-    st.session_state["_frame"] = True
+    st.session_state[_FRAMED] = True
+    st.session_state[_ADDRESS] = page.url_path
     with st.sidebar:
-        with sidebar.sidebar():
-            second_encoder.control(sidebar_choice.chosen())
-        picture_format.control()
-        training_line.line()
+        _draw_sidebar(scores=named(page.url_path).scores)
     page.run()
 
 
 def enter() -> None:
-    """First statement of every page.
+    """First statement of every page: its title and purpose, inside the frame.
 
     Until some visitor of this process has opened the menu, Streamlit runs a page that is asked for by its
-    address in place of app.py. Opening the menu here and starting over puts the frame round it.
+    address in place of app.py. Opening the menu here and starting over puts the frame around it.
     """
-    if not st.session_state.pop("_frame", False):  # set anew by every run of app.py
+    if not st.session_state.pop(_FRAMED, False):  # set anew by every run of app.py
         _opened()
         st.rerun()
+    page = named(st.session_state[_ADDRESS])
+    st.html(_LESS_SPACE)
+    st.title("Strata" if page is PAGES[0] else page.title)
+    st.caption(page.purpose)
+
+
+def _draw_sidebar(*, scores: bool) -> None:
+    second, job = sidebar.draw(scores=scores)
+    with second:
+        if scores:
+            second_encoder.control(sidebar_choice.chosen())
+            sidebar.remember()
+        else:
+            second_encoder.none()
+    with job:
+        training_line.line()
 
 
 def _opened() -> StreamlitPage:
-    # before any thread does: plotly takes a pandas that is imported by half for a whole one, and fails
+    # before any thread does: plotly takes a pandas that is half imported for a whole one, and fails
     importlib.import_module("pandas")
     st.set_page_config(page_title="Strata", page_icon=str(ICON), layout="wide")
-    return st.navigation([st.Page(file, title=title, icon=icon, default=first) for file, title, icon, first in PAGES])
+    menu: dict[str, list[StreamlitPage]] = {}
+    for page in PAGES:
+        entry = st.Page(page.file, title=page.title, icon=page.icon, default=page is PAGES[0])
+        menu.setdefault(page.group, []).append(entry)
+    return st.navigation(menu)

@@ -28,9 +28,9 @@ def control(choice: Choice) -> None:
         key="beside",
         bind="query-params",
         accept_new_options=True,
-        help="A second encoder, B, that is compared with the one above, A: on the Compare page and wherever two are "
-        "shown. Choose one, or type a hub id or a folder. A run's model is called `run:` and the run's name. Choose "
-        "A's own encoder again, with another layer & pooling, to see what those change.",
+        help="A second model, B, that is compared with model A on every page that shows two. Choose one, or type a hub "
+        "id or a folder. A run's model is called `run:` and the run's name. Choose model A again, with another layer & "
+        "pooling, to see what those change.",
     )
     if source == NOTHING:
         return
@@ -44,6 +44,11 @@ def control(choice: Choice) -> None:
         help="Or press x.",
     )
     st.session_state["_beside"] = replace(choice, source=source, reading=reading)
+
+
+def none() -> None:
+    """No B on this page; the controls keep their values."""
+    st.session_state["_beside"] = None
 
 
 def beside() -> Choice | None:

@@ -1,6 +1,8 @@
-"""What has the visitor chosen? Widgets of the sidebar, bound to the address, become one frozen Choice."""
+"""Draw the controls of the sidebar, bound to the address, and make one frozen Choice of them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,56 +17,119 @@ from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Choice, titles
+from explorer.ui.widgets import picture_format
 
 ANOTHER = "another encoder"
+FOLDED = "Other models and settings"
+KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
+_CHOICE, _KEPT = "_choice", "_kept controls"
 
 
-def sidebar() -> DeltaGenerator:
-    """Draw the controls that every page shares, and remember what they say for `chosen`; gives the place for B's."""
+def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Draw the controls that pages share, and remember their values as `sidebar_choice.chosen`.
+
+    A page that scores nothing shows the model alone; the other values stay as they are. Gives the places for model B
+    and for the run under way, both above what is used less often.
+    """
+    first, second, job = st.container(), st.container(), st.container()
+    if scores:
+        _restore()
+    else:
+        _keep_address()
+    with first:
+        source = _model()
+        reading = _reading_control(source) if scores else _value("reading", None)
+    pairs = _evaluation_set() if scores else _value("sts", sets.SAMPLE)
+    with st.expander(FOLDED, icon=":material/tune:"):
+        _another_model()
+        settings = _measurement_settings() if scores else _settings_as_they_are()
+        picture_format.control()
+    st.session_state[_CHOICE] = Choice(source, pairs, reading, settings)
+    return second, job
+
+
+def remember() -> None:
+    """Keep the values of the controls for pages that do not show them; Streamlit forgets what is not drawn."""
+    st.session_state[_KEPT] = {key: st.session_state[key] for key in KEPT if key in st.session_state}
+
+
+def _restore() -> None:
+    for key, value in st.session_state.get(_KEPT, {}).items():
+        if key not in st.session_state and key not in st.query_params:
+            st.session_state[key] = value
+
+
+def _keep_address() -> None:
+    """Keep what a link says for the controls of other pages."""
+    said = {key: st.query_params[key] for key in KEPT if key in st.query_params and key != "max_length"}
+    st.session_state[_KEPT] = {**st.session_state.get(_KEPT, {}), **said}
+
+
+def _value(key: str, default: Any) -> Any:
+    """What a control says that is not drawn: set by a shortcut, kept from another page, or in the address."""
+    kept = st.session_state.get(_KEPT, {})
+    return st.session_state.get(key, kept.get(key, st.query_params.get(key, default)))
+
+
+def _settings_as_they_are() -> Settings:
+    length = _value("max_length", None)
+    precision = _value("precision", PRECISIONS[0])
+    known = precision if precision in PRECISIONS else PRECISIONS[0]
+    return Settings(known, "auto", int(length) if str(length).isdigit() else None)
+
+
+def _model() -> str:
     source: str = st.selectbox(
-        "Encoder",
+        "Model A",
         with_current(encoders(), "model"),
         key="model",
         bind="query-params",
-        help="Encoders on this disk, and what you named below.",
+        help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
     )
+    return source
+
+
+def _another_model() -> None:
     st.text_input(
-        "Another encoder",
+        "Another model",
         key=ANOTHER,
         on_change=_choose_another,
         placeholder="hub id or folder",
         help="A hub id (`org/name` or `org/name@revision`), its link, or a folder as saved by transformers, "
-        "sentence-transformers or SimCSE. Nothing is fetched from the hub before you say so.",
+        "sentence-transformers or SimCSE. Nothing is downloaded before you confirm it.",
     )
+
+
+def _evaluation_set() -> str:
     pairs: str = st.selectbox(
-        "Graded pairs",
+        "Evaluation set",
         with_current(list(sets.names()), "sts"),
         key="sts",
         bind="query-params",
-        help="Sentence pairs that people have graded. Bring your own on the Start page.",
+        help="Sentence pairs with human scores. Upload your own on the Start page.",
     )
-    reading = _reading_control(source)
-    beside = st.container()
-    with st.expander("How to measure", icon=":material/tune:"):
-        precision = st.radio(
-            "Precision",
-            PRECISIONS,
-            key="precision",
-            bind="query-params",
-            help="auto: bfloat16 where this machine's processor or GPU computes in it, else float32.",
-        )
-        max_length = st.number_input(
-            "Longest sentence, in tokens",
-            min_value=3,
-            value=None,
-            key="max_length",
-            bind="query-params",
-            placeholder="the encoder's own limit",
-            help="3 or more. Longer sentences are cut, and counted.",
-        )
-    settings = Settings(precision, "auto", max_length)
-    st.session_state["_choice"] = Choice(source, pairs, reading, settings)
-    return beside
+    return pairs
+
+
+def _measurement_settings() -> Settings:
+    precision = st.radio(
+        "Precision",
+        PRECISIONS,
+        key="precision",
+        bind="query-params",
+        horizontal=True,
+        help="auto: bfloat16 where this machine's processor or GPU computes in it, else float32.",
+    )
+    max_length = st.number_input(
+        "Maximum length, in tokens",
+        min_value=3,
+        value=None,
+        key="max_length",
+        bind="query-params",
+        placeholder="the model's limit",
+        help="3 or more. Longer sentences are cut, and counted.",
+    )
+    return Settings(precision, "auto", max_length)
 
 
 def choose_reading(reading: Reading) -> None:
@@ -109,8 +174,8 @@ def _reading_control(source: str) -> str | None:
         bind="query-params",
         help="How a sentence becomes one vector, on every page. **model default** is the pooling that the model itself "
         "declares (in modules.json): what you get from `SentenceTransformer(model).encode`. A model that declares none "
-        "is pooled by the mean of its last layer, as sentence-transformers does. To choose any other layer & pooling, "
-        "click a cell of the grid on the Layers page, or choose here.",
+        "is pooled by the mean of its last layer, as sentence-transformers does. You can also click a cell of the grid "
+        "on the Layers page.",
     )
     folder = cached.found(source).folder
     if declared.named(title, folder) == declared.default(folder):

@@ -1,4 +1,4 @@
-"""Is a run being trained, seen from any page?"""
+"""Show the run that is being trained, on every page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE = "pages/train.py"
 
 
 def line() -> None:
-    """A line that leads to the run under way and keeps up with it; nothing, and no looking, where there is none."""
+    """A link to the running run that updates itself; nothing, and no polling, when no run is training."""
     if training_queue.under_way():
         st.fragment(_line, run_every=2.0)()
 

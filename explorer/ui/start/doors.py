@@ -66,14 +66,14 @@ def _see_what_changed() -> None:
 
 def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
     st.subheader(":material/layers: Find the best layer for your data")
-    st.markdown("Every layer & pooling of a model, scored on sentence pairs that you graded.")
+    st.markdown("Every layer & pooling of a model, scored on your own sentence pairs.")
     _rail(
         Step(f"Model: {model_names.shown_name(choice.source)}", True),
-        Step("Your graded pairs" if uploaded is None else f"Your graded pairs: {uploaded}", uploaded is not None),
+        Step("Your scored pairs" if uploaded is None else f"Your scored pairs: {uploaded}", uploaded is not None),
         Step("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
-        st.markdown("[:material/upload: Upload your pairs below](#your-own-graded-pairs)")
+        st.markdown("[:material/upload: Upload your pairs below](#your-own-scored-pairs)")
         _button("Try it on the sample", LAYERS, "door layers sample", lambda: None)
     else:
         _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)

@@ -1,4 +1,4 @@
-"""Show the loaded encoder in a line, and the others on this disk."""
+"""Show the loaded model in a line, and the others on this disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.ui.frame import second_encoder, sidebar
 
 
 def encoder(shown: Shown) -> None:
-    """The encoder of the sidebar, in a line."""
+    """Model A, in a line."""
     scores, best = shown.scores, shown.scores.best()
     told = (
         f"**{messages.plain(shown.found.name)}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
@@ -27,7 +27,7 @@ def encoder(shown: Shown) -> None:
 
 
 def on_disk(choice: Choice) -> None:
-    """Every encoder that loads without a network, each a click away."""
+    """Every model that loads without a network, each with a button."""
     names, other = sidebar.encoders(), second_encoder.beside()
     for name in names:
         line = st.container(horizontal=True, vertical_alignment="center")
@@ -42,6 +42,6 @@ def on_disk(choice: Choice) -> None:
             line.button("Compare with it", key=f"beside {name}", on_click=second_encoder.choose, args=(name,))
     if len(names) == 1:
         st.caption(
-            "It came with the requirements. Models of the hub that other programs have fetched show up here; "
-            "to read one from a folder, type the folder into the sidebar."
+            "It is installed with Strata. Models in the cache of the Hugging Face hub appear here. To load another "
+            f"one, type a hub id or a folder under **{sidebar.FOLDED}** in the sidebar."
         )

@@ -116,7 +116,7 @@ def _report(pairs: GradedPairs, report: Report) -> None:
 
 
 def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:
-    """What share of the sentences the chosen encoder would cut."""
+    """What share of the sentences the chosen model would cut."""
     choice = sidebar_choice.chosen()
     try:
         limit, share = share_cut(choice.found(), pairs, choice.settings)
@@ -151,7 +151,7 @@ JUDGED_BY = 4000
 
 
 def share_cut(found: Found, pairs: GradedPairs, settings: Settings) -> tuple[int, float]:
-    """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, judged by some thousands."""
+    """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
     return _share_cut(found.digest, pairs.digest, settings, found, pairs)
 
 

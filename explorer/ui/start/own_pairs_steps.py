@@ -22,7 +22,7 @@ _TRAIN_HELP = "Train on the train part, choose the best checkpoint on the dev pa
 
 
 def go_on() -> None:
-    """Open the page that was asked for by the last click, or tell why it cannot be; first in the form."""
+    """Open the page that the last click asked for, or show why it cannot open; call it first in the form."""
     refused_clicks.refused()
     page, address = st.session_state.pop(_NEXT, (None, {}))
     if page is not None:

@@ -125,16 +125,17 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, add
 
 def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
     chosen = {"reading": "cls of layer 2", "sts": "Sample pairs, test half"}
-    page.goto(f"{address}/layers?{urlencode(chosen)}")
-    settle(page)
-    page.get_by_role("link", name="Train", exact=True).click()
-    page.get_by_role("button", name="Start", exact=True).wait_for()
-    settle(page)
-    assert page.get_by_test_id("stSidebar").get_by_text("Evaluation set").count() == 0
-    page.get_by_role("link", name="Layers", exact=True).click()
-    page.get_by_test_id("stMetric").first.wait_for()
-    settle(page)
-    assert parameters(page) == chosen
+    for opened in ("layers", "train"):
+        page.goto(f"{address}/{opened}?{urlencode(chosen)}")
+        settle(page)
+        page.get_by_role("link", name="Train", exact=True).click()
+        page.get_by_role("button", name="Start", exact=True).wait_for()
+        settle(page)
+        assert page.get_by_test_id("stSidebar").get_by_text("Evaluation set").count() == 0
+        page.get_by_role("link", name="Layers", exact=True).click()
+        page.get_by_test_id("stMetric").first.wait_for()
+        settle(page)
+        assert parameters(page) == chosen
 
 
 def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
