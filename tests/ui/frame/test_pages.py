@@ -216,7 +216,7 @@ def test_what_is_wrong_with_one_folder_is_not_told_of_another(app, tmp_path):
         (tmp_path / name).mkdir()
         app.run().text_input(key=sidebar.ANOTHER).input(str(tmp_path / name)).run()
         measured(app)
-        assert f"{name} is no model" in app.error[0].value.replace("\\", "")
+        assert f"{name} is not a model" in app.error[0].value.replace("\\", "")
 
 
 def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkeypatch):
