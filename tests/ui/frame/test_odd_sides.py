@@ -123,10 +123,10 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
         assert f"No differences by cell: A has {deep} layers, B {shallow}" in plain(app)
-        assert f"A has {deep} layers and B {shallow}: no layer of one is a layer of the other" in plain(app)
+        assert f"A has {deep} layers and B {shallow}: their layers do not correspond" in plain(app)
     if page == "map":
-        assert f"A's vectors have {wide} numbers and B's {narrow}" in plain(app)
-        assert f"no direction of {wide} numbers is one of {narrow}" in plain(app)
+        assert f"A's vectors have {wide} dimensions and B's {narrow}" in plain(app)
+        assert f"vectors of {wide} and {narrow} dimensions share no components" in plain(app)
     if page == "replay" and exchanged:
         assert "mean of layer 3, does not exist here: the last layer is 2" in plain(app)
 

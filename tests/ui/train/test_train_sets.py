@@ -44,14 +44,21 @@ def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
     assert not set(sets.parts(name)) & set(app.multiselect(key="data").options)
 
 
+def choose_set(app, name):
+    """In the sidebar of a page that shows it."""
+    app.switch_page("pages/start.py").run()
+    app.selectbox(key="sts").set_value(name).run()
+    app.switch_page(PAGE).run()
+
+
 def test_the_default_follows_the_sidebar_until_somebody_has_set_the_field(app):
     well(app.run())
     assert judged(app) == sets.halves()
     name, other = kept(), kept(name="other.csv")
-    app.run().selectbox(key="sts").set_value(name).run()
+    choose_set(app, name)
     assert judged(app) == sets.halves(name)
     app.selectbox(key="recipe test").set_value("none").run()
-    app.selectbox(key="sts").set_value(other).run()
+    choose_set(app, other)
     assert judged(app) == (sets.halves(other)[0], "none"), "what was set by hand stays"
     app.switch_page("pages/start.py").run()
     app.switch_page(PAGE).run()
