@@ -47,7 +47,7 @@ def test_csv_has_an_empty_cell_where_there_is_no_correlation(capsys):
 
 def test_the_table_says_what_the_best_is_worth(capsys):
     _, out, _ = score("all-MiniLM-L6-v2", "--metric", "pearson", capsys=capsys)
-    assert "Pearson × 100 of 240 pairs" in out
+    assert "Pearson × 100 on 240 pairs" in out
     assert "chosen on the pairs it is scored on" in out
     assert re.search(r"^ +0 +\d+\.\d\d +\d+\.\d\d$", out, re.MULTILINE), "no number under cls of layer 0"
 
@@ -59,7 +59,7 @@ def test_a_file_is_read_with_the_columns_it_is_told(capsys, tmp_path):
     code, out, err = score("all-MiniLM-L6-v2", *arguments, capsys=capsys)
     assert code == 0
     assert "3 of 3 rows kept" in err
-    assert "of 3 pairs" in out
+    assert "on 3 pairs" in out
 
 
 def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(capsys, few_pairs):
@@ -67,7 +67,7 @@ def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(caps
     code, out, _ = score("all-MiniLM-L6-v2", "--sts", name, capsys=capsys)
     user_sets.forget(name)
     assert code == 0
-    assert "on mine.csv: Spearman × 100 of 5 pairs" in out
+    assert "on mine.csv: Spearman × 100 on 5 pairs" in out
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_set_of_the_menu_is_known_by_its_name_though_it_looks_like_a_file(caps
         (("all-MiniLM-L6-v2", "--sts", "STS-BB"), "Did you mean 'STS-B'"),
         (("all-MiniLM-L6-v2", "--sts", "missing.csv"), "There is no file missing.csv"),
         (("all-MiniLM-L6-v2", "--metric", "kendall"), "There is no metric 'Kendall'"),
-        (("all-MiniLM-L6-v2", "--aggregate", "sum"), "There is no way 'sum'"),
+        (("all-MiniLM-L6-v2", "--aggregate", "sum"), "There is no aggregation 'sum'"),
         (("all-MiniLM-L6-v2", "--max-length", "1"), "1 tokens is not possible"),
         (("all-MiniLM-L6-v2", "--precision", "int8"), "int8"),
         (("all-MiniLM-L6-v2", "--device", "tpu"), "tpu"),

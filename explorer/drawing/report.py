@@ -111,7 +111,8 @@ def _grids(findings: Findings) -> Iterator[str]:
         pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
     yield heading("Every layer under every pooling")
     if findings.differences.grid is None:
-        yield note(f"A has {comparison.one.last} layers and B {comparison.other.last}: their cells are not the same.")
+        layers = f"A has {comparison.one.last} layers and B {comparison.other.last}"
+        yield note(f"{layers}: cell by cell they cannot be compared.")
     yield standalone.beside(*pieces)
     yield from map(note, comparison.told_not_measured)
 

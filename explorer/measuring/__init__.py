@@ -1,1 +1,1 @@
-"""Vectors to numbers: similarity, scores, and the shelf where scores are kept."""
+"""Vectors to numbers: similarity, scores, geometry, maps, and stored results."""

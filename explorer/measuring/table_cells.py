@@ -1,4 +1,4 @@
-"""What stands in a cell of a table?"""
+"""Format a number for a table cell."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ Rows = list[dict[str, object]]
 
 
 def rounded(value: Any, digits: int = 4) -> float | None:
-    """A rounded number. Missing is missing: an empty cell, never 0."""
+    """A rounded number; missing numbers are empty cells, never 0."""
     return round(float(value), digits) + 0.0 if value is not None and math.isfinite(value) else None  # 0.0: no -0.0

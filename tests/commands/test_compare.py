@@ -84,8 +84,8 @@ def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, 
         assert found["chosen"][f"reading {side}"] == best
         assert found["chosen"][side] == pytest.approx(numbers[place.test][best], abs=1e-3)
         assert found["picked"]["scores"][side] == pytest.approx(numbers[place.dev][best], abs=1e-3)
-    assert f"are the best on {found['picked']['on']}" in said(*words)[1]
-    assert "are the best on" in file.read_text(encoding="utf-8")
+    assert f"is the best on {found['picked']['on']}" in said(*words)[1]
+    assert "is the best on" in file.read_text(encoding="utf-8")
 
 
 def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path, said):
@@ -94,7 +94,7 @@ def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path,
     configure(other / "config.json", num_hidden_layers=1)
     code, out, err = said("compare", place.model, other, "--sts", place.test)
     assert code == 0, err
-    assert "A has 2 layers and B 1: their cells are not the same." in out
+    assert "A has 2 layers and B 1: cell by cell they cannot be compared." in out
 
 
 def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):

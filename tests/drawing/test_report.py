@@ -65,7 +65,7 @@ def test_of_a_tuned_model_the_report_shows_three_numbers_or_says_why_two(words):
     assert [float(number) for number in re.findall(r"<b>(\d+\.\d+)</b>", cards)][: len(scores)] == [
         round(score, 2) for score in scores
     ]
-    assert ("is no cell of the grid" in unescape(page)) == (judged.same is None)
+    assert ("is not a cell of the grid" in unescape(page)) == (judged.same is None)
 
 
 def test_the_headline_is_the_chosen_difference(findings, page):
@@ -104,8 +104,8 @@ def test_it_stands_alone(page):
 def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
     findings = made_up.findings(made_up.geometry((2, 1)), (2, 1))
     page = report(findings).decode()
-    assert "A has 2 layers and B 1: their cells are not the same." in page
-    assert "no layer of one is a layer of the other" in page
+    assert "A has 2 layers and B 1: cell by cell they cannot be compared." in page
+    assert "their layers do not correspond" in page
     assert [row["reading"] for row in tables(page)[-3]] == ["model default"]
     without = report(made_up.findings()).decode()
     assert "Geometry of the layers" not in without

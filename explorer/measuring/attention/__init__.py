@@ -1,1 +1,1 @@
-"""What attends to what: poolers over layers, and heads of self-attention."""
+"""Attention weights: of poolers over layers, and of self-attention heads."""

@@ -1,4 +1,4 @@
-"""What is behind the pictures of layers, as rows: weights of a pooler, their path, a pair's cosines, one head?"""
+"""Table rows of attention figures: pooler weights, their history, cosines of a pair, one head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def weight_rows(sentences: Sequence[str], heard: Listening) -> Rows:
-    """A row for every sentence, layer that asks and layer that answers."""
+    """A row for every sentence, query layer and key layer."""
     return [
         {
             "sentence": sentence,

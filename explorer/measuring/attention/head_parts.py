@@ -1,4 +1,4 @@
-"""How much of a sentence's vector comes from each of the parts that its head puts side by side?"""
+"""The share of each concatenated part of a head in a sentence's vector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parts_of(head: Head) -> tuple[str, ...]:
-    """Their names, in order."""
+    """The names of the parts, in order."""
     from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
 
     named = {name: f"{name} of the last layer" for name in POOLINGS} | {FIRST_LAST: "mean of layers 1 and last"}
@@ -25,9 +25,9 @@ def parts_of(head: Head) -> tuple[str, ...]:
 def from_parts(head: Head, states: States) -> tuple[Tensor, Tensor]:
     """Shares and cosines (sentence, part).
 
-    With x the parts side by side, x_p the same with all but part p zero, and W the first dense layer (none: the
+    With x the concatenated parts, x_p the same with all but part p zero, and W the first dense layer (none: the
     identity), z = W x + b is the sum of all W x_p and b; the share of p is W x_p · z / z · z. The shares and that of
-    the bias sum to 1; one that works against the others is negative.
+    the bias sum to 1; a part that points against the vector has a negative share.
     """
     import torch
     from torch.nn import functional

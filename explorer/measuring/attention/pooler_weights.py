@@ -1,4 +1,4 @@
-"""Which layers does a model with a pooler over its layers listen to?"""
+"""The layer weights of a model that pools over its layers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Listening:
-    """Some sentences as a pooler reads them.
+    """A pooler's weights for some sentences.
 
-    `weights` is (sentence, layer that asks, layer that answers); both count from `first_layer`. The head puts `parts`
-    side by side: `shares` (sentence, part) says how much of what its first dense layer gives comes from each, and
-    `without` (sentence, part) is the cosine of the vector with what it would be if the part were zeros.
+    `weights` is (sentence, query layer, key layer); both count from `first_layer`. The head concatenates `parts`:
+    `shares` (sentence, part) is each part's share of the output of its first dense layer, and `without` (sentence,
+    part) is the cosine of the vector with the vector computed with the part set to zero.
     """
 
     weights: Floats
@@ -49,24 +49,25 @@ class Listening:
 
     @property
     def loudest(self) -> list[int]:
-        """The layer that each sentence listens to most, by number."""
+        """The layer with the highest weight for each sentence, by number."""
         heard = np.where(np.isfinite(self.by_layer), self.by_layer, -np.inf)
         return [self.layers[int(place)] for place in heard.argmax(axis=-1)]
 
     @property
     def by_layer(self) -> Floats:
-        """How much each layer is listened to (sentence, layer that answers): the mean over who asks."""
+        """The weight of each layer (sentence, key layer), averaged over query layers."""
         return np.asarray(self.weights.mean(axis=1))
 
 
 def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None = None) -> Listening:
-    """How an encoder's pooler reads sentences."""
+    """Compute an encoder's pooler weights for some sentences."""
     import torch
 
     head = encoder.head
     if head is None or head.attention is None:
         raise UnsupportedModel(
-            f"'{encoder.name}' has no pooler over its layers. Train one with a method that has the knob 'pooler': see "
+            f"'{encoder.name}' has no pooler over its layers. Train one with a method that has the setting 'pooler': "
+            "see "
             "`python -m explorer methods`."
         )
     limit = encoder.limit(max_length)
@@ -88,7 +89,7 @@ def listening(encoder: Encoder, sentences: Sequence[str], max_length: int | None
 
 
 class ProbeWeights:
-    """The mean weights of a pooler over some of the sentences that are read; none where there is no pooler."""
+    """The mean weights of a pooler over some of the encoded sentences; none without a pooler."""
 
     def __init__(self, layers: LayerAttention | None, places: Iterable[int]) -> None:
         self._layers, self._places = layers, {int(place) for place in places}
@@ -96,7 +97,7 @@ class ProbeWeights:
         self._count = 0
 
     def add(self, places: list[int], states: States) -> None:
-        """Look at a batch: `places` says which of all sentences it holds."""
+        """Add a batch; `places` are the positions of its sentences."""
         inside = [at for at, place in enumerate(places) if place in self._places]
         if self._layers is None or not inside:
             return
@@ -106,7 +107,7 @@ class ProbeWeights:
         self._count += len(inside)
 
     def mean(self) -> NDArray[np.float32] | None:
-        """(layer that asks, layer that answers)."""
+        """The mean weights (query layer, key layer)."""
         return None if self._sum is None else (self._sum / self._count).float().numpy()
 
 

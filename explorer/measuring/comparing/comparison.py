@@ -1,4 +1,4 @@
-"""What changed from one encoder to another, on the same pairs, and how surely?"""
+"""Differences between two encoders on the same pairs, with paired bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from explorer.measuring.scores.pair_cosines import Cosines
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """B less A: of the chosen readings, of every cell that both have, and of the readings that both declare."""
+    """B minus A: for the chosen layer & pooling of each, for every common cell, and for the model defaults."""
 
     chosen: Interval
     grid: Interval | None
@@ -26,7 +26,7 @@ class Differences:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Scores of A and of B on the same pairs, each with the reading that stands for a sentence."""
+    """Scores of A and B on the same pairs, each with its chosen layer & pooling."""
 
     one: LayerScores
     other: LayerScores
@@ -40,18 +40,18 @@ class Comparison:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The rows of the grid that both have; none where one is deeper, as layer 3 of 6 is not layer 3 of 12."""
+        """The common rows of the grid; none if the depths differ, since layer 3 of 6 is not layer 3 of 12."""
         return self.one.rows if self.one.rows == self.other.rows else ()
 
     @property
     def told_not_measured(self) -> tuple[str, ...]:
-        """What the precision of a side cannot measure, a sentence for each side that has such cells."""
+        """A sentence for each side with cells that its precision cannot measure."""
         sides = zip("AB", (self.one.told_not_measured, self.other.told_not_measured), strict=True)
         return tuple(f"{side}: {told}" for side, told in sides if told)
 
     @property
     def chosen_not_measured(self) -> tuple[str, ...]:
-        """The same for the two chosen readings: without their cosines no pair has a rank."""
+        """The same for the two chosen cells: without their cosines no pair has a rank."""
         sides = ("A", self.one, self.one_reading), ("B", self.other, self.other_reading)
         return tuple(
             f"{side}: {reading.title} is {NOT_MEASURABLE.format(scores.precision)}."
@@ -62,21 +62,23 @@ class Comparison:
     def grid(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Interval:
-        """B less A in every cell (row, pooling), and how sure that is."""
+        """B minus A in every cell (row, pooling), with intervals."""
         if not self.rows:
-            raise BadChoice(f"A has {self.one.last} layers and B {self.other.last}: their cells are not the same.")
+            raise BadChoice(
+                f"A has {self.one.last} layers and B {self.other.last}: cell by cell they cannot be compared."
+            )
         return self._difference(self.one.cosines, self.other.cosines, metric, aggregate, resamples, seed)
 
     def chosen(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Interval:
-        """B's reading less A's."""
+        """B minus A under the chosen layer & pooling of each."""
         return self._difference(*self._sides(), metric, aggregate, resamples, seed)
 
     def own(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Interval | None:
-        """B's own reading less A's; None where one of them declares none."""
+        """B minus A under the declared model defaults; None if one declares none."""
         if self.one.own is None or self.other.own is None:
             return None
         return self._difference(self.one.own, self.other.own, metric, aggregate, resamples, seed)
@@ -84,7 +86,8 @@ class Comparison:
     def cells(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> tuple[Interval | None, Interval | None]:
-        """The grid and their own readings, from one draw of pairs; None for what they do not both have."""
+        """The differences of the grid and of the model defaults, from the same resamples; None for what they do not "
+        "share."""
         if not self.rows or self.one.own is None or self.other.own is None:
             grid = self.grid(metric, aggregate, resamples=resamples, seed=seed) if self.rows else None
             return grid, self.own(metric, aggregate, resamples=resamples, seed=seed)
@@ -99,7 +102,7 @@ class Comparison:
         return grid, Interval(*(np.asarray(side[-1]) for side in numbers))
 
     def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
-        """The chosen difference, where both stand for sentences by the same reading: it is among these already."""
+        """The chosen difference, if both use the same layer & pooling: it is among these already."""
         if self.one_reading != self.other_reading:
             return None
         if self.one_reading == OWN:
@@ -112,21 +115,21 @@ class Comparison:
     def differences(
         self, metric: str = "Spearman", aggregate: str = "all", *, resamples: int = RESAMPLES, seed: int = 0
     ) -> Differences:
-        """All there are."""
+        """Compute all differences."""
         grid, own = self.cells(metric, aggregate, resamples=resamples, seed=seed)
         chosen = self.among(grid, own) or self.chosen(metric, aggregate, resamples=resamples, seed=seed)
         return Differences(chosen, grid, own)
 
     def rank_errors(self) -> RankErrors:
-        """How far from its place each pair is, in either reading."""
+        """The rank errors of each pair, on both sides."""
         return rank_errors(self.one.gold, *self._sides())
 
     def gold_bins(self) -> GoldBins:
-        """The cosines of both readings, by what people said."""
+        """The cosines of both sides, grouped by gold score."""
         return gold_bins(self.one.gold, self._sides())
 
     def _sides(self) -> tuple[Cosines, Cosines]:
-        """The cosines (pair) of the chosen readings."""
+        """The cosines (pair) of both sides."""
         return self.one.cosines_of(self.one_reading), self.other.cosines_of(self.other_reading)
 
     def _difference(

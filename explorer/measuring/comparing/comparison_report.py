@@ -1,4 +1,4 @@
-"""What was found of two encoders: all the numbers, with what was compared, on what, and how; as JSON and as text."""
+"""All results of a comparison, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class Findings:
     aggregate: str
     seed: int
     geometry: LayerGeometry | None = None
-    picked: Pick | None = None  # the readings that are best on other pairs, where there was a choice of that kind
-    of_models: ComparisonVerdict | None = None  # where it is about other readings than the chosen ones
+    picked: Pick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
+    of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
 
     @property
     def verdict(self) -> ComparisonVerdict:
-        """Whether the one is better than the other, by how much, and whether it could be chance."""
+        """The verdict: better or worse, by how much, and whether it could be chance."""
         ways = self.metric, self.aggregate
         return self.of_models or judge(self.found, self.pairs, self.comparison, self.differences.chosen, ways)
 
     @property
     def picked_here(self) -> Pick | None:
-        """How the readings that are compared were picked; None where they are others."""
+        """How the compared layer & pooling of each was picked; None if it was not."""
         compared = self.comparison.one_reading, self.comparison.other_reading
         return self.picked if self.picked and self.picked.readings == compared else None
 
@@ -62,20 +62,20 @@ class Findings:
         return self.comparison.one, self.comparison.other
 
     def chosen(self) -> dict[str, object]:
-        """Both scores of the chosen readings, the difference and its interval."""
+        """Both scores under the chosen layer & pooling, the difference and its interval."""
         return chosen_row(self.comparison, self.differences.chosen, self.metric, self.aggregate)
 
     def cells(self) -> Rows:
-        """The same of every reading that both have."""
+        """The same for every common layer & pooling."""
         return cell_rows(self.comparison, self.differences, self.metric, self.aggregate)
 
     def layer_differences(self) -> Interval | None:
-        """The differences (layer) under the pooling whose geometry was looked at."""
+        """The differences (layer) under the pooling of the geometry."""
         return None if self.geometry is None else by_layer(self.comparison, self.differences, self.geometry.pooling)
 
 
 def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> Interval | None:
-    """The differences (layer) under a pooling; None where the layers are not the same."""
+    """The differences (layer) under a pooling; None if the depths differ."""
     grid = differences.grid
     if grid is None:
         return None
@@ -84,12 +84,12 @@ def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> 
 
 
 def versions() -> dict[str, str]:
-    """Of what the numbers were made with."""
+    """Versions of the libraries that influence the numbers."""
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
 
 
 def about_models(findings: Findings) -> dict[str, dict[str, object]]:
-    """A and B: what they are, and how they were read."""
+    """A and B: models and measurement settings."""
     return {
         side: {
             "model": found.name,
@@ -107,7 +107,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
 
 
 def about_measuring(findings: Findings) -> dict[str, object]:
-    """On what, and how."""
+    """The evaluation set and the metric."""
     return {
         "set": findings.pairs.name,
         "set_digest": findings.pairs.digest,
@@ -122,7 +122,7 @@ def about_measuring(findings: Findings) -> dict[str, object]:
 
 
 def as_json(findings: Findings) -> str:
-    """All of it."""
+    """Everything, as JSON."""
     geometry, picked = findings.geometry, findings.picked_here
     content = {
         **about_models(findings),
@@ -164,7 +164,7 @@ def as_text(findings: Findings) -> str:
     lines = [
         *_verdict_lines(findings.verdict),
         "",
-        f"{findings.pairs.name}: {findings.metric} × 100 of {len(findings.pairs):,} pairs"
+        f"{findings.pairs.name}: {findings.metric} × 100 on {len(findings.pairs):,} pairs"
         + f", {findings.aggregate}" * comparison.one.has_parts,
         f"A  {_score(row['A'])}  {row['reading A']} of {one.name}",
         f"B  {_score(row['B'])}  {row['reading B']} of {other.name}",
@@ -173,7 +173,9 @@ def as_text(findings: Findings) -> str:
         "",
     ]
     if grid is None:
-        lines.append(f"A has {comparison.one.last} layers and B {comparison.other.last}: their cells are not the same.")
+        lines.append(
+            f"A has {comparison.one.last} layers and B {comparison.other.last}: cell by cell they cannot be compared."
+        )
         return "\n".join(lines)
     lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in GRID_POOLINGS))
     for place, layers in enumerate(comparison.rows):
@@ -187,7 +189,7 @@ def as_text(findings: Findings) -> str:
 
 
 def _verdict_lines(verdict: ComparisonVerdict) -> list[str]:
-    """The sentence, and where a model was tuned, its three numbers."""
+    """The verdict, and for a tuned model its scores."""
     if verdict.tuning is None:
         return [verdict.sentence().text]
     told = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]

@@ -1,4 +1,4 @@
-"""What is a comparison as a table: a row for every reading, both scores, the difference and its interval?"""
+"""Table rows of a comparison: both scores, the difference and its interval for every layer & pooling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.measuring.table_cells import Rows, rounded
 
 
 def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
-    """Every cell that both encoders have, and their own reading where both declare one."""
+    """A row for every common cell, and for the model defaults if both declare one."""
     one, other = (scores.table(metric, aggregate) for scores in (comparison.one, comparison.other))
     rows: Rows = []
     if differences.grid is not None:
@@ -33,7 +33,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
 
 
 def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
-    """Of rows of cells, so many that gained most and so many that lost most, the largest change first."""
+    """The rows that gained most and those that lost most, largest change first."""
     known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
     gained = sorted((one for one in known if one[1] > 0), key=lambda one: -one[1])
     lost = sorted((one for one in known if one[1] < 0), key=lambda one: one[1])
@@ -41,7 +41,7 @@ def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
 
 
 def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
-    """The two readings that stand for a sentence."""
+    """The row of the chosen layer & pooling of each side."""
     return {
         "reading A": comparison.one_reading.title,
         "reading B": comparison.other_reading.title,
@@ -52,7 +52,7 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
 
 
 def told_difference(interval: Interval) -> str:
-    """`+3.25 (2.41 to 4.10)`; a missing one is missing."""
+    """`+3.25 (2.41 to 4.10)`; "" if missing."""
     if not math.isfinite(float(interval.difference)):
         return "none"
     return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"

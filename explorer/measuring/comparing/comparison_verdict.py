@@ -1,4 +1,4 @@
-"""Judge a comparison: a tuned model against its base as people use both, or any two models as they are read."""
+"""Judge a comparison: a tuned model against its base, each under its model default, or any two models as chosen."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _OF_LAST = re.compile(rf"({'|'.join(GRID_POOLINGS)}) of the last layer(?: → no
 
 @dataclass(frozen=True)
 class Tuning:
-    """Of two models, the one that a run tuned from the other."""
+    """Which of two models a run tuned from the other."""
 
     tuned: int  # 0 where it is A, 1 where it is B
-    trained: str  # the layer & pooling that was trained, in words; empty where the run does not say
+    trained: str  # the layer & pooling that was trained, in words; empty if unknown
     optimistic: bool = False  # the training text holds sentences of the pairs
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A model under a layer & pooling, and its score × 100, NaN where there is none."""
+    """A model under a layer & pooling, and its score × 100, NaN if missing."""
 
     model: str
     reading: str
@@ -44,14 +44,14 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonVerdict:
-    """The model that is judged, the one before it, and the difference of the two."""
+    """The judged model, the one it is compared with, and their difference."""
 
     before: Scored
     after: Scored
     difference: Interval
     pairs: str
     tuning: Tuning | None = None
-    same: Scored | None = None  # the base under the layer & pooling that was trained, where it is a cell of the grid
+    same: Scored | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
 
     def sentence(self) -> Sentence:
         """The verdict in words."""
@@ -64,19 +64,20 @@ class ComparisonVerdict:
         return sentence(names[0], scores[0], names[1], scores[1], *numbers, self.pairs, optimistic=optimistic)
 
     def numbers(self) -> list[tuple[str, Scored]]:
-        """The scores that are shown together, each with what it is; two, where there is no third."""
-        told = [("Base, as people use it", self.before), ("Tuned, as exported", self.after)]
+        """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
+        told = [("Base, model default", self.before), ("Tuned, as exported", self.after)]
         if self.same is not None:
             told.insert(1, ("Base, under the trained layer & pooling", self.same))
         return told
 
     @property
     def why_not_same(self) -> str:
-        """Why the base has no score under the layer & pooling that was trained."""
+        """The reason why the base has no score under the layer & pooling that was trained."""
         if self.tuning is None or self.same is not None:
             return ""
         told = self.tuning.trained or "not recorded by the run"
-        return f"The layer & pooling that was trained ({told}) is no cell of the grid, so the base has no score there."
+        return f"The layer & pooling that was trained ({told}) is not a cell of the grid, so the base has no score "
+        "under it."
 
     def as_json(self) -> dict[str, object]:
         """Everything, with missing numbers as None."""
@@ -98,7 +99,7 @@ def default_reading(scores: LayerScores) -> Reading:
 
 
 def described(reading: Reading, scores: LayerScores) -> str:
-    """A layer & pooling as it is shown beside a score: `model default (mean of the last layer → normalised)`."""
+    """A layer & pooling as shown with a score: `model default (mean of the last layer → normalised)`."""
     if reading == OWN:
         return f"{reading.title} ({scores.own_title})"
     return f"{reading.title} ({NOT_DECLARED})" if reading == default_reading(scores) else reading.title
@@ -113,7 +114,7 @@ def as_used(comparison: Comparison) -> Comparison:
 
 
 def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
-    """What a verdict is about: a tuned model and its base as people use them, any other two as they are read."""
+    """The comparison to judge: a tuned model and its base under their model defaults, other models as chosen."""
     return as_used(comparison) if tuning else comparison
 
 
@@ -125,7 +126,7 @@ def judge(
     ways: tuple[str, str],
     tuning: Tuning | None = None,
 ) -> ComparisonVerdict:
-    """The verdict on a comparison whose chosen difference (B - A) is given; a tuned A is judged against B."""
+    """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B."""
     readings = comparison.one_reading, comparison.other_reading
     sides = [
         Scored(one.name, described(reading, scores), scores.score(reading, *ways))
@@ -143,7 +144,8 @@ def judge(
 
 
 def trained_cell(words: str, last: int) -> Reading | None:
-    """The cell of the grid that a run's words mean, as `cls of the last layer`; None where maps follow the pooling."""
+    """The cell of the grid that a run's words name, such as `cls of the last layer`; None if maps follow the "
+    "pooling."""
     of_last = _OF_LAST.fullmatch(words)
     if of_last:
         return Reading(Row((last,)), of_last[1])
@@ -154,7 +156,7 @@ def trained_cell(words: str, last: int) -> Reading | None:
 
 
 def _turned(gap: Interval) -> Interval:
-    """A - B of B - A."""
+    """Turn B - A into A - B."""
     return Interval(*(np.asarray(-side) for side in (gap.difference, gap.high, gap.low)))
 
 

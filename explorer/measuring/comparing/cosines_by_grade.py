@@ -1,4 +1,4 @@
-"""Do cosines go up with the grades that people gave? How they are spread in every fifth of the scale."""
+"""Histograms of cosines in every fifth of the scale of gold scores."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FIFTHS = 5
 COSINES = 25  # bins between the lowest and the highest cosine
 
 HOW_TO_READ = (
-    "Of the pairs in each fifth of the scale of grades, how many have about which cosine; dotted, the median. The less "
-    "the rows overlap, the better the cosines tell apart what people tell apart."
+    "The distribution of cosines in each fifth of the scale of gold scores; dotted: the median. The less the rows "
+    "overlap, the better the cosines separate what people separate."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class GoldBin:
-    """Pairs of about one grade: how many (side, bin of cosine), and each side's median, NaN without cosines."""
+    """Pairs of one band of gold scores: counts (side, bin of cosine), and each side's median, NaN without cosines."""
 
     label: str  # the grades
     pairs: int
@@ -33,20 +33,20 @@ class GoldBin:
 
     @property
     def shares(self) -> Floats:
-        """Of the pairs of this grade (side, bin of cosine); of none, none."""
+        """The shares (side, bin of cosine) of the pairs of this band; 0 without pairs."""
         return self.counts / max(1, self.pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class GoldBins:
-    """Histograms of cosines with the same edges in every bin of grades, the lowest grades first."""
+    """Histograms of cosines with the same edges in every band of gold scores, lowest first."""
 
-    edges: Floats  # of the cosines: one more than there are bins
+    edges: Floats  # of the cosine bins
     bins: tuple[GoldBin, ...]
 
 
 def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
-    """Bins of the cosines (pair) of one or more sides, missing ones left out; the last bin has both its edges."""
+    """Count the cosines (pair) of one or more sides in bins, without missing ones; the last bin includes both edges."""
     known = np.concatenate([side[np.isfinite(side)] for side in sides])
     edges = _edges(float(known.min()), float(known.max())) if len(known) else _edges(-1.0, 1.0)
     grades = _grades(gold)
@@ -66,7 +66,7 @@ def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
 
 
 def gold_bin_rows(found: GoldBins) -> Rows:
-    """A row for every bin of grades and of cosines: how many pairs A, and B, have in it."""
+    """A row for every bin of gold scores and of cosines: the number of pairs of A and of B."""
     return [
         {
             "grades": of_grade.label,
@@ -81,7 +81,7 @@ def gold_bin_rows(found: GoldBins) -> Rows:
 
 
 def median_rows(found: GoldBins) -> Rows:
-    """A row for every bin of grades: its pairs, and the median cosine of A, and of B; missing where it has no pairs."""
+    """A row for every bin of gold scores: its pairs, and the median cosines of A and B, missing without pairs."""
     return [
         {
             "grades": of_grade.label,
@@ -93,18 +93,18 @@ def median_rows(found: GoldBins) -> Rows:
 
 
 def _edges(low: float, high: float) -> Floats:
-    """Of the bins of cosines; all the same have a bin in the middle of a narrow range."""
+    """The edges of the cosine bins; equal cosines get a narrow range around them."""
     if high - low < 1e-6:
         low, high = low - 0.005, high + 0.005
     return np.linspace(float(low), float(high), COSINES + 1)
 
 
 def _grades(gold: Floats) -> Floats:
-    """Of the fifths of the scale: from the lowest grade given to the highest, which may be the same."""
+    """The edges of the fifths, from the lowest gold score to the highest, which can be equal."""
     low, high = float(gold.min()), float(gold.max())
     if low == high:
         return np.array([low, high])
-    # without the last digits of the computation: 4.2 is to be in the bin that begins with 4.2
+    # rounded, so that 4.2 is in the bin that begins with 4.2
     return np.round(np.linspace(low, high, FIFTHS + 1), 9)
 
 

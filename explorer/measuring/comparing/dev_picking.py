@@ -1,4 +1,4 @@
-"""Which readings are best on development pairs, to be reported on other pairs?"""
+"""Choose the best layer & pooling of two models on a dev set, to report them on other pairs."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ Two = tuple[LayerScores, LayerScores]
 
 @dataclass(frozen=True)
 class Pick:
-    """The best readings of A and of B on pairs that are not those they are reported on."""
+    """The layer & pooling of A and of B that are best on a dev set."""
 
     pairs: str
     count: int
     readings: tuple[Reading, Reading]
     scores: tuple[float, float]
-    shared: int  # of the pairs they are reported on, how many are among these
+    shared: int  # the number of reported pairs that are in the dev set
 
     @property
     def told(self) -> str:
-        """For the person at the screen, or the reader of a report."""
+        """The choice in words, for pages and reports."""
         sides = ", ".join(
-            f"{side} {reading.title} ({score:.2f} there)"
+            f"{side} {reading.title} (score {score:.2f})"
             for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
         )
-        told = f"The readings are the best on {self.pairs} ({self.count:,} pairs): {sides}."
+        told = f"The layer & pooling of each is the best on {self.pairs} ({self.count:,} pairs): {sides}."
         if self.shared:
-            return f"{told} {self.shared:,} of the pairs scored here are among those: in part this is a selection."
-        return f"{told} None of the pairs scored here took part in that choice."
+            return f"{told} {self.shared:,} of the pairs scored here are among those: this score is optimistic."
+        return f"{told} None of the pairs scored here were used for that choice."
 
 
 def pick(dev: GradedPairs, scores: Two, reported: GradedPairs, metric: str = "Spearman") -> Pick:
-    """The best reading of each, by scores on the development pairs."""
+    """The best layer & pooling of each, by its score on the dev set."""
     best = []
     for side, of_side in zip("AB", scores, strict=True):
         reading = of_side.best(metric)
         if reading is None:
-            raise BadChoice(f"No reading of {side} has a score on {dev.name}. Pick on pairs whose scores differ.")
+            raise BadChoice(
+                f"No layer & pooling of {side} has a score on {dev.name}. Choose a dev set whose gold scores differ."
+            )
         best.append((reading, of_side.score(reading, metric)))
     (one, one_score), (other, other_score) = best
     known = _both_ways(dev)

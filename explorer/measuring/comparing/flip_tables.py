@@ -1,4 +1,4 @@
-"""What is to be seen of pairs that changed places, as rows?"""
+"""Table rows of pairs whose rank error changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.measuring.table_cells import Rows
 
 
 def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:
-    """A row for each of these pairs: both sentences, what people and both readings say, and both errors."""
+    """A row for each pair: both sentences, the gold score, and the cosines and rank errors of A and B."""
     one, other = (
         comparison.one.cosines_of(comparison.one_reading),
         comparison.other.cosines_of(comparison.other_reading),

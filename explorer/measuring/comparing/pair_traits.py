@@ -1,4 +1,4 @@
-"""What can be said of a pair of sentences without a model: length, shared words, negation, numbers, names?"""
+"""Traits of a sentence pair computed from its text: length, shared words, negation, numbers, names."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class PairTraits:
-    """Words of the longer sentence; the share of all their words that both have; and what only one of them has."""
+    """The number of words of the longer sentence, the share of shared words, and differences between the two."""
 
     words: int
     overlap: float
-    negated: bool  # one is negated, and the other is not
+    negated: bool  # only one is negated
     negation: bool  # at least one is
     numbers: bool  # numbers in one that are not in the other
-    names: bool  # what is written like a name in one, and is no word of the other
+    names: bool  # a word written like a name in one that is not in the other
 
 
 def traits(first: str, second: str) -> PairTraits:
-    """Of English sentences; of others, lengths and overlap."""
+    """Compute the traits of English sentences; for other languages only lengths and overlap are meaningful."""
     sides = [_WORD.findall(text.lower()) for text in (first, second)]
     every, shared = set(sides[0]) | set(sides[1]), set(sides[0]) & set(sides[1])
     negations = [bool(_NEGATION.search(text)) for text in (first, second)]
@@ -55,7 +55,7 @@ def _has_name_of_its_own(text: str, other: str) -> bool:
 
 
 def _is_headline(text: str) -> bool:
-    """Whether most of its longer words have a capital, which then says nothing of names."""
+    """Whether most of its longer words are capitalised, so that capitals do not indicate names."""
     longer: list[str] = [word for word in _WORD.findall(text) if len(word) > 3]
     capitals = sum(word[0].isupper() for word in longer)
     return capitals * 4 > len(longer) * 3 > 12

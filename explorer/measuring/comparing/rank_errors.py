@@ -1,7 +1,7 @@
-"""Which pairs does a model put in another place than people do, and which of them did another model mend or break?
+"""Rank errors: pairs whose rank by cosine is far from their rank by gold score, and what changed between models.
 
-A pair's rank error is how far its place among all pairs, by cosine, is from its place by people's grades, as a share of
-all places: 0 is the same place, 1 the other end.
+A pair's rank error is the distance between its rank by cosine and its rank by gold score, as a share of all ranks: 0 is
+the same rank, 1 the opposite end. Lower is better.
 """
 
 from __future__ import annotations
@@ -16,37 +16,39 @@ from explorer.measuring.scores.correlation import ranks
 
 Floats = NDArray[np.float64]
 
-FAR = 0.25  # of all places: from here on a pair is in the wrong place
+FAR = 0.25  # of all ranks: a pair with a larger rank error is in the wrong place
 FIXED, BROKEN, STILL_WRONG = "improved", "got worse", "still wrong"
 KINDS = (FIXED, BROKEN, STILL_WRONG)
 
 
 @dataclass(frozen=True, eq=False)
 class RankErrors:
-    """The errors (pair) of two models on the same pairs."""
+    """The rank errors (pair) of two models on the same pairs."""
 
     one: Floats
     other: Floats
 
     @property
     def change(self) -> Floats:
-        """How many places, as a share of all, a pair is nearer to its own in the other model."""
+        """The decrease of a pair's rank error from the one model to the other."""
         return np.asarray(self.one - self.other)
 
     def places(self, kind: str, far: float = FAR) -> NDArray[np.intp]:
-        """Which pairs are of a kind, those that changed most, or are most wrong, first."""
+        """The pairs of a kind, largest change or largest error first."""
         was, is_now = self.one > far, self.other > far
         if kind == STILL_WRONG:
             return _descending(np.minimum(self.one, self.other), was & is_now)
         if kind == FIXED:
-            return _descending(self.change, was & (self.other <= far))  # not `~is_now`: a missing error is neither
+            return _descending(
+                self.change, was & (self.other <= far)
+            )  # not `~is_now`: a missing error belongs to no kind
         return _descending(-self.change, (self.one <= far) & is_now)
 
     def examples(self) -> tuple[int | None, int | None, int | None]:
-        """The pair whose error fell most, the one whose error rose most, and one that did not change.
+        """The pair whose rank error fell most, the one whose error rose most, and one that did not change.
 
-        The last is the pair with the smallest change, and among several of them the one that is most wrong. None where
-        no pair is of that kind.
+        The last is the pair with the smallest change, and among several the one with the largest error. None if no pair
+        is of that kind.
         """
         change = np.where(np.isfinite(self.change), self.change, 0.0)
         if not len(change) or not np.isfinite(self.change).any():
@@ -58,12 +60,12 @@ class RankErrors:
 
 
 def rank_errors(gold: Floats, one: NDArray[Any], other: NDArray[Any]) -> RankErrors:
-    """Of cosines (pair) of two models."""
+    """Compute the rank errors of two models from their cosines (pair)."""
     return RankErrors(*(errors(gold, side) for side in (one, other)))
 
 
 def errors(gold: Floats, cosines: NDArray[Any]) -> Floats:
-    """How far each pair is from where people put it; NaN where cosines are missing."""
+    """The rank error of each pair; NaN if cosines are missing."""
     if np.isnan(cosines).any():
         return np.full(len(gold), np.nan)
     return np.asarray(np.abs(ranks(cosines) - ranks(gold)) / max(1, len(gold) - 1))

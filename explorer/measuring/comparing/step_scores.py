@@ -1,4 +1,4 @@
-"""What do the models of a run's steps score, and what has changed in every reading since the first of them?"""
+"""Scores of a run's checkpoints, and their change since the first one."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from explorer.progress import Progress, Work
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A step's scores less those of the first: of every cell, and of the reading the models declare, if they do."""
+    """A step's scores minus those of the first: for every cell, and for the model default if one is declared."""
 
     grid: Interval
     own: Interval | None
 
     @property
     def widest(self) -> float:
-        """The largest difference, up or down; 0 where there is none."""
+        """The largest absolute difference; 0 if there is none."""
         every = [one.difference.ravel() for one in (self.grid, self.own) if one is not None]
         known = np.abs(np.concatenate(every))
         return float(known[np.isfinite(known)].max(initial=0.0))
 
     def of(self, reading: Reading, scores: LayerScores) -> Interval:
-        """That of one reading; `scores` say where it stands."""
+        """The difference of one layer & pooling; `scores` gives its position."""
         if reading == OWN:
             missing = np.asarray(np.nan)
             return self.own or Interval(missing, missing, missing)
@@ -48,7 +48,7 @@ class Change:
 def score_steps(
     names: Sequence[str], pairs: GradedPairs, settings: Settings, load: Load = load_encoder
 ) -> Work[tuple[LayerScores, ...]]:
-    """Scores of every model by its name; those on the shelf are not loaded, and the others one at a time."""
+    """Scores of every model by its name; models with stored scores are not loaded."""
     found: list[Found] = []
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))
@@ -60,13 +60,13 @@ def score_steps(
     every = tuple(scores for one in found if (scores := known[one.digest]) is not None)
     for place, scores in enumerate(every):
         yield Progress("correlating", place, len(every))
-        score_rows(scores)  # scores remember their correlations, all of which are shown
+        score_rows(scores)  # computes and caches all correlations
     return every
 
 
 def _told_of_all(work: Work[LayerScores], before: int, models: int) -> Work[LayerScores]:
-    """How far one model is, as a part of all: each reads the same tokens."""
-    stage = f"reading tokens with {models} models" if models > 1 else READING
+    """The progress of one model as a part of all: each encodes the same tokens."""
+    stage = f"encoding tokens with {models} models" if models > 1 else READING
     while True:
         try:
             progress = next(work)
@@ -75,34 +75,36 @@ def _told_of_all(work: Work[LayerScores], before: int, models: int) -> Work[Laye
             return scores
         if progress.stage == READING:
             yield Progress(stage, before * progress.total + progress.done, models * progress.total)
-        elif not before:  # else the last that was told still holds
+        elif not before:  # else the last progress is still right
             yield progress
 
 
 def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[tuple[Change, ...]]:
-    """Each less the first, with intervals from one draw of pairs."""
+    """Each minus the first, with intervals from the same resamples."""
     first = scores[0]
     found: list[Change] = []
     anything = Reading(first.rows[0], GRID_POOLINGS[0])
     for place, now in enumerate(scores):
-        yield Progress("drawing pairs anew", place, len(scores))
+        yield Progress("bootstrap", place, len(scores))
         if now is first:
             found.append(_none(first, metric, aggregate))
             continue
         grid, own = Comparison(first, now, anything, anything).cells(metric, aggregate)
         if grid is None:
-            raise BadChoice(f"The first model has {first.last} layers and another {now.last}: they are of two runs.")
+            raise BadChoice(
+                f"The first model has {first.last} layers and another {now.last}: they are not from one run."
+            )
         found.append(Change(grid, own))
     return tuple(found)
 
 
 def _none(scores: LayerScores, metric: str, aggregate: str) -> Change:
-    """From itself nothing differs, however pairs are drawn; what has no score has no difference."""
+    """The difference of scores to themselves: 0 with an interval of 0; NaN without a score."""
     table, own = scores.table(metric, aggregate), scores.own_score(metric, aggregate)
     grid, of_own = (Interval(one, one, one) for one in (table - table, np.asarray(0.0 if own is None else own - own)))
     return Change(grid, None if own is None else of_own)
 
 
 def step_rows(steps: Sequence[int], scores: Sequence[LayerScores]) -> list[dict[str, object]]:
-    """Every reading of every step, with every metric."""
+    """A row for every layer & pooling of every step, with every metric."""
     return [{"step": step, **row} for step, one in zip(steps, scores, strict=True) for row in score_rows(one)]

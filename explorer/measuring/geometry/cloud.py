@@ -1,4 +1,4 @@
-"""How do vectors lie in space: in a narrow cone, in few directions, with a few that are everybody's neighbour?"""
+"""Embedding geometry of a set of vectors: anisotropy, uniformity, alignment, hubness."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 from explorer.measuring.scores.correlation import SAME_VECTOR, unit
 
 NEIGHBOURS = 10
-_ROWS = 1024  # of a matrix of cosines that are held at once
+_ROWS = 1024  # of a matrix of cosines in memory
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Of vectors brought to length 1; NaN where there are too few of them, or all are the same."""
+    """The geometry of normalised vectors; NaN if there are too few of them, or all are equal."""
 
-    strangers: float  # mean cosine of two different sentences, all pairs of them
-    first_direction: float  # share of the variance in the widest direction
-    first_three: float  # and in the widest three
+    strangers: float  # mean cosine of all pairs of different sentences: similarity of random pairs
+    first_direction: float  # share of the variance in the first principal component
+    first_three: float  # and in the first three
     uniformity: float  # log of the mean of exp(-2 d²) over all pairs; lower is more spread out
     hubness: float  # skewness of how often a sentence is among another's nearest 10; 0 is even, above 1 there are hubs
     sentences: int
 
 
 def geometry(vectors: NDArray[Any]) -> Geometry:
-    """Of vectors (sentence, width), every pair of which counts once."""
+    """Measure vectors (sentence, width)."""
     known = unit(vectors)
     count = len(known)
     if count < 2:
@@ -40,7 +40,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
     strangers = (float(total @ total) - count) / (count * (count - 1))
     variances = np.linalg.eigvalsh(np.cov(known.T, dtype=np.float64)) if known.shape[1] > 1 else np.ones(1)
     spread = variances.sum()
-    one_point = spread <= SAME_VECTOR**2  # all sentences have the same vector, but for rounding
+    one_point = spread <= SAME_VECTOR**2  # all vectors are equal, except for rounding
     first, three = (float("nan") if one_point else float(variances[-few:].sum() / spread) for few in (1, 3))
     potential, chosen = 0.0, np.zeros(count)
     nearest = min(NEIGHBOURS, count - 1)
@@ -57,7 +57,7 @@ def geometry(vectors: NDArray[Any]) -> Geometry:
 
 
 def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """Mean squared distance of partners (pair, width), brought to length 1; NaN where there are none."""
+    """Mean squared distance of positive pairs (pair, width) after normalisation; NaN without pairs."""
     if not len(first):
         return float("nan")
     return float((2 - 2 * (unit(first) * unit(second)).sum(1, dtype=np.float64)).mean())

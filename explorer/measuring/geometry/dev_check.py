@@ -1,4 +1,4 @@
-"""How good are the vectors of one reading: do they agree with people, and how do they lie in space?"""
+"""Evaluate one layer & pooling during training: Spearman, alignment, uniformity and probe vectors."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from explorer.measuring.scores.pair_cosines import exact_cosines
 if TYPE_CHECKING:
     from torch import Tensor
 
-# sentences whose vectors are kept at each look, so that later pages can show how they moved
+# sentences whose vectors are saved at each evaluation, for the Replay page
 PROBE = 300
 
 
 @dataclass(frozen=True, eq=False)
 class Checkup:
-    """Spearman × 100 with people, and the geometry of Wang and Isola 2020; NaN where there is nothing to measure."""
+    """Spearman × 100 with gold scores, and the geometry of Wang and Isola 2020; NaN if undefined."""
 
     spearman: float
-    alignment: float  # mean squared distance of pairs people find alike; lower is closer
-    uniformity: float  # log of the mean Gaussian potential of two sentences; lower is more spread out
-    alike: float  # mean cosine of those pairs
-    strangers: float  # mean cosine of two sentences of the probe
+    alignment: float  # mean squared distance of positive pairs; lower is closer
+    uniformity: float  # log of the mean Gaussian potential of random pairs; lower is more spread out
+    alike: float  # similarity of positive pairs: their mean cosine
+    strangers: float  # similarity of random pairs: mean cosine of two probe sentences
     probe: NDArray[np.float16]  # (sentence, width)
-    layers: NDArray[np.float32] | None = None  # (layer that asks, layer that answers), where a pooler asks them
+    layers: NDArray[np.float32] | None = None  # (query layer, key layer), if there is a pooler
 
 
 def probe_places(pairs: GradedPairs) -> NDArray[np.intp]:
-    """Which of the pairs' sentences are the probe: evenly from all over the set."""
+    """The positions of the probe sentences, spread evenly over the set."""
     count = min(PROBE, len(pairs.sentences))
     return np.linspace(0, len(pairs.sentences) - 1, count).astype(np.intp)
 
@@ -41,7 +41,7 @@ def probe_places(pairs: GradedPairs) -> NDArray[np.intp]:
 def checkup(
     pairs: GradedPairs, vectors: Tensor, layers: NDArray[np.float32] | None = None, precision: str = "float32"
 ) -> Checkup:
-    """The check-up of the vectors (sentence, width) of `pairs.sentences`, computed in that precision.
+    """Evaluate the vectors (sentence, width) of `pairs.sentences`, computed in that precision.
 
     `layers` are the mean weights of their pooler.
     """

@@ -1,4 +1,4 @@
-"""How far has each layer moved from one model to another, by the vectors they make of the same sentences?"""
+"""Drift of each layer between two models: linear CKA and the shift of the vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.measuring.scores.correlation import SAME_VECTOR
 def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
     """Linear CKA (Kornblith and others 2019) of vectors (sentence, width), whose widths may differ.
 
-    1 where one is a rotation, a shift and a scale of the other; NaN where one side never varies.
+    1 if one is a rotation, translation and scaling of the other; NaN if one side is constant.
     """
     first, second = (_centred(side) for side in (one, other))
     if any(_never_varies(*sides) for sides in ((one, first), (other, second))):
@@ -24,14 +24,14 @@ def alike(one: NDArray[Any], other: NDArray[Any]) -> float:
 
 
 def shift(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """1 less the mean cosine of a sentence's two vectors; NaN where the widths differ, as they have no cosine."""
+    """1 minus the mean cosine of a sentence's two vectors; NaN if the widths differ."""
     distances = moved(one, other)
     known = np.zeros(0) if distances is None else distances[np.isfinite(distances)]
     return float(known.mean()) if len(known) else float("nan")
 
 
 def moved(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64] | None:
-    """1 - cosine of every sentence's two vectors; None where their widths differ, NaN for one without a length."""
+    """1 - cosine of every sentence's two vectors; None if their widths differ, NaN for a zero vector."""
     if one.shape[1] != other.shape[1]:
         return None
     products = (one.astype(np.float64) * other).sum(1)
@@ -41,7 +41,7 @@ def moved(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _never_varies(vectors: NDArray[Any], centred: NDArray[np.float64]) -> bool:
-    """Whether vectors are all the same, but for rounding: then they are like nothing."""
+    """Whether all vectors are equal, except for rounding."""
     return bool(np.square(centred).sum() <= SAME_VECTOR**2 * np.square(vectors.astype(np.float64)).sum())
 
 

@@ -1,4 +1,4 @@
-"""What is to be said of the geometry of layers: which measures, what each means, and the rows of a table?"""
+"""Measures of embedding geometry, with their meaning and table rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.measuring.table_cells import Rows, rounded
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a cloud: its name, what it is, and where it stands."""
+    """A measure: its name, its meaning, and how to get it."""
 
     name: str
     meaning: str
@@ -23,38 +23,48 @@ class Measure:
 MEASURES = (
     Measure(
         "mean cosine of two sentences",
-        "Over all pairs of different sentences; near 1, all lie in a narrow cone.",
+        "Similarity of random pairs (anisotropy), from -1 to 1. Near 0 is good; near 1, all vectors are in a narrow "
+        "cone.",
         lambda cloud: cloud.geometry.strangers,
     ),
     Measure(
         "share of the widest direction",
-        "Of the variance; near 1, all differences lie on one line.",
+        "Share of the variance in the first principal component, from 0 to 1. Lower is better; near 1, vectors differ "
+        "along one line only.",
         lambda cloud: cloud.geometry.first_direction,
     ),
     Measure(
         "share of the widest three",
-        "Of the variance, in the three widest directions together.",
+        "Share of the variance in the first three principal components, from 0 to 1. Lower is better.",
         lambda cloud: cloud.geometry.first_three,
     ),
-    Measure("uniformity", "Lower is more spread out.", lambda cloud: cloud.geometry.uniformity),
-    Measure("alignment", "Lower: pairs that people find alike lie closer.", lambda cloud: cloud.alignment),
+    Measure(
+        "uniformity",
+        "How evenly vectors are spread, at most 0. Lower is better.",
+        lambda cloud: cloud.geometry.uniformity,
+    ),
+    Measure(
+        "alignment",
+        "Mean squared distance of positive pairs, from 0 to 4. Lower is better.",
+        lambda cloud: cloud.alignment,
+    ),
     Measure(
         "hubness",
-        f"Skewness of how often a sentence is among another's nearest {NEIGHBOURS}; 0 is even, "
-        "above 1 a few are everybody's neighbour.",
+        f"Skewness of how often a sentence is among another's nearest {NEIGHBOURS}. Near 0 is good; above 1, a few "
+        "sentences (hubs) are neighbours of many.",
         lambda cloud: cloud.geometry.hubness,
     ),
 )
 
 HOW_TO_READ = (
-    "CKA is 1 where a layer of B is that of A, only turned, moved or scaled, and falls as sentences change neighbours. "
-    "The shift is 1 less the mean cosine of a sentence's vector in A with that in B; it says something where B was "
-    "tuned from A, since only then have they the same axes. Whether a change is for the better is for B - A to say."
+    "CKA is from 0 to 1: 1 if a layer of B is a rotation, translation and scaling of A's, lower as neighbours change. "
+    "The shift is 1 minus the mean cosine of a sentence's vectors in A and B, 0 if nothing changed; it is meaningful "
+    "only if B was tuned from A. Neither says whether a change is better or worse: see B - A."
 )
 
 
 def definition(found: LayerGeometry) -> str:
-    """What the numbers are, on what they were taken."""
+    """Define the measures, and name the sentences they were measured on."""
     told = f"{found.sentences:,} distinct sentences of {found.pairs:,} pairs"
     if found.pairs < found.of_pairs:
         told += f", drawn from {found.of_pairs:,} (seed {found.seed})"
@@ -67,21 +77,22 @@ def definition(found: LayerGeometry) -> str:
 
 
 def not_comparable(found: LayerGeometry) -> str:
-    """What cannot be said of these two, and why; empty where all can."""
+    """The reason why two sides cannot be compared; "" if they can."""
     if len(found.sides) < 2:
         return ""
     layers = [len(side.layers) - 1 for side in found.sides]
     if not found.alike:
-        return f"A has {layers[0]} layers and B {layers[1]}: no layer of one is a layer of the other."
+        return f"A has {layers[0]} layers and B {layers[1]}: their layers do not correspond."
     if not found.same_width:
         return (
-            "The vectors of A and B are of different widths: they have no cosine, so there is no shift. CKA needs none."
+            "The vectors of A and B have different dimensions, so there is no cosine and no shift. CKA is still "
+            "defined."
         )
     return ""
 
 
 def geometry_rows(found: LayerGeometry) -> Rows:
-    """A row for every layer of every side, and one for the reading each stands for."""
+    """A row for every layer of every side, and one for the chosen layer & pooling of each."""
     return [
         {"encoder": name, "reading": title, **{measure.name: rounded(measure.of(cloud), 5) for measure in MEASURES}}
         for name, side in zip("AB", found.sides, strict=False)
@@ -93,7 +104,7 @@ def geometry_rows(found: LayerGeometry) -> Rows:
 
 
 def drift_rows(found: LayerGeometry, differences: Interval | None) -> Rows:
-    """A row for every layer that both have; `differences` (layer) are those of the scores."""
+    """A row for every common layer; `differences` (layer) are those of the scores."""
     rows: Rows = []
     for layer, (alike, shift) in enumerate(zip(found.alike, found.shift, strict=True)):
         rows.append(

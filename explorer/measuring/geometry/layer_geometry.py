@@ -1,4 +1,4 @@
-"""How do the vectors of every layer lie in space, in one encoder or two, and how far has each layer moved?"""
+"""Embedding geometry of every layer of one or two encoders, and the drift of each layer."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 Places = NDArray[np.intp]
 
-# what is looked at grows with the square of the sentences: this many take a quarter of a second a layer
+# the cost grows with the square of the sentences: this many take a quarter of a second per layer
 MOST = 3000
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """The vectors of one reading: how they lie, and how close pairs are in it that people find alike."""
+    """The geometry of one layer & pooling, and the alignment of positive pairs."""
 
     geometry: Geometry
     alignment: float
@@ -41,7 +41,7 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Side:
-    """One encoder: a cloud for every layer under the pooling, and that of the reading it stands for."""
+    """One encoder: the geometry of every layer under a pooling, and of its chosen layer & pooling."""
 
     layers: tuple[Cloud, ...]
     reading: Reading
@@ -50,28 +50,28 @@ class Side:
 
 @dataclass(frozen=True)
 class LayerGeometry:
-    """Encoders on the same sentences; `alike` (CKA) and `shift` by layer, empty but for two of the same depth."""
+    """Encoders on the same sentences; `alike` (CKA) and `shift` by layer, empty unless two have the same depth."""
 
     pooling: str
     sides: tuple[Side, ...]
     alike: tuple[float, ...]
     shift: tuple[float, ...]
     sentences: int
-    pairs: int  # whose sentences these are
-    of_pairs: int  # the set has
+    pairs: int  # pairs whose sentences are used
+    of_pairs: int  # pairs of the set
     close: int  # pairs graded `close_from` or more
     close_from: float
     seed: int
 
     def cloud_of(self, side: int, reading: Reading) -> Cloud | None:
-        """That of a reading of one side, where it is among those that were looked at."""
+        """The geometry of a layer & pooling of one side, if it was measured."""
         layer = layer_of(reading, self.pooling)
         if layer is not None:
             return self.sides[side].layers[layer]
         return self.sides[side].chosen if self.sides[side].reading == reading else None
 
     def standing_for(self, chosen: Sequence[tuple[Reading, Cloud]]) -> LayerGeometry:
-        """The same, of encoders that stand for sentences by other readings."""
+        """The same with other chosen cells."""
         return replace(
             self,
             sides=tuple(
@@ -82,7 +82,7 @@ class LayerGeometry:
 
     @property
     def same_width(self) -> bool:
-        """Whether a vector of A has a cosine with one of B."""
+        """Whether A and B have vectors of the same width."""
         return any(np.isfinite(self.shift))
 
 
@@ -95,7 +95,7 @@ def layer_geometry(
     load: Load = load_encoder,
     seed: int = SEED,
 ) -> Work[LayerGeometry]:
-    """Read the sentences of graded pairs with one encoder or two, once each; only numbers are kept."""
+    """Encode the sentences of scored pairs with one or two encoders, once each, and keep only the measures."""
     check_pooling(pooling)
     drawn = _drawn(pairs, seed)
     kept, sides = [], []
@@ -105,7 +105,7 @@ def layer_geometry(
         layers, chosen = yield from _read(encoder, drawn.sentences, pooling, reading, settings.max_length)
         clouds: list[Cloud] = []
         for place, vectors in enumerate(layers):
-            yield Progress(f"looking at the layers of {name}", place, len(layers))
+            yield Progress(f"measuring the layers of {name}", place, len(layers))
             clouds.append(drawn.cloud(vectors))
         layer = layer_of(reading, pooling)
         sides.append(Side(tuple(clouds), reading, drawn.cloud(chosen) if layer is None else clouds[layer]))
@@ -133,7 +133,7 @@ def reading_cloud(
     load: Load = load_encoder,
     seed: int = SEED,
 ) -> Work[Cloud]:
-    """One reading more of an encoder whose layers were looked at already, on the same sentences."""
+    """Measure one more layer & pooling of an encoder, on the same sentences."""
     drawn = _drawn(pairs, seed)
     yield Progress(f"loading {found.name}", 0, 0)
     vectors = yield from of_reading(load(found, settings), drawn.sentences, reading, settings.max_length)
@@ -141,7 +141,7 @@ def reading_cloud(
 
 
 def _moved(kept: list[Vectors]) -> Work[list[tuple[float, float]]]:
-    """CKA and shift of every layer, of vectors (layer, sentence, width); nothing of one, or where the depths differ."""
+    """CKA and shift of every layer of vectors (layer, sentence, width); empty for one side, or if the depths differ."""
     moved: list[tuple[float, float]] = []
     if len(kept) == 2 and len(kept[0]) == len(kept[1]):
         for place, (first, second) in enumerate(zip(*kept, strict=True)):
@@ -151,20 +151,20 @@ def _moved(kept: list[Vectors]) -> Work[list[tuple[float, float]]]:
 
 
 def layer_of(reading: Reading, pooling: str) -> int | None:
-    """Which layer a reading is, where it is one under the pooling."""
+    """The layer of a layer & pooling, if it is a single layer under this pooling."""
     layers = reading.row.layers
     return layers[0] if len(layers) == 1 and reading.pooling == pooling else None
 
 
 def check_pooling(pooling: str) -> None:
-    """Whether every layer has vectors under such a pooling."""
+    """Refuse a pooling that is not in the grid."""
     if pooling not in GRID_POOLINGS:
-        raise BadChoice(f"There is no pooling '{pooling}' here. Allowed: {', '.join(GRID_POOLINGS)}.")
+        raise BadChoice(f"There is no pooling '{pooling}'. Choose one of {', '.join(GRID_POOLINGS)}.")
 
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Distinct sentences of some pairs; `first` and `second` are the places of those people find alike."""
+    """Distinct sentences of some pairs; `first` and `second` are the positions of the positive pairs."""
 
     sentences: tuple[str, ...]
     first: Places
@@ -172,12 +172,12 @@ class _Drawn:
     pairs: int
 
     def cloud(self, vectors: Vectors) -> Cloud:
-        """The numbers of one reading of them."""
+        """Measure one layer & pooling of them."""
         return Cloud(geometry(vectors), alignment(vectors[self.first], vectors[self.second]))
 
 
 def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
-    """All pairs, or as many, drawn at random, as make no more sentences than are looked at."""
+    """All pairs, or a random sample of them that stays within the limit of sentences."""
     order = range(len(pairs))
     if len(pairs.sentences) > MOST:
         order = np.random.default_rng(seed).permutation(len(pairs)).tolist()
@@ -201,9 +201,9 @@ def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
 def _read(
     encoder: Encoder, sentences: tuple[str, ...], pooling: str, reading: Reading, max_length: int | None
 ) -> Work[tuple[Vectors, Vectors]]:
-    """Vectors (layer, sentence, width) of every layer, and those (sentence, width) of a reading: in one pass."""
+    """Vectors (layer, sentence, width) of every layer, and (sentence, width) of one layer & pooling, in one pass."""
     if reading == OWN and encoder.head is None:
-        raise BadChoice(f"'{encoder.name}' declares no reading of its own. Choose a layer and a pooling.")
+        raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
     column, last = GRID_POOLINGS.index(pooling), encoder.rows[-1].layers[-1]
     layers = np.empty((last + 1, len(sentences), encoder.width), dtype=np.float32)
     chosen: Vectors | None = None
@@ -214,9 +214,9 @@ def _read(
             part = views.own
         else:
             part = views.grid[encoder.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)]
-        if chosen is None:  # a reading of its own may be of another width
+        if chosen is None:  # the model default can have another width
             chosen = np.empty((len(sentences), part.shape[-1]), dtype=np.float32)
         chosen[views.positions] = part.float().cpu().numpy()
         done += len(views.positions)
-        yield Progress(f"{encoder.name} reads sentences", done, len(sentences))
+        yield Progress(f"encoding sentences with {encoder.name}", done, len(sentences))
     return layers, np.empty((0, encoder.width), dtype=np.float32) if chosen is None else chosen

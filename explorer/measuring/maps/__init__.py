@@ -1,1 +1,1 @@
-"""Projections to two dimensions, and how far they keep neighbours."""
+"""Projections to two or three dimensions, with their trustworthiness."""

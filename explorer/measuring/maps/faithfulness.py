@@ -1,4 +1,4 @@
-"""How much of what is near in full space is near in a map? Trustworthiness, and the share of neighbours that stay."""
+"""Trustworthiness of a map, and the share of neighbours preserved."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 
 NEAREST = 15
-MOST = 2000  # sentences that are looked at; their neighbours are sought among all
-_ROWS = 256  # that are held at once
+MOST = 2000  # sentences that are checked; their neighbours are searched among all
+_ROWS = 256  # in memory at once
 _SAME = 1e-6  # cosines that differ by less are those of duplicates
 
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """Of a map; NaN where there are too few sentences to say."""
+    """The quality of a map; NaN with too few sentences."""
 
-    trustworthiness: float  # 1: no sentence is among another's nearest in the map that is far in full space
-    kept: float  # share of the nearest in the map that are among the nearest in full space
+    trustworthiness: float  # from 0 to 1, higher is better; 1: no false neighbours in the map
+    kept: float  # share of neighbours preserved, from 0 to 1, higher is better
     nearest: int
     sentences: int
 
     @property
     def told(self) -> str:
-        """For the person who looks at the map."""
+        """The quality in words."""
         if not np.isfinite(self.trustworthiness):
-            return "Too few sentences to say how far this map is to be believed."
+            return "Too few sentences to measure the trustworthiness of this map."
         return (
-            f"Trustworthiness {self.trustworthiness:.3f}; of the {self.nearest} nearest in full space {self.kept:.0%} "
-            f"are among the {self.nearest} nearest here ({self.sentences:,} sentences looked at)."
+            f"Trustworthiness {self.trustworthiness:.3f} (1 is best); {self.kept:.0%} of the {self.nearest} nearest "
+            f"neighbours are preserved ({self.sentences:,} sentences checked)."
         )
 
 
 def faithfulness(
     vectors: NDArray[np.floating], near: Neighbourhoods, places: NDArray[np.floating], stage: str, seed: int = 0
 ) -> Work[Faithfulness]:
-    """Of places (sentence, axis) to vectors (sentence, width), as Venna and Kaski (2001) define trustworthiness."""
+    """Compare positions (sentence, axis) with vectors (sentence, width); trustworthiness as in Venna and Kaski "
+    "(2001)."""
     count = len(vectors)
-    nearest = min(NEAREST, (count - 1) // 2)  # the definition's limit is half of all
+    nearest = min(NEAREST, (count - 1) // 2)  # the definition requires less than half of all
     looked_at = np.arange(count)
     if count > MOST:
         looked_at = np.sort(np.random.default_rng(seed).choice(count, MOST, replace=False))
@@ -60,7 +61,7 @@ def faithfulness(
         full = 1 - known[some] @ known.T
         full[own, some] = np.inf
         of_found = np.take_along_axis(full, found, axis=1)
-        # of sentences that are equally near none is nearer: the rank is that of the first
+        # equally near sentences have the rank of the first
         ranks = np.stack([(full < column[:, None] - _SAME).sum(1) for column in of_found.T], axis=1) + 1
         too_far += int(np.maximum(ranks - nearest, 0).sum())
         kept += int((of_found <= near.distances[some, nearest - 1 : nearest] + _SAME).sum())

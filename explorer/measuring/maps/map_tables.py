@@ -1,4 +1,4 @@
-"""What do maps and neighbours say as tables?"""
+"""Table rows of maps and neighbours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, object]
 def rows(
     described: Described, places: Sequence[NDArray[np.floating]], members: Sequence[int] | None = None
 ) -> list[Row]:
-    """A row for every sentence, or for some: what is known of it, and where it lies on each map."""
+    """A row for every sentence, or for some: its attributes and its position on each map."""
     names = [f"{side} {axis}" for side, one in zip("AB", places, strict=False) for axis in "xyz"[: one.shape[1]]]
     where = np.concatenate(places, axis=1).round(5).tolist() if places else []
     return [
@@ -33,7 +33,7 @@ def rows(
 
 
 def labels(described: Described) -> dict[str, list[object]]:
-    """What is known of each sentence, column by column; None where it is missing."""
+    """The attributes of each sentence by column; None if missing."""
     return {
         column.name: [None if cell == "" or cell != cell else cell for cell in column.cells]
         for column in described.columns
@@ -43,7 +43,7 @@ def labels(described: Described) -> dict[str, list[object]]:
 def neighbour_rows(
     texts: Sequence[str], vectors: Sequence[NDArray[np.floating]], near: Sequence[Neighbourhoods], sentence: int
 ) -> list[Row]:
-    """The nearest of a sentence with their cosines; of two sides those that are kept, lost and gained."""
+    """The nearest neighbours of a sentence with their cosines; with two sides, those kept, lost and gained."""
     found = [one.places[sentence, :COMPARED].tolist() for one in near]
     if len(near) < 2:
         cosines = _cosines(vectors[0], sentence, found[0])
@@ -61,7 +61,7 @@ def neighbour_rows(
 
 
 def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
-    """The median cosine of the pairs that are joined by lines, for each group of them, in full space."""
+    """The median cosine of the pairs joined by lines, for each group, in full space."""
     found = []
     for group in dict.fromkeys(described.columns[0].cells[one] for one, _ in described.lines):
         ends = np.array([line for line in described.lines if described.columns[0].cells[line[0]] == group])
@@ -73,13 +73,13 @@ def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]])
 
 
 def told_of_widths(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
-    """Why nothing tells how far a sentence moved, where that is so."""
+    """The reason why the shift of sentences is not shown; "" if it is."""
     widths = [side.shape[1] for side in vectors]
     if len(set(widths)) < 2:
         return []
     return [
-        "A's vectors have {:,} numbers and B's {:,}: there is no cosine between the two, so how far a sentence moved "
-        "is not shown.".format(*widths)
+        "A's vectors have {:,} dimensions and B's {:,}, so the cosine between the two, and with it the shift of a "
+        "sentence, is not defined.".format(*widths)
     ]
 
 

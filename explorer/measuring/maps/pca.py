@@ -1,4 +1,4 @@
-"""Which few directions hold most of what differs between sentences, and how is one picture turned onto another?"""
+"""PCA of two sets of vectors, and Procrustes alignment of two maps."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Places = NDArray[np.float32]
 def principal(
     one: NDArray[np.floating], other: NDArray[np.floating] | None, axes: int
 ) -> tuple[Places, Places | None, tuple[float, ...]]:
-    """Places (sentence, axis) of A and of B by PCA, and the share of each one's variance that they hold.
+    """Positions (sentence, axis) of A and of B by PCA, and the share of the variance that they explain.
 
-    Vectors are brought to length 1, and each side to its own mean. Where the widths agree, both are seen along the
-    same directions, those of A and B together; else B's picture is turned onto A's.
+    Vectors are normalised, and each side is centred. If the widths agree, both are projected on the same components, of
+    A and B together; else B's map is rotated onto A's.
     """
     sides = [_centred(side) for side in (one, other) if side is not None]
     if len(sides) == 2 and sides[0].shape[1] == sides[1].shape[1]:
@@ -33,10 +33,9 @@ def principal(
 
 
 def turned_onto(still: Places, turned: Places, same_size: bool = True) -> Places:
-    """The second picture moved, turned or mirrored and brought to the size of the first, so that both agree best.
+    """Align the second map to the first by translation, rotation, reflection and scaling.
 
-    Orthogonal Procrustes. The size is that of the first, not the one that agrees best, which is the smaller the less
-    the two agree.
+    Orthogonal Procrustes, but scaled to the size of the first: the best-fitting size would shrink as the two differ.
     """
     from scipy.linalg import orthogonal_procrustes
 
@@ -55,7 +54,7 @@ def _centred(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _directions(sides: list[NDArray[np.float64]], axes: int) -> NDArray[np.float64]:
-    """Directions (width, axis), widest first; each points where its largest part is positive."""
+    """Components (width, axis), largest variance first; the sign makes the largest entry positive."""
     _, directions = np.linalg.eigh(sum(side.T @ side for side in sides))
     widest = directions[:, ::-1][:, :axes]
     largest = np.take_along_axis(widest, np.abs(widest).argmax(0)[None], axis=0)
@@ -63,7 +62,7 @@ def _directions(sides: list[NDArray[np.float64]], axes: int) -> NDArray[np.float
 
 
 def _padded(places: NDArray[np.float64], axes: int) -> Places:
-    """Vectors narrower than the picture have nothing to say along its other axes."""
+    """Pad vectors with fewer dimensions than the map with zeros."""
     return np.pad(places, ((0, 0), (0, axes - places.shape[1]))).astype(np.float32)
 
 

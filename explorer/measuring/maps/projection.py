@@ -1,4 +1,4 @@
-"""Where do sentences lie in A and in B, on two maps that can be laid side by side?"""
+"""Project the vectors of A and B to two aligned maps: PCA, UMAP or t-SNE."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Places = NDArray[np.float32]
 Vectors = NDArray[np.floating]
 
 KINDS: tuple[Kind, ...] = ("UMAP", "t-SNE", "PCA")
-LEAST = 10  # sentences; fewer have no neighbourhoods to speak of, and are shown by PCA
+LEAST = 10  # sentences; fewer are shown by PCA
 NEIGHBOURS, PERPLEXITY, MIN_DIST = (2, 100), (2, 49), (0.0, 0.99)
 _EPOCHS, _EPOCHS_OF_MANY, _MANY = 300, 200, 10_000
 _EXAGGERATED, _STEPS, _STEPS_OF_B = 250, 500, 300
@@ -29,7 +29,7 @@ _EXAGGERATED, _STEPS, _STEPS_OF_B = 250, 500, 300
 
 @dataclass(frozen=True)
 class Way:
-    """How vectors become a map."""
+    """The settings of a projection."""
 
     kind: Kind = "UMAP"
     axes: int = 2
@@ -49,7 +49,7 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """Places (sentence, axis) of one encoder, and how far they are to be believed."""
+    """Positions (sentence, axis) of one encoder, with their trustworthiness."""
 
     places: Places
     faithfulness: Faithfulness
@@ -57,7 +57,7 @@ class Map:
 
 @dataclass(frozen=True, eq=False)
 class Maps:
-    """One or two maps of the same sentences, and what is to be known of them."""
+    """One or two maps of the same sentences, and notes on them."""
 
     one: Map
     other: Map | None
@@ -66,7 +66,7 @@ class Maps:
 
 
 def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], way: Way) -> Work[Maps]:
-    """Maps of vectors (sentence, width) of A and of B, aligned; `near` holds the neighbours of each."""
+    """Compute aligned maps of vectors (sentence, width) of A and of B; `near` holds the neighbours of each."""
     count = len(one)
     if count < 2:
         raise BadChoice(f"A map needs at least 2 sentences; there are {count}. Add some.")
@@ -85,13 +85,13 @@ def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], 
     judged = []
     given = [one] if other is None else [one, other]
     for name, vectors, neighbours, found in zip("AB", given, near, places, strict=False):
-        faith = yield from faithfulness(vectors, neighbours, found, f"judging the map of {name}")
+        faith = yield from faithfulness(vectors, neighbours, found, f"trustworthiness of the map of {name}")
         judged.append(Map(found, faith))
     return Maps(judged[0], judged[1] if len(judged) > 1 else None, kind, (told,))
 
 
 def _umap(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Work[tuple[list[Places], str]]:
-    """Both in one layout, in which every sentence of A is a neighbour of the same sentence of B."""
+    """Lay out both together; every sentence of A is a neighbour of the same sentence of B."""
     count = len(sides[0])
     if len(sides) == 2:
         sides = [sides[0], turned_onto(sides[0], sides[1])]
@@ -99,16 +99,14 @@ def _umap(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Wo
     epochs = rounds(len(start))
     found = yield from umap_layout(near, start, way.neighbours, way.min_dist, way.seed, epochs, "UMAP")
     neighbours = min(way.neighbours, count)
-    told = (
-        f"UMAP: {neighbours} neighbours by cosine, least distance {way.min_dist:g}, {epochs} rounds, seed {way.seed}."
-    )
+    told = f"UMAP: {neighbours} neighbours by cosine, min_dist {way.min_dist:g}, {epochs} epochs, seed {way.seed}."
     if len(sides) == 2:
         told += " A and B are laid out together: every sentence in A is a neighbour of itself in B."
     return [found[at : at + count] for at in range(0, len(found), count)], told
 
 
 def _tsne(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Work[tuple[list[Places], str]]:
-    """A from its principal components, B from where A ends."""
+    """t-SNE of A starts from its principal components, that of B from A's map."""
     perplexity = min(float(way.perplexity), (len(sides[0]) - 1) / 3)
     start = spread(sides[0], 1e-4, way.seed)
     found = [(yield from tsne_layout(near[0], start, perplexity, _EXAGGERATED, _STEPS, "t-SNE of A"))]
@@ -118,17 +116,17 @@ def _tsne(sides: list[Places], near: tuple[Neighbourhoods, ...], way: Way) -> Wo
     if len(sides) == 2:
         moved = yield from tsne_layout(near[1], found[0], perplexity, 0, _STEPS_OF_B, "t-SNE of B")
         found.append(turned_onto(found[0], moved))
-        told += f" B starts where A ends, with {_STEPS_OF_B} steps, and is turned onto A."
+        told += f" B starts from A's map, with {_STEPS_OF_B} steps, and is rotated onto A."
     return found, told
 
 
 def rounds(points: int) -> int:
-    """How often UMAP moves every point."""
+    """The number of UMAP epochs."""
     return _EPOCHS if points <= _MANY else _EPOCHS_OF_MANY
 
 
 def spread(places: Places, size: float, seed: int) -> Places:
-    """Places brought to a size, with a little noise: of two that are the same none would ever leave the other."""
+    """Scale positions and add a little noise, without which equal points could never separate."""
     noise = np.random.default_rng(seed).normal(scale=size * 1e-2, size=places.shape)
     largest = float(np.abs(places).max())
     return np.asarray(places * (size / largest if largest > 1e-12 else 0) + noise, dtype=np.float32)
@@ -140,17 +138,17 @@ def _told_of_principal(one: Vectors, other: Vectors | None, shares: tuple[float,
         for name, share in zip("AB", shares, strict=False)
         if np.isfinite(share)
     )
-    told = f"PCA: {way.axes} directions hold {held}." if held else "PCA: all vectors are the same."
+    told = f"PCA: {way.axes} components explain {held}." if held else "PCA: all vectors are equal."
     if other is not None:
         widths = one.shape[1], other.shape[1]
         told += (
-            " A and B are seen along the same directions."
+            " A and B use the same components."
             if widths[0] == widths[1]
-            else " B is turned onto A: no direction of {} numbers is one of {}.".format(*widths)
+            else " B is rotated onto A, since vectors of {} and {} dimensions share no components.".format(*widths)
         )
     return told
 
 
 def _check(name: str, value: object, holds: bool, allowed: str) -> None:
     if not holds:
-        raise BadChoice(f"{name} {value!r} is not possible for a map: choose {allowed}.")
+        raise BadChoice(f"{name} {value!r} is not possible for a map. Choose {allowed}.")

@@ -1,4 +1,4 @@
-"""How did the vectors of some sentences travel while a model was tuned? On one plane for all steps, or by UMAP."""
+"""Maps of sentences at every evaluation of a run, on one plane or by UMAP."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Travel:
-    """Where each sentence lies at each step, and how far it has turned since the first."""
+    """The position of each sentence at each step, and its shift since the first."""
 
     places: Floats  # (step, sentence, 2)
-    turned: Floats  # (step, sentence): 1 less the cosine of the vector now and at the first step
-    shown: float  # share of the variance of all vectors of all steps that the plane holds
+    turned: Floats  # (step, sentence): 1 - cosine of the vectors at this and at the first step
+    shown: float  # share of the variance of all vectors of all steps that the plane explains
 
 
 def travel(probes: NDArray[Any]) -> Travel:
-    """Of vectors (step, sentence, width), brought to length 1.
+    """Compute the map of vectors (step, sentence, width), normalised.
 
-    The plane is that of the widest two directions of all steps together (PCA): a sentence that does not move stays
-    where it is, which no map that is made for each step anew could promise.
+    The plane is spanned by the first two principal components of all steps together, so a sentence that does not change
+    does not move on the map.
     """
     vectors = probes.astype(np.float64)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
@@ -41,7 +41,7 @@ def travel(probes: NDArray[Any]) -> Travel:
     centred = (vectors - vectors.mean(axis=(0, 1))).reshape(-1, width)
     variances, directions = np.linalg.eigh(centred.T @ centred)
     plane = directions[:, ::-1][:, :2]
-    # of a direction and its opposite, the one in which the largest number is positive: the same on every machine
+    # the sign makes the largest entry positive, the same on every machine
     plane = plane * np.sign(plane[np.abs(plane).argmax(axis=0), np.arange(plane.shape[1])])
     places = np.zeros((len(centred), 2))
     places[:, : plane.shape[1]] = centred @ plane
@@ -54,16 +54,16 @@ def travel(probes: NDArray[Any]) -> Travel:
 
 
 def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats]:
-    """Places (step, sentence, 2) of all steps laid out as one, from those on the plane.
+    """Lay out all steps together with UMAP, from their positions (step, sentence, 2) on the plane.
 
-    Each look is laid out by itself, drawn towards those before and after, and turned onto the one before: where a map
-    lies as a whole, and how it is turned, says nothing.
+    Each step is laid out by itself, pulled towards those before and after, and rotated onto the one before, since the
+    position and rotation of a UMAP have no meaning.
     """
     near = []
     for place, vectors in enumerate(probes):
-        stage = f"looking for neighbours at look {place + 1} of {len(probes)}"
+        stage = f"finding neighbours at evaluation {place + 1} of {len(probes)}"
         near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
-    # the same noise at every look: what does not move begins where it was
+    # the same noise at every step, so that unchanged sentences start at the same position
     size = 10 / max(1e-12, float(np.abs(plane.places).max()))
     noise = projection.spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, way.seed)
     start = (plane.places * size + noise).astype(np.float32)
@@ -75,7 +75,7 @@ def travel_by_umap(probes: NDArray[Any], plane: Travel, way: Way) -> Work[Floats
 
 
 def believed(probe: NDArray[Any], places: Floats) -> Work[Faithfulness]:
-    """How far the map of one step, places (sentence, 2), is to be believed."""
+    """The trustworthiness of the map (sentence, 2) of one step."""
     vectors = probe.astype(np.float32)
     near = yield from neighbourhoods(vectors)
-    return (yield from faithfulness(vectors, near, places, "judging the map"))
+    return (yield from faithfulness(vectors, near, places, "trustworthiness of the map"))

@@ -1,6 +1,6 @@
-"""Where does t-SNE put sentences, from their neighbours and a place to start from?
+"""t-SNE from given neighbours and a given start, step by step.
 
-scikit-learn's gradient (Barnes and Hut's trees), with steps taken one by one so that they can be told of and stopped
+scikit-learn's gradient (Barnes-Hut), with steps one by one, for progress reports and a way to stop
 (van der Maaten and Hinton 2008; van der Maaten 2014).
 """
 
@@ -16,13 +16,13 @@ from explorer.progress import Progress, Work
 
 Places = NDArray[np.float32]
 
-EXAGGERATION = 12.0  # at first neighbours pull so many times as hard, scikit-learn's default
+EXAGGERATION = 12.0  # early exaggeration, scikit-learn's default
 
 
 def tsne_layout(
     near: Neighbourhoods, start: Places, perplexity: float, exaggerated: int, steps: int, stage: str
 ) -> Work[Places]:
-    """Places (sentence, axis), moved from where they start."""
+    """Optimise positions (sentence, axis) from a start."""
     yield Progress(stage, 0, exaggerated + steps)
     from sklearn.manifold._t_sne import _kl_divergence_bh
     from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
@@ -35,7 +35,7 @@ def tsne_layout(
     threads = _openmp_effective_n_threads()
     for step in range(exaggerated + steps):
         early = step < exaggerated
-        if step in (0, exaggerated):  # both phases begin at rest
+        if step in (0, exaggerated):  # both phases start without momentum
             update, gains = np.zeros_like(places), np.ones_like(places)
             strength = EXAGGERATION if early else 1.0
         _, slope = _kl_divergence_bh(places, pulls * strength, 1, count, axes, compute_error=False, num_threads=threads)
@@ -48,7 +48,7 @@ def tsne_layout(
 
 
 def _pulls(near: Neighbourhoods, perplexity: float) -> Any:
-    """How strongly neighbours belong together (sentence, sentence), from squared distances of vectors of length 1."""
+    """The joint probabilities (sentence, sentence), from squared distances of normalised vectors."""
     from scipy.sparse import csr_matrix
     from sklearn.manifold._t_sne import _joint_probabilities_nn
 

@@ -1,7 +1,7 @@
-"""Where does UMAP put sentences, from their neighbours and a place to start from?
+"""UMAP from given neighbours and a given start, epoch by epoch.
 
-UMAP's own steps (McInnes, Healy and Melville 2018), taken one by one so that they can be told of and stopped. The
-weights of neighbours are worked out here, with arrays: compiled, as umap-learn has it, they cost a process seconds.
+UMAP (McInnes, Healy and Melville 2018), epoch by epoch, for progress reports and a way to stop. The weights of
+neighbours are computed with NumPy, since compiling umap-learn's code costs a process seconds.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Places = NDArray[np.float32]
 
-NEGATIVES = 5  # steps away from strangers for each step towards a neighbour, as umap-learn has it
-PULL = 0.3  # share of the way towards the views beside it that a view is drawn in each round
+NEGATIVES = 5  # negative samples per positive one, umap-learn's default
+PULL = 0.3  # share of the distance that a view is pulled towards its neighbouring views in each epoch
 _HALVINGS = 64
 
 
@@ -33,7 +33,7 @@ def umap_layout(
     epochs: int,
     stage: str,
 ) -> Work[Places]:
-    """Places (sentence, axis) of one or more views of the same sentences, one view after another, from their start."""
+    """Lay out one or more views of the same sentences together, from a start (sentence, axis), view after view."""
     yield Progress(stage, 0, epochs)
     layout = _Layout(joined([memberships(one, neighbours) for one in near]), start, min_dist, seed, epochs)
     for epoch in range(epochs):
@@ -51,13 +51,13 @@ def umap_layouts(
     epochs: int,
     stage: str,
 ) -> Work[Places]:
-    """Places (view, sentence, axis) of many views of the same sentences, each laid out by itself from its start.
+    """Lay out many views (view, sentence, axis) of the same sentences, each by itself from its start.
 
-    After every round each view is drawn towards the one before and the one after, as AlignedUMAP has it. In one layout
-    of all, as of two, sentences would be driven away from those of other views, too: many views would lie in a row.
-    Views that are the same end at the same places, since all take the same draws.
+    After every epoch each view is pulled towards the one before and the one after, as in AlignedUMAP. In one common
+    layout, sentences would also repel those of other views. Equal views get equal positions, since all use the same
+    random numbers.
     """
-    yield Progress("loading UMAP", 0, 0)  # and compiling it, in the first round
+    yield Progress("loading UMAP", 0, 0)  # compiled in the first epoch
     layouts = [
         _Layout(memberships(one, neighbours), places, min_dist, seed, epochs)
         for one, places in zip(near, start, strict=True)
@@ -73,13 +73,13 @@ def umap_layouts(
 
 
 def _between_others(views: Places) -> Places:
-    """For each view the middle of the one before and the one after; beyond an end stands the last one again."""
+    """For each view the mean of the one before and the one after; the ends are repeated."""
     padded = np.concatenate([views[:1], views, views[-1:]])
     return np.asarray((padded[:-2] + padded[2:]) / 2, dtype=np.float32)
 
 
 class _Layout:
-    """Points that move towards their neighbours and away from strangers, round by round."""
+    """Points that are attracted by neighbours and repelled by random points, epoch by epoch."""
 
     def __init__(self, graph: coo_matrix, start: Places, min_dist: float, seed: int, epochs: int) -> None:
         from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
@@ -97,7 +97,7 @@ class _Layout:
         self._shape = (len(start), every, *find_ab_params(1.0, min_dist), drawn, 1.0, start.shape[1], True)
 
     def move(self, epoch: int) -> None:
-        """One round; steps become smaller from round to round."""
+        """Run one epoch; the learning rate decreases."""
         none = np.zeros(1, dtype=np.float32)
         densities: tuple[Any, ...] = (False, none, none, 0, 0, 0, 0, none, none, 0)  # not asked for
         alpha = 1.0 - max(0, epoch - 1) / self._epochs
@@ -106,7 +106,7 @@ class _Layout:
 
 
 def loaded() -> Work[None]:
-    """Load and compile UMAP, which costs a process seconds: worth beginning while sentences are still being read."""
+    """Load and compile UMAP, which takes seconds, while sentences are still being encoded."""
     square = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float32)
     others = np.array([[1, 2], [0, 3], [0, 3], [1, 2]], dtype=np.int32)
     near = Neighbourhoods(others, np.ones((4, 2), dtype=np.float32))
@@ -114,11 +114,11 @@ def loaded() -> Work[None]:
 
 
 def memberships(near: Neighbourhoods, neighbours: int) -> coo_matrix:
-    """How strongly sentences belong together (sentence, sentence): UMAP's fuzzy union of what each finds near."""
+    """UMAP's fuzzy graph (sentence, sentence): the fuzzy union of neighbourhoods."""
     from scipy.sparse import coo_matrix
 
     count = len(near)
-    besides = min(neighbours, count) - 1  # umap-learn counts a sentence among its own neighbours
+    besides = min(neighbours, count) - 1  # umap-learn counts a sentence as its own neighbour
     places, distances = near.places[:, :besides], near.distances[:, :besides].astype(np.float64)
     there = distances > 0
     nearest = np.where(there.any(1), np.where(there, distances, np.inf).min(1), 0.0)
@@ -132,7 +132,7 @@ def memberships(near: Neighbourhoods, neighbours: int) -> coo_matrix:
 
 
 def joined(graphs: list[coo_matrix]) -> coo_matrix:
-    """The graphs as one, in which a sentence of one is a neighbour of full strength of itself in the next."""
+    """Join graphs into one, with an edge of weight 1 from a sentence in one to itself in the next."""
     from scipy.sparse import bmat, identity
 
     count = graphs[0].shape[0]
@@ -147,7 +147,7 @@ def joined(graphs: list[coo_matrix]) -> coo_matrix:
 
 
 def _widths(beyond: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
-    """For each sentence the width under which its neighbours' weights add up to what is wanted, by halving."""
+    """For each sentence the bandwidth at which its neighbours' weights have the required sum, by bisection."""
     low, high = np.zeros(len(beyond)), np.full(len(beyond), np.inf)
     width = np.ones(len(beyond))
     for _ in range(_HALVINGS):
@@ -159,6 +159,6 @@ def _widths(beyond: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
 
 
 def _means(distances: NDArray[np.float64], nearest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Below a thousandth of this no width falls; a sentence's own distances, or where all are 0 those of all."""
-    own = np.hstack([np.zeros((len(distances), 1)), distances])  # umap-learn's mean has the sentence itself in it
+    """The scale of the lower bound of a bandwidth: the sentence's mean distance, or if it is 0 that of all."""
+    own = np.hstack([np.zeros((len(distances), 1)), distances])  # umap-learn's mean includes the sentence itself
     return np.asarray(np.where(nearest > 0, own.mean(1), own.mean()), dtype=np.float64)

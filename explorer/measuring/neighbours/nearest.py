@@ -1,4 +1,4 @@
-"""Which sentences are nearest to each, and how far away are they?"""
+"""The nearest neighbours of every sentence, with distances."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from explorer.measuring.neighbours.vector_index import Index
 from explorer.progress import Progress, Work
 
-MOST = 150  # neighbours that a map asks for: as many as t-SNE needs at its widest perplexity
+MOST = 150  # most neighbours of a map: as many as t-SNE needs at its largest perplexity
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
-    """The nearest of every sentence by cosine, nearest first; itself is not among them."""
+    """The nearest neighbours of every sentence by cosine, nearest first, without itself."""
 
     places: NDArray[np.int32]  # (sentence, neighbour)
     distances: NDArray[np.float32]  # (sentence, neighbour): 1 - cosine
@@ -25,9 +25,9 @@ class Neighbourhoods:
 
 
 def neighbourhoods(
-    vectors: NDArray[np.float32], stage: str = "looking for neighbours", most: int = MOST
+    vectors: NDArray[np.float32], stage: str = "finding neighbours", most: int = MOST
 ) -> Work[Neighbourhoods]:
-    """Of vectors (sentence, width): as many as are asked for, or all the others."""
+    """Find the neighbours of vectors (sentence, width): up to `most`, or all others."""
     yield Progress(stage, 0, len(vectors))
     nearest = min(most, max(0, len(vectors) - 1))
     places = np.empty((len(vectors), nearest), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Which neighbours did sentences keep from A to B, which did they gain, which did they lose?"""
+"""Overlap of nearest neighbours between A and B: kept, lost and gained."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import Index
 from explorer.progress import Progress, Work
 
-COMPARED = 10  # neighbours by which a map compares A and B
+COMPARED = 10  # neighbours that a map compares
 
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """How many of its k nearest neighbours each sentence of a corpus has in A and in B."""
+    """The number of common k nearest neighbours of each sentence in A and B."""
 
     kept: NDArray[np.intp]
-    k: int  # less than was asked for where the corpus is smaller
+    k: int  # less than requested if the corpus is smaller
 
     @cached_property
     def jaccard(self) -> NDArray[np.float64]:
-        """Of each sentence: neighbours in both by neighbours in either; NaN where there are no neighbours."""
+        """Jaccard index of each sentence: neighbours in both divided by neighbours in either, from 0 to 1; NaN "
+        "without any."""
         if not self.k:
             return np.full(len(self.kept), np.nan)
         return self.kept / (2 * self.k - self.kept)
 
     @property
     def mean(self) -> float:
-        """Over all sentences; NaN where there is none with a neighbour."""
+        """The mean over all sentences; NaN if none has a neighbour."""
         return float(self.jaccard.mean()) if self.k and len(self.kept) else float("nan")
 
     def counts(self) -> NDArray[np.intp]:
-        """How many sentences kept 0, 1, … k neighbours."""
+        """The number of sentences that kept 0, 1, … k neighbours."""
         return np.bincount(self.kept, minlength=self.k + 1)
 
     def order(self, *, most_changed: bool) -> NDArray[np.intp]:
-        """All sentences, the most or the least changed first; equals in the order of the corpus."""
+        """All sentences, most or least changed first; ties in the order of the corpus."""
         return np.argsort(self.kept if most_changed else -self.kept, kind="stable")
 
 
@@ -55,13 +56,13 @@ class Exchange:
 
     @property
     def jaccard(self) -> float:
-        """Those in both by those in either; NaN where there are none."""
+        """Jaccard index: those in both divided by those in either; NaN without any."""
         either = len(self.kept) + len(self.lost) + len(self.gained)
         return len(self.kept) / either if either else float("nan")
 
 
 def exchange(one: Sequence[int], other: Sequence[int]) -> Exchange:
-    """What became of what A has."""
+    """Mark each result of A as kept or lost."""
     before, after = set(one), set(other)
     return Exchange(
         kept=tuple(place for place in one if place in after),
@@ -71,9 +72,9 @@ def exchange(one: Sequence[int], other: Sequence[int]) -> Exchange:
 
 
 def overlap(one: Index, other: Index, k: int) -> Work[Overlap]:
-    """Every sentence as a query, itself left out; only the counts are held."""
+    """Use every sentence as a query, itself excluded, and count common neighbours."""
     if len(one) != len(other):
-        raise BadChoice(f"A holds {len(one):,} sentences and B {len(other):,}. Index the same corpus on both sides.")
+        raise BadChoice(f"A holds {len(one):,} sentences and B {len(other):,}. Use the same corpus for both.")
     kept, done = [], 0
     yield Progress("finding neighbours", 0, len(one))
     for (in_one, _), (in_other, _) in zip(one.neighbours_of_all(k), other.neighbours_of_all(k), strict=True):
@@ -84,6 +85,6 @@ def overlap(one: Index, other: Index, k: int) -> Work[Overlap]:
 
 
 def overlap_of(one: NDArray[Any], other: NDArray[Any]) -> Overlap:
-    """Of neighbours (sentence, neighbour) that are known."""
-    both = np.sort(np.concatenate([one, other], axis=1), axis=1)  # whom both have stands there twice
+    """Compute the overlap of given neighbours (sentence, neighbour)."""
+    both = np.sort(np.concatenate([one, other], axis=1), axis=1)  # common neighbours are in it twice
     return Overlap((both[:, 1:] == both[:, :-1]).sum(1), one.shape[1])

@@ -1,4 +1,4 @@
-"""What does each side find for a query, and where does the other side have it?"""
+"""Search results of a query under A and B, with ranks on the other side."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ SIZES = (5, 10, 20, 50)
 
 @dataclass(frozen=True)
 class Result:
-    """A sentence that one side found."""
+    """A result on one side."""
 
     place: int  # in the corpus
     rank: int
     cosine: float
-    elsewhere: int | None  # its rank on the other side, among all sentences; None without another side
+    elsewhere: int | None  # its rank on the other side; None without another side
     mark: str  # kept, lost or gained; "" without another side
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A corpus under one reading, and a query: one of its sentences by place, or the vector of another."""
+    """A corpus under one layer & pooling, and a query: a sentence of it by position, or the vector of another."""
 
     index: Index
     query: NDArray[np.float32] | int
 
     def hits(self, k: int) -> Hits:
-        """What lies nearest; a sentence of the corpus does not find itself."""
+        """The nearest sentences; a sentence of the corpus does not find itself."""
         if isinstance(self.query, int):
             return self.index.neighbours(self.query, k)
         return self.index.nearest(self.query, k)
@@ -50,7 +50,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Findings:
-    """What A found, and what B found where there is one."""
+    """The results of A, and of B if there is one."""
 
     one: tuple[Result, ...]
     other: tuple[Result, ...] | None = None
@@ -59,15 +59,15 @@ class Findings:
 
 
 def asked(query: str) -> str:
-    """A query with single spaces between its words, as sentences of a corpus have them; never empty."""
+    """Normalise the spaces of a query as in a corpus; refuse an empty one."""
     squeezed = " ".join(query.split())
     if not squeezed:
-        raise BadChoice("The query is empty. Type a sentence to look for.")
+        raise BadChoice("The query is empty. Enter a sentence.")
     return squeezed
 
 
 def place_of(query: str, sentences: Sequence[str]) -> int | None:
-    """Where a query stands in the corpus; None if it does not."""
+    """The position of a query in the corpus; None if absent."""
     return sentences.index(query) if query in sentences else None
 
 
@@ -78,7 +78,7 @@ def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | 
 
 
 def search(one: Side, other: Side | None, k: int) -> Findings:
-    """The k nearest of either side, each with its rank on the other."""
+    """The k nearest on each side, each with its rank on the other."""
     hits = one.hits(k)
     if other is None:
         return Findings(_results(hits))
@@ -91,7 +91,7 @@ def search(one: Side, other: Side | None, k: int) -> Findings:
 
 
 def _results(hits: Hits, other: Side | None = None, kept: Collection[int] = (), alone: str = "") -> tuple[Result, ...]:
-    """Hits with what the other side has to say of them; `alone` marks those that it did not find."""
+    """Results with their ranks on the other side; `alone` is the mark of those it did not find."""
     places = hits.places.tolist()
     elsewhere = [None] * len(places) if other is None else other.index.ranks(hits.places, other.query)
     marks = [KEPT if place in kept else alone for place in places]

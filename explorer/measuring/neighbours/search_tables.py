@@ -1,4 +1,4 @@
-"""What was found, as a table: a row for every result, a row for every sentence of a corpus?"""
+"""Search results as tables, JSON and text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from explorer.measuring.table_cells import Rows, rounded
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
-CHANGED = 10  # sentences that changed most, and least, in a terminal
+CHANGED = 10  # most and least changed sentences to print in a terminal
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What was searched for, in what, and how."""
+    """The query, the corpus and the models."""
 
     query: str
     k: int
@@ -44,7 +44,7 @@ def found_rows(results: Iterable[Result], sentences: Sequence[str], other: str) 
 
 
 def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bool, most: int | None = None) -> Rows:
-    """A row for each sentence of the corpus, the most or the least changed first."""
+    """A row for each sentence of the corpus, most or least changed first."""
     return [
         {
             "kept": int(overlap.kept[place]),
@@ -57,7 +57,7 @@ def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bo
 
 
 def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
-    """All of it, with what was searched, for what, and how."""
+    """Everything as JSON, with query, corpus and models."""
     sentences, sides = asked.searched.sentences, (findings.one, findings.other)
     names = "AB"[: len(asked.sides)]
     content: dict[str, object] = {
@@ -87,7 +87,7 @@ def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
 
 
 def as_text(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
-    """Both lists for the terminal, one below the other."""
+    """Both lists as text for the terminal."""
     sentences = asked.searched.sentences
     lines = [asked.searched.told, f"query: {asked.query}"]
     for name, (found, reading), results in zip("AB", asked.sides, (findings.one, findings.other), strict=False):
@@ -111,7 +111,7 @@ def told_mark(result: Result, other: str) -> str:
 
 
 def told_share(share: float) -> str:
-    """Two decimals; a missing one is missing."""
+    """Two decimals; "" if missing."""
     return f"{share:.2f}" if math.isfinite(share) else "none"
 
 

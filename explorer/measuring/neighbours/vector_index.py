@@ -1,4 +1,4 @@
-"""Which sentences lie nearest to a query? Found by FAISS, exactly: every vector is compared with every other."""
+"""An exact nearest-neighbour index of sentence vectors, with FAISS."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from explorer.progress import Progress, Work
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
 
-# asked of FAISS beyond what is wanted: it adds products in another order, so that neighbours within 1e-7 may change
-# places
+# extra results requested of FAISS, whose order of summation can swap neighbours within 1e-7
 _SPARE = 8
-# queries at once, fewer where very many neighbours are asked for; below 128,000 numbers FAISS 1.15 takes them one by
-# one, which takes ten times as long
+# queries at once, fewer for very many neighbours; below 128,000 values FAISS 1.15 processes them one by one, which is
+# ten times as slow
 _ROWS, _LEAST_ROWS, _ANSWERS = 1024, 64, 2**21
-_PRODUCTS = 2**20  # numbers of vectors that lie side by side to be measured again: a processor's cache holds them
+_PRODUCTS = 2**20  # values per block of the second computation, to fit into a processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,22 +37,19 @@ class Hits:
 
 
 class Index:
-    """The sentences of a corpus by their vectors (sentence, width) under one reading.
+    """The sentences of a corpus by their vectors (sentence, width) under one layer & pooling.
 
-    Sentences with equal vectors are indexed once, since FAISS gives equal distances in no order that can be relied
-    on; they stand in the order of the corpus here. What FAISS finds is measured again pair by pair, so that a cosine
-    is the same whether one query is asked or all.
+    Sentences with equal vectors are indexed once, since FAISS returns ties in no fixed order; here they are in the
+    order of the corpus. Cosines are computed again pair by pair, so that they are the same for one query and for many.
     """
 
     def __init__(self, vectors: Floats) -> None:
         if not np.isfinite(vectors).all():
-            raise BadChoice(
-                "Some sentences have vectors that are no numbers, so nothing is near to them. Read another."
-            )
+            raise BadChoice("Some sentences have vectors with NaN or infinite values. Choose another layer & pooling.")
         known = unit(vectors)
         heads: dict[bytes, int] = {}
         self._head_of = np.array([heads.setdefault(row.tobytes(), len(heads)) for row in known], dtype=np.intp)
-        self._members = np.argsort(self._head_of, kind="stable")  # those of one head stand together
+        self._members = np.argsort(self._head_of, kind="stable")  # grouped by head
         self._sizes = np.bincount(self._head_of)
         self._starts = self._sizes.cumsum() - self._sizes
         self._faiss, self._heads = _flat(known if len(heads) == len(known) else known[self._members[self._starts]])
@@ -62,24 +58,24 @@ class Index:
         return len(self._head_of)
 
     def nearest(self, query: Floats, k: int) -> Hits:
-        """The k sentences nearest to a vector (width,), all there are where there are fewer."""
+        """The k sentences nearest to a vector (width,), or all if there are fewer."""
         places, cosines = self._answers(unit(query[None]), min(k, len(self)))
         return Hits(places[0], cosines[0])
 
     def neighbours(self, place: int, k: int) -> Hits:
-        """The k sentences nearest to one of the corpus, itself left out."""
+        """The k sentences nearest to one of the corpus, itself excluded."""
         places, cosines = self._others(np.array([place]), k)
         return Hits(places[0], cosines[0])
 
     def neighbours_of_all(self, k: int) -> Iterator[tuple[Places, Floats]]:
-        """Places and cosines (sentence, neighbour) of every sentence, in its order, some hundreds at a time."""
+        """Positions and cosines (sentence, neighbour) of every sentence, in order, some hundreds at a time."""
         rows = min(_ROWS, max(_LEAST_ROWS, _ANSWERS // (k + 1)))
-        # blocks alike: no short one at the end
+        # blocks of equal size
         for places in np.array_split(np.arange(len(self)), max(1, len(self) // rows)):
             yield self._others(places, k)
 
     def ranks(self, places: Places, query: Floats | int) -> list[int]:
-        """The rank, from 1, that each of some sentences has among all for a query; a place leaves itself out."""
+        """The rank, from 1, of each of some sentences for a query; a query by position excludes itself."""
         own = query if isinstance(query, int) else None
         vector = self._heads[self._head_of[query]] if isinstance(query, int) else unit(query[None])[0]
         cosines = _cosines(self._heads, vector)[self._head_of]
@@ -89,10 +85,12 @@ class Index:
         return [int(rank[place]) for place in places]
 
     def _others(self, places: Places, k: int) -> tuple[Places, Floats]:
-        """Those nearest to some sentences of the corpus (sentence, neighbour), each itself left out."""
+        """The neighbours of some sentences of the corpus (sentence, neighbour), each itself excluded."""
         found, cosines = self._answers(self._heads[self._head_of[places]], min(k + 1, len(self)))
         others = found != places[:, None]
-        others[others.all(1), -1] = False  # one that is not among its own nearest has as many equals before it
+        others[others.all(1), -1] = (
+            False  # a sentence can be missing from its own results if enough equal ones come first
+        )
         shape = (len(places), found.shape[1] - 1)
         return found[others].reshape(shape), cosines[others].reshape(shape)
 
@@ -106,7 +104,7 @@ class Index:
             cosines[some] = _cosines(self._heads[heads[some]], queries[some, None])
         order = np.lexsort((heads, -cosines))  # equal cosines in the order of the corpus
         heads, cosines = (np.take_along_axis(one, order, axis=1) for one in (heads, cosines))
-        # every head is there as often as it has members, k at most, and the first k are taken
+        # repeat every head by its number of members, at most k, and take the first k
         times = np.minimum(self._sizes[heads], k)
         firsts = (times.cumsum() - times.ravel()).reshape(times.shape)
         taken = firsts[:, :1] + np.arange(k)
@@ -116,18 +114,18 @@ class Index:
 
 
 def indexed(vectors: NDArray[np.float32]) -> Work[Index]:
-    """The index of vectors, made in one step."""
+    """Build the index of vectors in one step."""
     yield Progress("indexing", 0, 0)
     return Index(vectors)
 
 
 def _cosines(one: Floats, other: Floats) -> Floats:
-    """Of unit vectors (…, width), each by itself: how many there are beside it changes nothing."""
+    """Dot products of unit vectors (…, width), each computed alone, so that the batch size does not change them."""
     return np.asarray(np.clip(np.vecdot(one, other), -1, 1), dtype=np.float32)
 
 
 def _flat(known: Floats) -> tuple[Any, Floats]:
-    """An exact index by inner product, and the vectors as they lie in it: large corpora are not held twice."""
+    """An exact index by inner product, and a view of its vectors, so that they are in memory once."""
     import faiss
 
     if sys.platform == "darwin":

@@ -26,9 +26,9 @@ class Chosen:
     best: Reading
     dev_score: float
     test_score: float
-    runner_up: Reading | None  # None where a single cell has a score on the dev set
+    runner_up: Reading | None  # None if a single cell has a score on the dev set
     over_runner_up: Interval | None
-    over_default: Interval | None  # None where the model declares no pooling
+    over_default: Interval | None  # None if the model declares no pooling
 
 
 def choose(
@@ -40,7 +40,7 @@ def choose(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Chosen | None:
-    """The choice; None where no cell has a score on the dev set."""
+    """Choose the best cell; None if no cell has a score on the dev set."""
     ordered = _best_first(dev, metric, aggregate)
     if not ordered:
         return None

@@ -1,7 +1,7 @@
-"""How sure is a difference between two scores? Pairs are drawn anew a thousand times, the same for both.
+"""Confidence interval of a score difference, by paired bootstrap (1,000 resamples).
 
-The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): from n pairs n are drawn with replacement, both
-scores are taken on them, and the middle 95 % of the differences are the interval.
+The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): n of n pairs are drawn with replacement, both
+scores are computed on them, and the 2.5th and 97.5th percentiles of the differences are the interval.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Places = NDArray[np.intp]
 
 RESAMPLES = 1000
 LEVEL = 0.95
-# numbers (pair, resample) that are held at once
+# values (pair, resample) in memory at once
 _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Differences (…) × 100 and where the middle of their resamples lies."""
+    """Differences (…) × 100 with their 95 % confidence intervals."""
 
     difference: Floats
     low: Floats
@@ -36,7 +36,7 @@ class Interval:
 
     @property
     def sure(self) -> NDArray[np.bool_]:
-        """Whether a difference is outside what the draw of pairs alone can bring about; a missing one is not."""
+        """Whether a difference is significant (its interval excludes 0); False if missing."""
         with np.errstate(invalid="ignore"):
             return np.asarray((self.low > 0) | (self.high < 0))
 
@@ -52,9 +52,9 @@ def difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """How much better the `other` cosines (…, pair) agree with `gold` (pair) than the `one`; NaN where a side cannot.
+    """The score of the `other` cosines (…, pair) minus that of the `one`, with intervals; NaN if a side has no score.
 
-    Where sub-corpora are averaged, pairs are drawn within each of them.
+    If sub-corpora are averaged, pairs are drawn within each of them.
     """
     check_agreement(metric, aggregate)
     groups = _groups(len(gold), parts, aggregate)
@@ -93,7 +93,7 @@ def _drawn(
 
 
 def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float32], metric: str) -> Floats:
-    """Differences (…, resample) of pairs that are drawn so many times (pair, resample)."""
+    """Differences (…, resample), for the number of draws of each pair (pair, resample)."""
     agree = _Spearman(gold, times) if metric == "Spearman" else _Pearson(gold, times)
     shape = sides[0].shape[:-1]
     one, other = ([agree(row) for row in side.reshape(-1, side.shape[-1])] for side in sides)
@@ -129,25 +129,25 @@ class _Spearman:
             return np.asarray(12 * together / np.sqrt(self._spread_of(order, sizes, drawn) * self._spread))
 
     def _spread_of(self, order: Places, sizes: Places, drawn: NDArray[np.float32]) -> Floats:
-        """n³ - Σ t³ (resample); few values are equal as a rule, so only those are looked at anew."""
+        """n³ - Σ t³ (resample); only the ties are recomputed, which are usually few."""
         tied = sizes > 1
         members = self._times[order[np.repeat(tied, sizes)]]
         return np.asarray(self._count**3 - self._single_cubes + _cubes(members) - _cubes(drawn[tied]))
 
     def _centred_ranks(self, drawn: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Ranks (group, resample) less their mean, which is the same for every resample."""
+        """Ranks (group, resample) minus their mean, which is the same for every resample."""
         ranks = drawn.copy()
         ranks[0] -= self._count / 2
         # row by row: np.cumsum down the columns takes twenty times as long
         for above, row in pairwise(list(ranks)):
             np.add(above, row, out=row)
-        # up to a group, less half of it, is the middle of the places it takes
+        # the mid-rank of a group of ties
         ranks -= np.multiply(drawn, 0.5, dtype=np.float32)
         return ranks
 
 
 def _ascending(values: NDArray[Any]) -> tuple[Places, Places]:
-    """The order of values, and how many there are of each."""
+    """The order of values, and the number of each distinct value."""
     order = np.argsort(values, kind="stable")
     ascending = values[order]
     starts = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
@@ -155,16 +155,16 @@ def _ascending(values: NDArray[Any]) -> tuple[Places, Places]:
 
 
 def _grouped(rows: NDArray[np.float32], order: Places, sizes: Places) -> NDArray[np.float32]:
-    """Sums of so many rows each, taken in that order."""
+    """Sums of groups of rows, in that order."""
     starts = np.cumsum(sizes) - sizes
     sums: NDArray[np.float32] = rows[order[starts]]
-    for place in np.flatnonzero(sizes > 1):  # np.add.reduceat goes through all of them, and slowly
+    for place in np.flatnonzero(sizes > 1):  # np.add.reduceat is slower
         rows[order[starts[place] : starts[place] + sizes[place]]].sum(axis=0, out=sums[place])
     return sums
 
 
 def _cubes(drawn: NDArray[np.float32]) -> Floats:
-    """Σ t³ (resample) of groups drawn so many times (group, resample)."""
+    """Σ t³ (resample) of groups, for their numbers of draws (group, resample)."""
     wide = drawn.astype(np.float64)
     return np.asarray(np.einsum("gr,gr->r", wide, wide * wide))
 
@@ -187,7 +187,7 @@ class _Pearson:
 
 
 def _quantiles(drawn: Floats, edges: list[float]) -> tuple[Floats, Floats]:
-    """The edges of the middle; a resample without a score, as of a few equal grades, is passed over."""
+    """The percentiles; resamples without a score, such as all-equal gold scores, are ignored."""
     known = np.isfinite(drawn).any(axis=-1)
     low, high = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
     if known.any():

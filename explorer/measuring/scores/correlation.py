@@ -1,4 +1,4 @@
-"""How alike are two vectors, and how well do two lists of numbers agree?"""
+"""Normalisation, cosine rounding, and Pearson's and Spearman's correlation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ROUNDOFF = {"bfloat16": 2**-8}
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """Vectors (sentence, width) brought to length 1; one without a length stays as it is."""
+    """Normalise vectors (sentence, width) to length 1; a zero vector is unchanged."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def measured(cosines: NDArray[Any], precision: str) -> NDArray[Any]:
-    """Cosines (…, pair) whose order a precision can show; NaN in a column whose vectors are within its rounding.
+    """Cosines (…, pair), with NaN for columns whose order is lost in the rounding of the precision.
 
     Rounding moves each of two vectors by up to u of its length, u being the unit roundoff, and so puts two equal ones
     up to √2 u apart, which is a cosine of 1 - u². A column whose median, over pairs of two vectors, is no further from
@@ -45,7 +45,7 @@ def measured(cosines: NDArray[Any], precision: str) -> NDArray[Any]:
 
 
 def pearson(gold: Floats, system: NDArray[Any]) -> Floats:
-    """Pearson's r of `gold` (pair) with the last axis of `system` (…, pair); NaN where one is constant or missing."""
+    """Pearson's r of `gold` (pair) with the last axis of `system` (…, pair); NaN if one is constant or missing."""
     gold = gold - gold.mean()
     varies = np.ptp(system, axis=-1) > SAME
     centred = system.astype(np.float64) - system.mean(axis=-1, keepdims=True, dtype=np.float64)
@@ -55,7 +55,7 @@ def pearson(gold: Floats, system: NDArray[Any]) -> Floats:
 
 
 def spearman(gold: Floats, system: NDArray[Any], same: float = SAME) -> Floats:
-    """Spearman's ρ of `gold` (pair) with the last axis of `system` (…, pair); NaN where a side is constant or missing.
+    """Spearman's ρ of `gold` (pair) with the last axis of `system` (…, pair); NaN if a side is constant or missing.
 
     A column that spreads over no more than `same` is constant.
     """
@@ -66,15 +66,14 @@ def spearman(gold: Floats, system: NDArray[Any], same: float = SAME) -> Floats:
 def ranks(values: NDArray[Any]) -> Floats:
     """Ranks from 1 along the last axis; ties share their average rank.
 
-    As scipy.stats.rankdata, whose import alone takes longer (0.6 s) than all else a page does before its first
-    picture.
+    Like scipy.stats.rankdata, whose import alone takes 0.6 s.
     """
     order = np.argsort(values, axis=-1)
     ascending = np.take_along_axis(values, order, axis=-1)
     changes = ascending[..., 1:] != ascending[..., :-1]
     edge = np.ones((*values.shape[:-1], 1), dtype=bool)
     places = np.arange(values.shape[-1])
-    # every run of equal values has a first and a last place; its members get the middle of the two
+    # ties get the mean of their first and last rank
     first = np.maximum.accumulate(np.where(np.concatenate([edge, changes], axis=-1), places, 0), axis=-1)
     ends = np.where(np.concatenate([changes, edge], axis=-1), places, len(places))
     last = np.minimum.accumulate(ends[..., ::-1], axis=-1)[..., ::-1]

@@ -1,4 +1,4 @@
-"""How well does every reading of an encoder agree with people on a set of graded pairs?"""
+"""Score every layer & pooling of an encoder on an evaluation set."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from explorer.progress import Progress, Work
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-# why a layer and pooling without a score has none; the precision is put in
+# why a layer & pooling has no score, by precision
 NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
 
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
 
-# sentences that are tokenised between two looks at whether to stop
+# sentences that are tokenised between two progress reports
 AT_A_TIME = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class LayerScores:
-    """One cosine per (row, pooling, pair), beside what people said, and how it was measured.
+    """One cosine per (row, pooling, pair), with gold scores and measurement settings.
 
-    The cosines of a layer and pooling that the precision cannot measure are all NaN.
+    The cosines of a layer & pooling that the precision cannot measure are NaN.
     """
 
     rows: tuple[Row, ...]
     cosines: Cosines
-    own: Cosines | None  # (pair), where the model declares a reading of its own
+    own: Cosines | None  # (pair), under the model default, if one is declared
     own_title: str
     gold: NDArray[np.float64]
     parts: tuple[str, ...]
@@ -64,16 +64,16 @@ class LayerScores:
 
     @cached_property
     def silent_parts(self) -> tuple[str, ...]:
-        """Sub-corpora without a correlation of their own: all their pairs have the same grade, or there is one pair."""
+        """Sub-corpora without a correlation: one pair, or equal gold scores."""
         names = np.array(self.parts)
         return tuple(name for name in dict.fromkeys(self.parts) if np.ptp(self.gold[names == name]) == 0)
 
     def table(self, metric: str = "Spearman", aggregate: str = "all") -> NDArray[np.float64]:
-        """Scores × 100 as (row, pooling); NaN where the cosines are constant, or not measurable."""
+        """Scores × 100 as (row, pooling); NaN if the cosines are constant or not measurable."""
         return self._agreement("grid", self.cosines, metric, aggregate)
 
     def own_score(self, metric: str = "Spearman", aggregate: str = "all") -> float | None:
-        """The score × 100 of the reading the model declares, if it declares one."""
+        """The score × 100 of the model default, if one is declared."""
         return None if self.own is None else float(self._agreement("own", self.own, metric, aggregate))
 
     def _agreement(self, what: str, cosines: Cosines, metric: str, aggregate: str) -> NDArray[np.float64]:
@@ -83,37 +83,37 @@ class LayerScores:
         return self._known[key]
 
     def score(self, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> float:
-        """The score × 100 of one reading."""
+        """The score × 100 of one layer & pooling."""
         if reading == OWN:
             own = self.own_score(metric, aggregate)
             return float("nan") if own is None else own
         return float(self.table(metric, aggregate)[self.place(reading)])
 
     def cosines_of(self, reading: Reading) -> Cosines:
-        """The cosines (pair) of one reading."""
+        """The cosines (pair) of one layer & pooling."""
         if reading != OWN:
             row, column = self.place(reading)
             of_cell: Cosines = self.cosines[row, column]
             return of_cell
         if self.own is None:
-            raise BadChoice("This model declares no reading of its own. Choose a layer and a pooling.")
+            raise BadChoice("This model declares no model default. Choose a layer & pooling.")
         return self.own
 
     def is_measured(self, reading: Reading) -> bool:
-        """Whether the precision shows how the pairs rank; where it does not, there are no cosines."""
+        """Whether the precision can rank the pairs; if not, there are no cosines."""
         return not np.isnan(self.cosines_of(reading)).all()
 
     @cached_property
     def not_measured(self) -> tuple[Reading, ...]:
-        """The layers and poolings that the precision cannot measure, and the model's own reading where it cannot."""
+        """The cells, and the model default, that the precision cannot measure."""
         own = (OWN,) if self.own is not None else ()
         grid = (Reading(row, pooling) for row in self.rows for pooling in GRID_POOLINGS)
         return tuple(reading for reading in (*grid, *own) if not self.is_measured(reading))
 
     def of_pairs(self, rows: Sequence[int]) -> LayerScores:
-        """The scores of some of the pairs, such as a half of them; nothing is encoded again.
+        """The scores on some of the pairs, such as a half of them, without encoding again.
 
-        How it was measured (sentences, cut sentences, seconds) stays that of all pairs.
+        The settings (sentences, truncated sentences, seconds) remain those of all pairs.
         """
         at = np.asarray(rows, dtype=np.intp)
         own = None if self.own is None else self.own[at]
@@ -122,16 +122,16 @@ class LayerScores:
 
     @property
     def told_not_measured(self) -> str:
-        """What cannot be measured and what to do about it; nothing where all is measured."""
+        """What cannot be measured and what to do; "" if everything is measured."""
         titles = ", ".join(reading.title for reading in self.not_measured)
         return f"Not measurable in {self.precision}: {titles}. Switch precision to float32." if titles else ""
 
     def place(self, reading: Reading) -> tuple[int, int]:
-        """Where a reading stands in the grid."""
+        """The position of a layer & pooling in the grid."""
         return self.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)
 
     def best(self, metric: str = "Spearman", aggregate: str = "all") -> Reading | None:
-        """The reading with the highest score: a selection, since it is chosen on the pairs it is scored on."""
+        """The layer & pooling with the highest score: optimistic, since it is chosen on the same pairs."""
         table = self.table(metric, aggregate)
         if np.isnan(table).all():
             return None
@@ -148,8 +148,8 @@ def agreement(
 ) -> NDArray[np.float64]:
     """A correlation of `gold` (pair) with `system` (…, pair): over all pairs, or averaged over the parts.
 
-    `all` is one correlation of all pairs (SimCSE, ConIsI), `mean` the plain mean over sub-corpora and `wmean`
-    the mean weighted by their sizes (BERT-flow, BERT-whitening): three numbers that papers print as one.
+    `all` is one correlation of all pairs (SimCSE, ConIsI), `mean` the mean over sub-corpora and `wmean` the mean
+    weighted by their sizes (BERT-flow, BERT-whitening); papers often do not say which they report.
     """
     check_agreement(metric, aggregate)
     correlation = METRICS[metric]
@@ -163,17 +163,19 @@ def agreement(
 
 
 def check_agreement(metric: str, aggregate: str) -> None:
-    """Whether there is such a metric, and such a way to join sub-corpora."""
+    """Refuse an unknown metric or aggregation."""
     if metric not in METRICS:
-        raise BadChoice(f"There is no metric '{metric}'. Allowed: {', '.join(METRICS)}.")
+        raise BadChoice(f"There is no metric '{metric}'. Choose one of {', '.join(METRICS)}.")
     if aggregate not in AGGREGATES:
-        raise BadChoice(f"There is no way '{aggregate}' to join sub-corpora. Allowed: {', '.join(AGGREGATES)}.")
+        raise BadChoice(
+            f"There is no aggregation '{aggregate}' over sub-corpora. Choose one of {', '.join(AGGREGATES)}."
+        )
 
 
 def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = None) -> Work[LayerScores]:
-    """Read every sentence once and compare the two of every pair under every reading.
+    """Encode every sentence once and compute the cosine of every pair under every layer & pooling.
 
-    Only cosines are kept: the vectors of a chunk of pairs are dropped before the next one is read.
+    Only cosines are kept: the vectors of a chunk of pairs are dropped before the next chunk.
     """
     started = time.perf_counter()
     ids, truncated = yield from _tokens(encoder, pairs, max_length)
@@ -195,7 +197,7 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
 
 
 def _tokens(encoder: Encoder, pairs: GradedPairs, max_length: int | None) -> Work[tuple[list[list[int]], int]]:
-    """Every sentence as tokens, and how many were cut: some thousands at a time, so that a large set can be stopped."""
+    """Tokenise every sentence, some thousands at a time, so that the work can be stopped; count the truncated ones."""
     ids: list[list[int]] = []
     truncated = 0
     for start in range(0, len(pairs.sentences), AT_A_TIME):

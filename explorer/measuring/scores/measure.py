@@ -1,4 +1,4 @@
-"""What does an encoder score on a set? Off the shelf where it was measured before, measured now where not."""
+"""Scores of an encoder on a set: stored ones if they exist, else measured and stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """How to measure; what `auto` turned out to be is written beside the scores."""
+    """Measurement settings; the values chosen for `auto` are stored with the scores."""
 
     precision: str = "auto"
     device: str = "auto"
@@ -33,22 +33,22 @@ Load = Callable[["Found", Settings], "Encoder"]
 
 
 def shelf_key(found: Found, pairs: GradedPairs, settings: Settings) -> str:
-    """The name under which scores are kept: what was measured, on what, and how."""
+    """The key of stored scores: model, set and settings."""
     return score_store.key(found.digest, pairs.digest, settings.precision, settings.device, settings.max_length)
 
 
 def load_encoder(found: Found, settings: Settings) -> Encoder:
-    """The encoder, in the precision and on the device that were asked for."""
+    """Load the encoder in the chosen precision and on the chosen device."""
     from explorer.encoding.load.loading import load
 
     return load(found, precision=settings.precision, device=settings.device)
 
 
 def measure(found: Found, pairs: GradedPairs, settings: Settings, load: Load = load_encoder) -> Work[LayerScores]:
-    """Take scores off the shelf, or measure them and put them there.
+    """Load stored scores, or measure and store them.
 
-    They are kept under what was asked, so that the next look needs no torch to know what `auto` means, and under
-    what was used, so that asking for that by name is no new measurement.
+    They are stored under the requested settings, so that resolving `auto` does not need torch next time, and under the
+    settings used, so that requesting these by name does not measure again.
     """
     asked = shelf_key(found, pairs, settings)
     scores = score_store.kept(asked)
@@ -63,6 +63,6 @@ def measure(found: Found, pairs: GradedPairs, settings: Settings, load: Load = l
     try:
         score_store.keep(asked, scores)
         score_store.keep(used, scores)
-    except NotWritable as error:  # minutes of work are not thrown away for want of a place
-        logger.warning("The scores were not kept. %s", error)
+    except NotWritable as error:  # return the scores even if they cannot be stored
+        logger.warning("The scores were not stored. %s", error)
     return scores

@@ -1,4 +1,4 @@
-"""Which pairs are measured together, so that every sentence is read once and few vectors are held?"""
+"""Divide pairs into chunks, so that every sentence is encoded once and few vectors are in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some pairs, and the sentences in them; `first` and `second` point into `sentences`."""
+    """Some pairs and their sentences; `first` and `second` are indices of `sentences`."""
 
     pairs: Places
     sentences: Places
@@ -24,9 +24,9 @@ class Chunk:
 def chunks(first: Places, second: Places, lengths: Sequence[int], most: int) -> Iterator[Chunk]:
     """All pairs, in chunks of about `most` sentences; pairs that share a sentence stay together.
 
-    `first` and `second` say which sentence each pair holds, `lengths` how long each sentence is. Families of
-    pairs come longest first, so that the batches of a chunk have little padding. A family larger than a chunk
-    is cut; only then is a sentence read twice.
+    `first` and `second` are the sentences of each pair, `lengths` the lengths of the sentences. Families of pairs come
+    longest first, so that the batches of a chunk have little padding. Only a family larger than a chunk is divided,
+    and then a sentence is encoded twice.
     """
     batch: list[int] = []
     seen: set[int] = set()
@@ -42,7 +42,7 @@ def chunks(first: Places, second: Places, lengths: Sequence[int], most: int) -> 
 
 
 def _by_family(first: Places, second: Places, lengths: Places) -> Places:
-    """Pairs in an order in which those that share sentences, directly or by way of others, are neighbours."""
+    """An order of pairs in which those that share sentences, directly or through others, are adjacent."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

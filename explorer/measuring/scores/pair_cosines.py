@@ -1,10 +1,9 @@
 """Take the cosine of the two sentences of every pair, under every layer and pooling of an encoder, in float64.
 
-The cosines of [CLS] in low layers lie within 2e-6 of each other and close to 1, where float32 has steps of 6e-8: their
-order, and with it Spearman's ρ, would be lost. Vectors are float32, as the encoder gives them.
+The cosines of [CLS] in low layers differ by 2e-6 and are close to 1, where float32 has steps of 6e-8: their order, and
+with it Spearman's ρ, would be lost. Vectors are float32, as the encoder gives them.
 
-Every sentence is encoded once, and vectors are dropped as soon as their pairs are measured: what is held at a time
-does not grow with the set.
+Every sentence is encoded once, and vectors are dropped when their pairs are done, so memory does not grow with the set.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ if TYPE_CHECKING:
 
     from explorer.encoding.read.encoder import Encoder, Views
 
-# the vectors of a chunk of sentences, under every reading, are alive at once: this bounds them
+# limits the memory of a chunk's vectors under every layer & pooling
 VECTORS_BYTES = 128 * 2**20
-READING = "reading tokens"  # the stage in which nearly all the time goes
+READING = "encoding tokens"  # the stage that takes nearly all the time
 
 Cosines = NDArray[np.float64]
 
 
 def pair_cosines(encoder: Encoder, pairs: GradedPairs, ids: list[list[int]]) -> Work[tuple[Cosines, Cosines | None]]:
-    """Cosines (row, pooling, pair) and, where the model declares a reading of its own, those (pair).
+    """Cosines (row, pooling, pair) and, if a model default is declared, those (pair).
 
     `ids` are the tokens of `pairs.sentences`.
     """
@@ -46,7 +45,7 @@ def pair_cosines(encoder: Encoder, pairs: GradedPairs, ids: list[list[int]]) -> 
     done, total = 0, sum(lengths)
     for chunk in chunks(first, second, lengths, most):
         of_chunk = [ids[place] for place in chunk.sentences]
-        # a function of its own: a chunk's vectors are gone before those of the next are made
+        # a separate function, so that a chunk's vectors are freed before the next
         grid[:, :, chunk.pairs], of_own = yield from _chunk_cosines(
             encoder, chunk, of_chunk, Progress(READING, done, total)
         )
@@ -57,10 +56,10 @@ def pair_cosines(encoder: Encoder, pairs: GradedPairs, ids: list[list[int]]) -> 
 
 
 def _places(pairs: GradedPairs, ids: list[list[int]]) -> tuple[Places, Places, list[list[int]]]:
-    """The two sentences of every pair, as places in a list of tokens without repetitions, and that list.
+    """The sentences of every pair as indices into a list of distinct token sequences, and that list.
 
-    Sentences of the same tokens are encoded once: in two batches their vectors would differ in the last digits, and
-    their cosines would not tie.
+    Equal token sequences are encoded once: in two batches their vectors would differ by rounding, and their cosines
+    would not tie.
     """
     heads: dict[tuple[int, ...], int] = {}
     numbers = [heads.setdefault(tuple(tokens), len(heads)) for tokens in ids]
@@ -78,10 +77,10 @@ def _chunk_cosines(
     for views in encoder.views_of(ids):
         vectors.take(views)
         done += sum(len(ids[place]) for place in views.positions)
-        del views  # else they would be alive while the next are made
-        # a family of pairs that is cut in two is read twice, and the end is still the end
+        del views  # free the memory before the next chunk
+        # a divided family is encoded twice, so cap the progress
         yield replace(so_far, done=min(done, so_far.total))
-    # cell by cell: what is gathered for the pairs is small that way
+    # cell by cell, to save memory
     grid = np.stack([[exact_cosines(cell, chunk.first, chunk.second) for cell in row] for row in vectors.grid])
     return grid, None if vectors.own is None else exact_cosines(vectors.own, chunk.first, chunk.second)
 
@@ -97,8 +96,8 @@ class _Vectors:
         self.own: Tensor | None = None
 
     def take(self, views: Views) -> None:
-        """Put a batch in its place."""
-        for place, row in enumerate(views.grid):  # row by row: no second copy of the whole batch
+        """Store a batch."""
+        for place, row in enumerate(views.grid):  # row by row, without copying the whole batch
             self.grid[place][:, views.positions] = row
         if views.own is not None:
             if self.own is None:
@@ -107,10 +106,10 @@ class _Vectors:
 
 
 def exact_cosines(vectors: Tensor, first: Places, second: Places) -> Cosines:
-    """Cosines (pair) of vectors (sentence, width), of which `first` and `second` are places; 0 for one without length.
+    """Cosines (pair) of vectors (sentence, width) at the indices `first` and `second`; 0 for a zero vector.
 
-    Taken as 1 - d²/2, with d the distance of the two vectors brought to length 1: equal vectors have exactly 1, so
-    that they tie, and small distances keep their digits.
+    Computed as 1 - d²/2, with d the distance of the normalised vectors: equal vectors have exactly 1, so that they tie,
+    and small distances keep their precision.
     """
     import torch
 
@@ -120,7 +119,7 @@ def exact_cosines(vectors: Tensor, first: Places, second: Places) -> Cosines:
     empty = lengths == 0
     unit = exact / torch.where(empty, 1.0, lengths)[:, None]
     of_first, of_second = (torch.as_tensor(side, device=exact.device) for side in (first, second))
-    # summed by torch itself: a product of matrices may add equal rows in another order
+    # summed by torch, since a matrix product can sum equal rows in another order
     squared = (unit[of_first] - unit[of_second]).square_().sum(-1)
     cosines: Cosines = torch.where(empty[of_first] | empty[of_second], 0.0, 1 - squared / 2).cpu().numpy()
     return cosines

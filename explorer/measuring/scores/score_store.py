@@ -1,4 +1,4 @@
-"""Has this been measured before? Scores on disk, keyed by the digests of what they were measured on."""
+"""Store scores on disk, keyed by digests of model, pairs and settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.encoding.read.readings import Row
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.places import cache_folder, examples_folder, write_whole
 
-# a change of what a score means makes a new version, so that old numbers are never shown for new ones
+# a new version if the meaning of scores changes, so that old ones are not used
 VERSION = "2"
 
 SCORES = "scores"  # the folder of scores that ship with the examples
@@ -23,12 +23,12 @@ _NOTES = ("own_title", "precision", "device", "max_length", "truncated", "senten
 
 
 def key(model: str, pairs: str, precision: str, device: str, max_length: int | None) -> str:
-    """The name of a measurement: the digests of the model and of the pairs, and every setting."""
+    """The key of a measurement: the digests of the model and of the pairs, and every setting."""
     return digest_of(("layer scores", VERSION, model, pairs, precision, device, str(max_length)))
 
 
 def kept(name: str) -> LayerScores | None:
-    """The scores under a key: kept on this disk, or shipped with an example; None where there are none, or broken."""
+    """Load the scores of a key: stored on this disk, or shipped with an example; None if missing or broken."""
     found = _read(_path(name))
     return found if found is not None else _read(examples_folder() / SCORES / f"{name}.npz")
 
@@ -46,7 +46,7 @@ def _read(path: Path) -> LayerScores | None:
 
 
 def keep(name: str, scores: LayerScores, folder: Path | None = None) -> None:
-    """Put scores on the shelf, or in another folder, whole or not at all."""
+    """Store scores atomically, in the cache or in another folder."""
     notes = {note: getattr(scores, note) for note in _NOTES}
     notes |= {"rows": [row.layers for row in scores.rows], "parts": scores.parts}
     arrays = {array: getattr(scores, array) for array in _ARRAYS if getattr(scores, array) is not None}

@@ -1,4 +1,4 @@
-"""What are the scores as a table: a row for every reading, a column for every number?"""
+"""Scores as tables, CSV, JSON and text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
-    """Every reading with every metric × 100; None where there is no correlation."""
+    """A row for every layer & pooling, with every metric × 100; None without a correlation."""
     ways = AGGREGATES if scores.has_parts else AGGREGATES[:1]
     tables = {
         metric.lower() if way == "all" else f"{metric.lower()} {way}": (
@@ -49,7 +49,7 @@ def as_csv(rows: list[dict[str, object]]) -> str:
 
 
 def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
-    """Every reading as JSON, with what was measured, on what, and how."""
+    """Every layer & pooling as JSON, with model, set and settings."""
     content = {
         "model": found.name,
         "model_revision": found.revision,
@@ -70,9 +70,9 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
 
 
 def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> str:
-    """One metric as a grid for the terminal, and what is to be known about it."""
+    """One metric as a grid for the terminal, with notes."""
     way = f", {aggregate}" if scores.has_parts else ""
-    lines = [f"{found.name} on {pairs.name}: {metric} × 100 of {len(pairs):,} pairs{way}", ""]
+    lines = [f"{found.name} on {pairs.name}: {metric} × 100 on {len(pairs):,} pairs{way} (higher is better)", ""]
     lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in GRID_POOLINGS))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
         cells = "".join(f"{number:8.2f}" if math.isfinite(number) else " " * 8 for number in numbers)
@@ -80,14 +80,14 @@ def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, 
     lines.append("")
     own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
     if own is not None:
-        lines.append(f"own reading: {f'{own:.2f}' if math.isfinite(own) else 'none'} ({scores.own_title})")
+        lines.append(f"model default: {f'{own:.2f}' if math.isfinite(own) else 'none'} ({scores.own_title})")
     if best is not None:
         value = scores.score(best, metric, aggregate)
-        lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on")
+        lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on, so optimistic")
     if scores.told_not_measured:
         lines.append(scores.told_not_measured)
     lines.append(
         f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, {scores.truncated:,} of "
-        f"{scores.sentences:,} sentences cut, measured in {scores.seconds:.1f} s"
+        f"{scores.sentences:,} sentences truncated, measured in {scores.seconds:.1f} s"
     )
     return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""Compare a tuned model, as exported, with its base, as people use it: three scores, the difference and its interval.
+"""Compare a tuned model, as exported, with its base: three scores, the difference and its confidence interval.
 
-The base is scored twice: under the layer & pooling that it declares, and under those that were trained. A gain is a
-gain over the first; the second says how much of it training brought.
+The base is scored twice: under its model default, and under the layer & pooling that was trained. The difference is to
+the first; the second shows how much of it is due to training.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class BaseCosines:
-    """The base's cosines (pair) on one evaluation set, under both of its layer & pooling."""
+    """The base's cosines (pair) on one evaluation set, under its model default and the trained layer & pooling."""
 
     declared: Floats
     same_reading: Floats
@@ -44,25 +44,25 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run came to on its test set and on its dev set."""
+    """The results of a run on its test set and on its dev set."""
 
     test: Outcome | None = None
     dev: Outcome | None = None
     optimistic: bool = False  # the training text holds sentences of the test set
 
     def as_json(self) -> dict[str, Any]:
-        """The verdict as it stands in status.json, in the output of `train` and in the model card."""
+        """The verdict for status.json, the output of `train` and the model card."""
         return asdict(self)
 
 
 def base_outcome(pairs: GradedPairs, base: BaseCosines) -> Outcome:
-    """The base's scores, before anything was trained."""
+    """The base's scores, before training."""
     gold = np.array(pairs.gold)
     return Outcome(_score(gold, base.declared), _score(gold, base.same_reading))
 
 
 def outcome(pairs: GradedPairs, base: BaseCosines, exported: Floats) -> Outcome:
-    """All three scores, and the difference of the tuned model to the declared base with its interval."""
+    """All three scores, and the difference of the tuned model to its base (model default), with its interval."""
     gold = np.array(pairs.gold)
     before = base_outcome(pairs, base)
     gap = difference(gold, base.declared, exported)
@@ -75,14 +75,14 @@ def outcome(pairs: GradedPairs, base: BaseCosines, exported: Floats) -> Outcome:
 
 
 def headline(verdict: Verdict, base: str, sets: Mapping[str, str], pairs: Mapping[str, int]) -> Sentence | None:
-    """The verdict in one sentence: on the test set, or on the dev set where nothing was tested; None without either.
+    """The verdict in one sentence: on the test set, else on the dev set; None without either.
 
     `sets` and `pairs` are names and sizes of the evaluation sets, by `test` and `dev`.
     """
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
         if found is not None and found.exported is not None:
             return sentence(
-                f"{base} as people use it",
+                f"{base} (model default)",
                 found.declared_base,
                 "the tuned model",
                 found.exported,
@@ -96,7 +96,7 @@ def headline(verdict: Verdict, base: str, sets: Mapping[str, str], pairs: Mappin
 
 
 def read(content: object) -> Verdict | None:
-    """The verdict in parsed JSON; None where there is none, or one that cannot be read."""
+    """The verdict in parsed JSON; None if missing or invalid."""
     if not isinstance(content, Mapping):
         return None
     return Verdict(_outcome(content.get("test")), _outcome(content.get("dev")), content.get("optimistic") is True)

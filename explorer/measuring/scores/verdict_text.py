@@ -13,15 +13,15 @@ OPTIMISTIC = "the training text holds sentences of these pairs, so the score is 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A verdict: its kind, for a colour and an icon, and what is said after the kind's word."""
+    """A verdict: its kind, for a colour and an icon, and the text after the kind's word."""
 
-    kind: str  # better, worse, chance, or unknown where a score is missing
+    kind: str  # better, worse, chance, or unknown if a score is missing
     detail: str
     optimistic: bool = False
 
     @property
     def word(self) -> str:
-        """What the sentence begins with: `Better`, `Better (optimistic)`."""
+        """The first word: `Better`, `Better (optimistic)`."""
         return WORDS[self.kind] + " (optimistic)" * self.optimistic
 
     @property

@@ -1,4 +1,4 @@
-"""How alike are sentences, every one to every other, and in which order do those that are alike stand together?"""
+"""Cosine matrix of sentences, ordered by hierarchical clustering."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Matrix = NDArray[np.float64]
 
 
 def similarities(vectors: NDArray[Any]) -> Matrix:
-    """Cosines (sentence, sentence) of vectors (sentence, width); missing where a vector has no length."""
-    # equal vectors once: a product of matrices gives equal rows cosines that differ in the last digit
+    """Cosines (sentence, sentence) of vectors (sentence, width); missing for zero vectors."""
+    # equal vectors once, since a matrix product rounds equal rows differently
     distinct, places = np.unique(vectors, axis=0, return_inverse=True)
     exact = distinct.astype(np.float64)
     lengths = np.sqrt((exact**2).sum(1))
@@ -28,37 +28,36 @@ def similarities(vectors: NDArray[Any]) -> Matrix:
 
 
 def clustered(cosines: Matrix) -> NDArray[np.intp]:
-    """An order in which alike sentences are neighbours: average linkage over 1 less the cosine, leaves turned so that
-    neighbours are as alike as the tree allows."""
+    """An order with similar sentences side by side: average linkage on 1 - cosine, with optimal leaf ordering."""
     count = len(cosines)
     if count < 3:
         return np.arange(count)
     from scipy.cluster.hierarchy import leaves_list, linkage
 
-    # a sentence whose cosines are missing is as far from all as two that have nothing in common
+    # missing cosines count as distance 1
     distances = 1 - np.nan_to_num(cosines, nan=0.0)
     above = distances[np.triu_indices(count, k=1)]
     tree = linkage(np.maximum(above, 0.0), "average", optimal_ordering=True)
     order = np.asarray(leaves_list(tree), dtype=np.intp)
-    return order if order[0] < order[-1] else order[::-1]  # a row of leaves has no beginning: the earlier leads
+    return order if order[0] < order[-1] else order[::-1]  # of the two directions, start with the earlier sentence
 
 
 def apart(cosines: Matrix) -> Matrix:
-    """The cosines of two different places, every two once."""
+    """The cosines of all pairs of different sentences."""
     return np.asarray(cosines[np.triu_indices(len(cosines), k=1)])
 
 
 def foremost(one: Matrix, other: Matrix | None, most: int) -> list[tuple[int, int]]:
-    """The places of the pairs of sentences whose cosine changed most, either way; with one side, of the most alike."""
+    """The positions of the pairs whose cosine changed most; with one side, of the most similar pairs."""
     values = apart(one if other is None else np.abs(other - one))
     firsts, seconds = np.triu_indices(len(one), k=1)
-    # stable: of pairs that are level, the one that was typed first
+    # stable: ties in the order of the input
     order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")[:most]
     return [(int(firsts[place]), int(seconds[place])) for place in order]
 
 
 def similarity_rows(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> list[dict[str, object]]:
-    """Every two sentences once, with their cosines."""
+    """A row for every pair of sentences, with cosines."""
     pairs = zip(*np.triu_indices(len(sentences), k=1), strict=True)
     return [pair_row(sentences, one, other, (int(first), int(second))) for first, second in pairs]
 

@@ -1,4 +1,4 @@
-"""How alike does each layer find two sentences, and what does it add to how alike the last layer finds them?"""
+"""Cosine of two sentences at every layer, and each layer's contribution to the last cosine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PairLayers:
 
 
 def pair_layers(encoder: Encoder, first: str, second: str, max_length: int | None = None) -> PairLayers:
-    """The two sentences, read once each."""
+    """Encode two sentences, once each."""
     read = encoder.tokens([first, second], max_length)
     layers = encoder.model.config.num_hidden_layers + 1
     found = np.empty((layers, len(GRID_POOLINGS), 2, encoder.width))
@@ -45,7 +45,7 @@ def pair_layers(encoder: Encoder, first: str, second: str, max_length: int | Non
 
 
 def contributions(one: Floats, other: Floats) -> Floats:
-    """What each layer adds to the cosine of the last one, of vectors (layer, …, width) of two sentences.
+    """Each layer's contribution to the cosine of the last layer, for vectors (layer, …, width) of two sentences.
 
     Layer k adds d_k = v_k - v_(k-1) to a sentence's vector, and layer 0 all of v_0, so that v_L is their sum. The
     cosine of v_L and w_L is then the sum over k of (d_k · w_L + v_L · e_k) / 2, over both lengths, with e_k for the
@@ -65,6 +65,6 @@ def _length(vectors: Floats) -> Floats:
 
 
 def _over(products: Floats, lengths: Floats) -> Floats:
-    """A quotient; missing where a vector has no length."""
+    """A quotient; missing for zero vectors."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(lengths > 0, products / lengths, np.nan))

@@ -1,4 +1,4 @@
-"""Cosines of the probe packs, and how often a paraphrase is above a pair of another meaning."""
+"""Cosines of the probe packs, and how often a paraphrase scores above a pair of another meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Probed:
-    """The cosines of every pack's pairs."""
+    """The cosines of the pairs of every pack."""
 
     packs: tuple[Pack, ...]
     cosines: tuple[Floats, ...]  # of each pack (pair)
@@ -57,9 +57,9 @@ class Probed:
 def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Share:
     """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
 
-    Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent; the
-    interval is the middle 95 % of the resamples. A share of 0 or 1 is the same in every resample: there, the open end
-    is the exact binomial bound of the shorter list.
+    Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent;
+    the interval is from the 2.5th to the 97.5th percentile of the resamples. A share of 0 or 1 is the same in every
+    resample: there, the open end is the exact binomial bound of the shorter list.
     """
     more = one[:, None] - other[None, :]
     couples = np.where(np.abs(more) <= SAME, CHANCE, more > 0)

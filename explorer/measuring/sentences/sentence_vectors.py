@@ -1,4 +1,4 @@
-"""Which vectors do sentences have, under one reading or under one pooling of every layer? In the caller's order."""
+"""Vectors of sentences under one layer & pooling, or under one pooling of every layer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Vectors = NDArray[np.float32]
 def of_reading(
     encoder: Encoder, sentences: Sequence[str], reading: Reading, max_length: int | None = None
 ) -> Work[Vectors]:
-    """Vectors (sentence, width) of one reading."""
+    """Vectors (sentence, width) of one layer & pooling."""
     if reading == OWN and encoder.head is None:
-        raise BadChoice(f"'{encoder.name}' declares no reading of its own. Choose a layer and a pooling.")
+        raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
     row = None if reading == OWN else encoder.rows.index(reading.row)
     column = None if reading == OWN else GRID_POOLINGS.index(reading.pooling)
     found: Vectors | None = None
@@ -31,12 +31,12 @@ def of_reading(
     for views in encoder.views(sentences, max_length):
         part = views.own if row is None or column is None else views.grid[row, column]
         if part is None:
-            raise BadChoice(f"'{encoder.name}' declares no reading of its own. Choose a layer and a pooling.")
+            raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
         if found is None:
             found = np.empty((len(sentences), part.shape[-1]), dtype=np.float32)
         found[views.positions] = part.float().cpu().numpy()
         done += len(views.positions)
-        yield Progress("reading sentences", done, len(sentences))
+        yield Progress("encoding sentences", done, len(sentences))
     return np.empty((0, encoder.width), dtype=np.float32) if found is None else found
 
 
@@ -48,5 +48,5 @@ def of_layers(encoder: Encoder, sentences: Sequence[str], pooling: str, max_leng
     for views in encoder.views(sentences, max_length):
         found[:, views.positions] = views.grid[:layers, column].float().cpu().numpy()
         done += len(views.positions)
-        yield Progress("reading sentences", done, len(sentences))
+        yield Progress("encoding sentences", done, len(sentences))
     return found

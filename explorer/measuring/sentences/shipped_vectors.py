@@ -1,4 +1,4 @@
-"""Vectors that ship with an example run, whose weights do not: what its pages show without encoding anything."""
+"""Vectors that ship with an example run, so that its pages need no weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VECTORS = "vectors"
 
 
 def read(model: str, sentences: Sequence[str], title: str) -> NDArray[np.float32] | None:
-    """The vectors (sentence, width) of a layer & pooling of a model, told by its digest; None where none ship."""
+    """The vectors (sentence, width) of a layer & pooling of a model, by its digest; None if none ship."""
     try:
         found: NDArray[Any] = np.load(_path(examples_folder(), model, sentences, title), allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -25,7 +25,7 @@ def read(model: str, sentences: Sequence[str], title: str) -> NDArray[np.float32
 
 
 def ship(folder: Path, model: str, sentences: Sequence[str], title: str, vectors: NDArray[Any]) -> None:
-    """Put vectors among those that ship, at length 1 and in half precision."""
+    """Add vectors to those that ship, normalised and in half precision."""
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     small = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float16)
     write_whole(_path(folder, model, sentences, title), lambda file: np.save(file, small))

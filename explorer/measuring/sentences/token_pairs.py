@@ -1,4 +1,4 @@
-"""What do the tokens of two sentences have in common, layer by layer, and which of them make the cosine of the two?"""
+"""Token-to-token cosines of two sentences at every layer, and each token's contribution to the cosine."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from explorer.progress import Progress, Work
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-MOST = 64  # tokens of a sentence that are shown; more cannot be told apart in a picture
+MOST = 64  # tokens of a sentence that are shown; more are not readable in a figure
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What each token of either sentence adds to the cosine; those of a sentence sum to it."""
+    """The contribution of each token to the cosine; those of a sentence sum to it."""
 
     first: Floats
     second: Floats
@@ -33,7 +33,7 @@ class Shares:
 
 @dataclass(frozen=True, eq=False)
 class TokenPair:
-    """Two sentences as one reading has them. `cosines` (layer, token of the first, token of the second) are of the
+    """Two sentences under one layer & pooling. `cosines` (layer, token of the first, token of the second) are of the
     first tokens, up to MOST; `shares` are of all."""
 
     tokens: tuple[tuple[str, ...], tuple[str, ...]]
@@ -45,17 +45,17 @@ class TokenPair:
 
     @property
     def left_out(self) -> tuple[int, int]:
-        """How many tokens of each sentence are not shown."""
+        """The number of tokens of each sentence that are not shown."""
         return max(0, len(self.tokens[0]) - MOST), max(0, len(self.tokens[1]) - MOST)
 
 
 def token_pair(
     encoder: Encoder, first: str, second: str, reading: Reading, max_length: int | None = None
 ) -> Work[TokenPair]:
-    """Both sentences, each read by itself."""
+    """Encode both sentences, each by itself."""
     from explorer.encoding.read.token_states import pooled_layers, token_states
 
-    yield Progress("reading tokens", 0, 0)
+    yield Progress("encoding tokens", 0, 0)
     one, other = (token_states(encoder, sentence, max_length) for sentence in (first, second))
     vectors = yield from sentence_vectors.of_reading(encoder, [first, second], reading, max_length)
     pooled = pooled_layers(encoder, reading)
@@ -75,11 +75,11 @@ def token_pair(
 
 
 def token_shares(one: Floats, other: Floats, pooling: str) -> Shares | None:
-    """What each token adds to the cosine of two sentences, of states (token, width); None where one token is all.
+    """Each token's contribution to the cosine of two sentences, from states (token, width); None if one token is all.
 
     Where a vector is a weighted sum of tokens, v = Σ wᵢ xᵢ, token i adds wᵢ xᵢ · u, over both lengths, with u for the
-    other sentence. Under max, dimension d is that of the token that is largest there, and the token adds v_d u_d;
-    tokens that are equally large share it.
+    other sentence. Under max, dimension d belongs to the token with the largest value, which adds v_d u_d; ties
+    share it.
     """
     if pooling == "max":
         shares = [_largest(side) for side in (one, other)]
@@ -103,7 +103,7 @@ _WEIGHTS: dict[str, Callable[[int], Floats]] = {
 
 
 def _largest(states: Floats) -> Floats:
-    """Which part of each dimension is a token's (token, width): all of it for the largest, equal parts for several."""
+    """Each token's share of every dimension (token, width): 1 for the largest value, equal shares for ties."""
     largest = states == states.max(0)
     return np.asarray(largest / largest.sum(0))
 

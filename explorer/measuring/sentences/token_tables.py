@@ -1,4 +1,4 @@
-"""What is to be seen of two sentences under the microscope, as rows?"""
+"""Table rows of the microscope: cosines by layer, token contributions, token pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def layer_rows(pairs: Pairs) -> Rows:
 
 
 def share_rows(pairs: Pairs) -> Rows:
-    """What every token adds to the cosine, of the sides whose cosine is a sum over tokens; places count from 1."""
+    """The contribution of every token, for sides whose cosine is a sum over tokens; positions count from 1."""
     return [
         {"side": side, "sentence": sentence, "place": place, "token": token, "share": rounded(share, 6)}
         for side, pair in pairs.items()
@@ -30,7 +30,7 @@ def share_rows(pairs: Pairs) -> Rows:
 
 
 def token_rows(pairs: Pairs, layers: Mapping[str, int]) -> Rows:
-    """Every token of the first sentence beside every one of the second, at a layer of each side."""
+    """The cosines of every token of the first sentence with every one of the second, at a layer of each side."""
     return [
         {
             "side": side,

@@ -1,4 +1,4 @@
-"""How are vectors written so that other programs read them: NumPy, parquet, and the embedding projector's two files?"""
+"""Export vectors as NumPy, Parquet, and files for the embedding projector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-# a zip file carries a time; always the same one, so that the same vectors are the same file
+# a fixed time in the zip file, so that equal vectors give equal files
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
@@ -43,12 +43,12 @@ def as_projector(
 ) -> bytes:
     """A zip of vectors.tsv and metadata.tsv, as projector.tensorflow.org loads them.
 
-    Its metadata has a header only where it has more than one column.
+    Its metadata has a header only with more than one column.
     """
     columns: dict[str, Sequence[object]] = {"sentence": sentences, **(labels or {})}
     rows = list(zip(*columns.values(), strict=True))
     lines = [*[tuple(columns)] * (len(columns) > 1), *rows]
-    # nine digits tell any two float32 apart
+    # nine digits represent any float32 exactly
     numbers = "".join("\t".join(f"{number:.9g}" for number in vector) + "\n" for vector in vectors.tolist())
     metadata = "".join("\t".join(map(_cell, line)) + "\n" for line in lines)
     file = io.BytesIO()
@@ -59,7 +59,7 @@ def as_projector(
 
 
 def _cell(value: object) -> str:
-    """In one line and one cell; an empty one would be passed over as an empty line."""
+    """A text as one line and one cell; an empty one becomes "-", since empty lines are skipped."""
     if value is None:
         return "-"
     return " ".join(str(value).split()) or "-"

@@ -45,7 +45,7 @@ def test_the_models_own_readings_can_be_compared(bundled_scores, moved):
     slow = difference(bundled_scores.gold, bundled_scores.own, moved.own, resamples=30)
     assert (float(found.low), float(found.high)) == (float(slow.low), float(slow.high))
     without = replace(moved, own=None)
-    with pytest.raises(BadChoice, match="declares no reading of its own"):
+    with pytest.raises(BadChoice, match="declares no model default"):
         Comparison(bundled_scores, without, LAST, OWN).chosen()
 
 
@@ -69,7 +69,7 @@ def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, mov
     comparison = Comparison(bundled_scores, deep, LAST, parse("mean of layer 2", 2))
     assert comparison.rows == ()
     assert np.isfinite(comparison.chosen(resamples=20).low)
-    with pytest.raises(BadChoice, match="A has 6 layers and B 2: their cells are not the same"):
+    with pytest.raises(BadChoice, match="A has 6 layers and B 2: cell by cell they cannot be compared"):
         comparison.grid()
 
 

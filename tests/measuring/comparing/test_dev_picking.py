@@ -40,10 +40,10 @@ def test_pairs_in_both_are_counted_either_way_round(bundled_scores):
     assert "2 of the pairs scored here are among those" in found.told
     apart = pick(sample.dev(), (bundled_scores, bundled_scores), sample.test())
     assert apart.shared == 0
-    assert "None of the pairs scored here took part" in apart.told
+    assert "None of the pairs scored here were used" in apart.told
 
 
 def test_a_side_without_a_score_is_named(bundled_scores):
     constant = replace(bundled_scores, cosines=np.ones_like(bundled_scores.cosines))
-    with pytest.raises(BadChoice, match="No reading of B has a score on Sample pairs"):
+    with pytest.raises(BadChoice, match="No layer & pooling of B has a score on Sample pairs"):
         pick(sample.pairs(), (bundled_scores, constant), sample.pairs())

@@ -42,8 +42,8 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
     assert len(loaded) == len(set(loaded)) == 2
     assert np.array_equal(scores[0].cosines, scores[2].cosines, equal_nan=True)
     assert not np.array_equal(scores[0].cosines, scores[1].cosines, equal_nan=True)
-    reading = [one for one in told if one.stage.startswith("reading tokens")]
-    assert {(one.stage, one.total) for one in reading} == {("reading tokens with 2 models", reading[-1].total)}
+    reading = [one for one in told if one.stage.startswith("encoding tokens")]
+    assert {(one.stage, one.total) for one in reading} == {("encoding tokens with 2 models", reading[-1].total)}
     done = [one.done for one in reading]
     assert done == sorted(done)
     assert done[-1] == reading[-1].total
@@ -105,7 +105,7 @@ def test_a_step_that_cannot_be_measured_has_no_difference_and_is_not_the_widest(
 
 def test_steps_of_two_depths_are_no_run(steps):
     shorter = replace(steps[0], rows=steps[0].rows[:3], cosines=steps[0].cosines[:3])
-    with pytest.raises(BadChoice, match="of two runs"):
+    with pytest.raises(BadChoice, match="not from one run"):
         finish(changes([steps[0], shorter], "Spearman", "all"))
 
 

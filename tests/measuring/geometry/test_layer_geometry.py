@@ -146,11 +146,11 @@ def test_encoders_of_another_depth_or_width_say_what_cannot_be_compared(found, p
     readings = READINGS[0], parse("mean of layer 1", 1)
     apart = finish(layer_geometry((found[0], of_folder("s", shallow)), pairs, "mean", readings, SETTINGS))
     assert (apart.alike, apart.shift, drift_rows(apart, None)) == ((), (), [])
-    assert not_comparable(apart) == "A has 2 layers and B 1: no layer of one is a layer of the other."
+    assert not_comparable(apart) == "A has 2 layers and B 1: their layers do not correspond."
     assert len(geometry_rows(apart)) == 3 + 1 + 2 + 1
     assert not_comparable(looked) == ""
     wide = replace(looked, shift=(float("nan"),) * 3)
-    assert "CKA needs none" in not_comparable(wide)
+    assert "CKA is still defined" in not_comparable(wide)
 
 
 def test_rows_hold_the_numbers_of_both_and_of_the_chosen_readings(looked):
@@ -174,7 +174,7 @@ def test_it_can_be_stopped_between_two_batches(found, pairs):
 
 
 @pytest.mark.parametrize(
-    ("pooling", "reading", "words"), [("sum", READINGS[0], "no pooling 'sum'"), ("mean", OWN, "own")]
+    ("pooling", "reading", "words"), [("sum", READINGS[0], "no pooling 'sum'"), ("mean", OWN, "no model default")]
 )
 def test_what_cannot_be_read_is_refused(found, pairs, pooling, reading, words):
     with pytest.raises(BadChoice, match=words):

@@ -56,4 +56,4 @@ def test_only_of_vectors_of_two_widths_it_is_told_why_nothing_has_moved():
     narrow, wide = np.ones((2, 3)), np.ones((2, 1024))
     assert told_of_widths([narrow]) == told_of_widths([narrow, narrow]) == []
     (told,) = told_of_widths([narrow, wide])
-    assert "A's vectors have 3 numbers and B's 1,024" in told
+    assert "A's vectors have 3 dimensions and B's 1,024" in told

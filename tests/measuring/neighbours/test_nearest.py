@@ -55,7 +55,7 @@ def test_it_can_be_stopped_between_two_blocks(monkeypatch):
 def test_vectors_that_are_no_numbers_are_refused():
     vectors = drawn()
     vectors[5, 2] = np.nan
-    with pytest.raises(BadChoice, match="no numbers"):
+    with pytest.raises(BadChoice, match="NaN or infinite"):
         finish(neighbourhoods(vectors))
 
 

@@ -103,7 +103,7 @@ def test_a_vector_of_length_0_is_like_no_other():
 def test_what_is_no_number_is_refused():
     corpus = vectors(5)
     corpus[2, 3] = np.nan
-    with pytest.raises(BadChoice, match="no numbers"):
+    with pytest.raises(BadChoice, match="NaN or infinite"):
         Index(corpus)
 
 

@@ -27,9 +27,9 @@ def test_a_sub_corpus_without_a_correlation_leaves_the_mean_empty():
 
 
 def test_unknown_metrics_and_aggregates_are_refused():
-    with pytest.raises(BadChoice, match=r"no metric 'Kendall'\. Allowed: Spearman, Pearson"):
+    with pytest.raises(BadChoice, match=r"no metric 'Kendall'\. Choose one of Spearman, Pearson"):
         agreement(GOLD, SYSTEM, PARTS, "Kendall", "all")
-    with pytest.raises(BadChoice, match=r"no way 'median'.*Allowed: all, mean, wmean"):
+    with pytest.raises(BadChoice, match=r"no aggregation 'median'.*Choose one of all, mean, wmean"):
         agreement(GOLD, SYSTEM, PARTS, "Spearman", "median")
 
 
