@@ -22,7 +22,7 @@ from tests import trainings
 from tests.visits import cards, measured, words
 
 CHARTS = 6  # probe packs, three grids, lines by layer, histograms
-THREE = {"Base, as people use it", "Tuned, as exported"}
+THREE = {"Base, model default", "Tuned, as exported"}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place
     boxes = [*app.success, *app.error, *app.info, *app.warning]
     assert next(box.value.replace("\\", "").replace("**", "") for box in boxes) == verdict["text"]
     shown_cards = cards(app)
-    assert shown_cards["Base, as people use it"] == f"{verdict['declared_base']:.2f}"
+    assert shown_cards["Base, model default"] == f"{verdict['declared_base']:.2f}"
     assert shown_cards["Tuned, as exported"] == f"{verdict['exported']:.2f}"
     assert ("Base, under the trained layer & pooling" in shown_cards) == (verdict["same_reading_base"] is not None)
 
@@ -155,7 +155,7 @@ def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth
     assert not app.exception
     assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
     readings = [card.delta for card in app.metric][count : count + 2]
-    assert any("are the best on Sample pairs" in caption.value for caption in app.caption)
+    assert any("is the best on Sample pairs" in caption.value for caption in app.caption)
     (button,) = (one for one in app.button if one.label == "Use these layers & poolings")
     button.click()
     measured(app)
