@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from explorer.__main__ import main
 from tests.live import ROOT
 
 PAGES = sorted(
@@ -10,7 +11,7 @@ PAGES = sorted(
     if ".venv" not in path.parts
 )
 # code spans that name a file of the program as the docs do: relative to explorer/
-FILES = re.compile(r"`((?:data|encoding|measuring|drawing|ui|methods|training)/\w+\.py)`")
+FILES = re.compile(r"`((?:data|encoding|measuring|drawing|ui|methods|training)/[\w/]+\.py)`")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -23,4 +24,16 @@ def test_every_link_and_every_file_that_is_named_is_there(page):
 
 
 def test_there_are_pages_to_check():
-    assert {"README.md", "CONTRIBUTING.md", "walk.md"} <= {page.name for page in PAGES}
+    assert {"README.md", "CONTRIBUTING.md", "architecture.md"} <= {page.name for page in PAGES}
+
+
+def test_the_readme_is_read_in_a_minute():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 60
+    for registry in ("pypi.org", "huggingface.co"):
+        assert registry not in text, "registries are named, not linked"
+
+
+def test_the_page_of_methods_is_what_the_command_prints(capsys):
+    assert main(["methods", "--markdown"]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")

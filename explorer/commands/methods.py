@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -15,6 +16,7 @@ def add(verbs: Any) -> None:
     methods.set_defaults(verb=_methods)
     methods.add_argument("method", nargs="?", metavar="METHOD", help="show one method with its settings")
     methods.add_argument("--json", action="store_true", help="all methods with all settings, as JSON")
+    methods.add_argument("--markdown", action="store_true", help="all methods as a page of Markdown")
 
 
 def _methods(options: argparse.Namespace) -> None:
@@ -23,6 +25,8 @@ def _methods(options: argparse.Namespace) -> None:
     wanted = [options.method] if options.method else methods.names()
     if options.json:
         print(json.dumps([_facts(name) for name in wanted], indent=1, ensure_ascii=False))
+    elif options.markdown:
+        print(_markdown(wanted))
     elif options.method:
         print(_page(options.method))
     else:
@@ -74,6 +78,40 @@ def _page(name: str) -> str:
         paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {knob['paper']}"
         lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper})", f"      {knob['help']}"]
     return "\n".join(lines)
+
+
+_PREFACE = """\
+# The methods
+
+Written by `python -m explorer methods --markdown`. A method with settings of its own lists them; what all share (steps,
+batch size, learning rate and others) is shown by `python -m explorer methods NAME`, with every default and range.\
+"""
+
+
+def _markdown(names: Sequence[str]) -> str:
+    """All methods, grouped by the paper they come from."""
+    from explorer import methods
+
+    families: dict[str, list[str]] = {}
+    for name in names:
+        families.setdefault(methods.load(name).paper.family, []).append(name)
+    parts = [_PREFACE]
+    for family, its_names in families.items():
+        parts += [f"## {family}", *map(_section, its_names)]
+    return "\n\n".join(parts)
+
+
+def _section(name: str) -> str:
+    from explorer import methods
+
+    kind, facts = methods.load(name), _facts(name)
+    source = f"Trains on {facts['eats']}. [{facts['paper']}]({facts['link']})."
+    needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
+    own = [f"- `{knob}` = {one.default} ({one.allowed}): {one.help}" for knob, one in kind.knobs.items()]
+    about = [facts["about"]] if facts["about"] else []
+    return "\n\n".join(
+        [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]
+    )
 
 
 def _here(need: dict[str, Any]) -> str:
