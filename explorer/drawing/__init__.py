@@ -1,1 +1,1 @@
-"""Numbers to pictures; knows no Streamlit."""
+"""Figures from measurements, without Streamlit."""

@@ -33,7 +33,7 @@ MOST = 20  # pairs of a kind
 
 
 def report(findings: Findings, pooling: str = "mean") -> bytes:
-    """The file; `pooling` is that of the scores by layer."""
+    """The HTML file; `pooling` is that of the line plots."""
     one, other = findings.found
     body = [
         *_verdict(findings),
@@ -66,11 +66,12 @@ def _verdict(findings: Findings) -> Iterator[str]:
 
 def _headline(findings: Findings) -> Iterator[str]:
     about_chosen = as_used(findings.comparison) is findings.comparison
-    if findings.verdict.tuning is None or not about_chosen:  # else they are above
+    if findings.verdict.tuning is None or not about_chosen:  # else they are shown above
         yield from _chosen(findings)
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
-        f"{findings.metric} × 100 of {len(findings.pairs):,} pairs{joined}. In brackets the {CI}, from "
+        f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI}, "
+        "from "
         f"{RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.seed}). If the interval "
         "includes 0, the difference could be chance."
     )
@@ -109,7 +110,7 @@ def _grids(findings: Findings) -> Iterator[str]:
     if findings.differences.grid is not None:
         drawn = difference.difference_grid(comparison, findings.differences.grid, findings.differences.own)
         pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
-    yield heading("Every layer under every pooling")
+    yield heading("Every layer & pooling")
     if findings.differences.grid is None:
         layers = f"A has {comparison.one.last} layers and B {comparison.other.last}"
         yield note(f"{layers}: cell by cell they cannot be compared.")
@@ -130,7 +131,7 @@ def _by_layer(findings: Findings, pooling: str) -> Iterator[str]:
 
 
 def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
-    yield heading(f"Geometry of the layers, {found.pooling}")
+    yield heading(f"Embedding geometry by layer, {found.pooling}")
     yield note(definition(found))
     small = [
         picture(layer_geometry.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
@@ -143,7 +144,7 @@ def _geometry(findings: Findings, found: LayerGeometry) -> Iterator[str]:
     if found.alike:
         differences = findings.layer_differences()
         yield note(HOW_TO_READ)
-        yield picture(layer_geometry.drift_by_layer(found, differences), "CKA, shift and difference of the scores")
+        yield picture(layer_geometry.drift_by_layer(found, differences), "CKA, shift and score difference")
         yield table(drift_rows(found, differences), {"CKA": 3, "shift": 3})
     if not_comparable(found):
         yield note(not_comparable(found))
@@ -158,7 +159,7 @@ def _pairs(findings: Findings) -> Iterator[str]:
     yield note(
         f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
         f"{FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the "
-        "other way round. Those that changed most come first, and among the still wrong those that are most wrong."
+        "opposite. The largest changes come first; still wrong: the largest rank errors."
     )
     for kind in KINDS:
         places = errors.places(kind)
@@ -172,7 +173,12 @@ def _pairs(findings: Findings) -> Iterator[str]:
 def _measured(findings: Findings) -> Iterator[str]:
     yield heading("How it was measured")
     models = about_models(findings)
-    names = {"model_revision": "revision", "model_digest": "digest", "max_length": "most tokens", "truncated": "cut"}
+    names = {
+        "model_revision": "revision",
+        "model_digest": "digest",
+        "max_length": "maximum tokens",
+        "truncated": "truncated sentences",
+    }
     names |= {"not_measurable": "not measurable"}
     yield table(
         [

@@ -1,4 +1,4 @@
-"""How do many short lines stand in one trace?"""
+"""Join many short lines into one plotly trace."""
 
 from __future__ import annotations
 

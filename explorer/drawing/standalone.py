@@ -1,4 +1,4 @@
-"""How does a page look that stands alone: one file, no network, light or dark as its reader is, fit to be printed?"""
+"""Build a self-contained HTML page: one file, no network, light and dark, printable."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 Row = Mapping[str, object]
 
-LONG = 24  # letters of a text whose column is not to be squeezed
+LONG = 24  # characters of a text from which on its column has a minimum width
 
 CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": "strata"}}
-# nothing may be fetched from anywhere, whatever a later version of a library would like
+# nothing may be loaded from the network
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _STYLE = """
 :root { color-scheme: light dark; --ink: #31333f; --quiet: #6b6f7a; --paper: #fff; --line: #d9dbe1; --soft: #f5f6f8 }
@@ -40,7 +40,7 @@ th { vertical-align: bottom; overflow-wrap: normal; min-width: 4.5rem }
   .scroll { max-height: none; overflow: visible; border: 0 } figure, .card, tr { break-inside: avoid }
   h2, h3 { break-after: avoid } thead th { position: static } }
 """
-# pictures take the colour of the page; on paper the page is white, and its columns narrower
+# figures take the colours of the page; in print the page is white, and its columns narrower
 _SCRIPT = """
 const night = matchMedia("(prefers-color-scheme: dark)");
 const pictures = () => document.querySelectorAll(".js-plotly-plot");
@@ -62,7 +62,7 @@ addEventListener("afterprint", () => {
 
 
 def page(title: str, body: Sequence[str]) -> bytes:
-    """The file; `body` is HTML, the title is text."""
+    """The page as bytes; `body` is HTML, the title is text."""
     from plotly.offline import get_plotlyjs
 
     told = escape(title)
@@ -76,7 +76,7 @@ def page(title: str, body: Sequence[str]) -> bytes:
             *body,
             f"<script>{_SCRIPT}</script></body></html>",
         ]
-    ).encode("utf-8", "replace")  # half a surrogate pair, which a file may hold, is no text to be written
+    ).encode("utf-8", "replace")  # replaces lone surrogates, which cannot be encoded
 
 
 def card(label: str, number: str, note: str) -> str:
@@ -85,18 +85,18 @@ def card(label: str, number: str, note: str) -> str:
 
 
 def verdict(kind: str, word: str, detail: str) -> str:
-    """The sentence that a report begins with, in the colour of its kind and with its sign."""
+    """The verdict at the top of a report, with the colour and sign of its kind."""
     sign = {"better": "▲", "worse": "▼", "chance": "◆"}.get(kind, "?")
     return f'<p class="verdict {escape(kind)}">{sign} <b>{escape(word)}</b>: {escape(detail)}</p>'
 
 
 def beside(*pieces: str, kind: str = "beside") -> str:
-    """Pieces that stand side by side where there is room."""
+    """Pieces side by side if there is room."""
     return f'<div class="{kind}">{"".join(pieces)}</div>'
 
 
 def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) -> str:
-    """A figure, one of so many that stand side by side; its title is read out in its place."""
+    """A figure, one of `among` side by side; its title is its label for screen readers."""
     figure = go.Figure(figure)
     clear = "rgba(0,0,0,0)"
     figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 10, "l": 8})
@@ -110,7 +110,7 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) ->
 
 
 def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2) -> str:
-    """Rows as a table; a number is shown with so many digits, and its element holds it whole."""
+    """Rows as a table; numbers are rounded, with their full value in the element."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     numbers = {name for name in names if any(_is_number(row.get(name)) for row in rows)}
     head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)
@@ -127,7 +127,7 @@ def note(text: str) -> str:
 
 
 def heading(text: str) -> str:
-    """Of a section."""
+    """The heading of a section."""
     return f"<h2>{escape(text)}</h2>"
 
 
@@ -136,7 +136,7 @@ def _is_number(value: object) -> bool:
 
 
 def _cell(value: object, digits: int) -> str:
-    if value is None:  # missing is missing
+    if value is None:  # an empty cell
         return '<td class="number"></td>'
     if isinstance(value, bool):
         return f"<td>{'yes' if value else 'no'}</td>"

@@ -1,4 +1,4 @@
-"""Which colour, which symbol, how a sentence stands in a hover box?"""
+"""Colours, symbols and text formats shared by figures."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from textwrap import wrap
 import numpy as np
 from numpy.typing import NDArray
 
-# told apart by colour-blind readers, and on white as on black (after Okabe and Ito)
+# safe for colour-blind readers, on white and on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6"}
 POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up"}
-# one sentence and another, beside each other; no pooling has these colours
+# the two sentences of a pair; not colours of a pooling
 SIDES = ("#8C6BB1", "#B8860B")
 GRID_SCALE = "Viridis"
-# a loss, nothing, a gain; told apart by colour-blind readers (after ColorBrewer's PuOr)
+# loss, zero, gain; safe for colour-blind readers (after ColorBrewer's PuOr)
 DIFFERENCE_SCALE = ((0.0, "#7F3B08"), (0.5, "#DDDDDD"), (1.0, "#2D5A9E"))
 ACCENT = "#E69F00"
 QUIET = "#8A8F98"
 
 
 def text_colours(values: NDArray[np.float64], low: float, high: float) -> list[str]:
-    """Black or white for each value, whichever stands out more from its colour on the grid's scale."""
+    """Black or white for each value, whichever has more contrast with its colour on the grid's scale."""
     from plotly.colors import sample_colorscale
 
     shares = np.nan_to_num((values.ravel() - low) / max(high - low, 1e-9))
@@ -40,14 +40,14 @@ def _luminance(rgb: tuple[float, float, float]) -> float:
 
 
 def short_text(text: str, most: int = 32) -> str:
-    """The beginning of a sentence for a legend: one line, shown as it is typed."""
+    """The beginning of a sentence for a legend: one line, escaped."""
     line = " ".join(text.split())
     return escape(line if len(line) <= most else line[: most - 1].rstrip() + "…", quote=False)
 
 
 def hover_text(text: str, width: int = 60, most: int = 240) -> str:
-    """A sentence for a hover box: shown as it is typed, never read as markup, wrapped, and cut when very long."""
+    """A sentence for hover text: escaped, wrapped, and truncated if very long."""
     if len(text) > most:
         text = text[: most - 1] + "…"
-    # plotly knows no &quot;, and a quote is harmless outside an attribute
+    # plotly does not decode &quot;, and a quote is harmless outside an attribute
     return "<br>".join(escape(line, quote=False) for line in wrap(text, width))

@@ -37,7 +37,7 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     assert found[-3][-1]["reading"] == "model default"
     models = {row[""]: row for row in found[-2]}
     assert models["digest"]["A"] == numbers["A"]["model_digest"]
-    assert models["most tokens"]["B"] == "64"
+    assert models["maximum tokens"]["B"] == "64"
     how = {row["value"] for row in found[-1]}
     assert {numbers["set_digest"], "Spearman", "1,000", "60"} <= how
     assert any(f"torch {numbers['versions']['torch']}" in value for value in how)
@@ -108,7 +108,7 @@ def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
     assert "their layers do not correspond" in page
     assert [row["reading"] for row in tables(page)[-3]] == ["model default"]
     without = report(made_up.findings()).decode()
-    assert "Geometry of the layers" not in without
+    assert "Embedding geometry by layer" not in without
 
 
 def test_a_side_without_cosines_has_no_flipped_pairs_and_says_why():

@@ -1,1 +1,1 @@
-"""Figures of many sentences at once."""
+"""Figures of many sentences: maps and histograms."""

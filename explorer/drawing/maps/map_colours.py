@@ -1,4 +1,4 @@
-"""Which colour does what is known of a sentence have on a map?"""
+"""Colours and hover text of sentences on a map, by category or by number."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from explorer.data.map_sentences import Column, Described
 from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, short_text
 
-# told apart by colour-blind readers, and on white as on black (after Okabe and Ito)
+# safe for colour-blind readers, on white and on black (after Okabe and Ito)
 NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1", "#B8860B", "#56B4E9")
 OTHERS, MISSING = "others", "missing"
-ENDS = 0.02  # of the sentences at either end have the colour of the end: one far out would leave all others alike
-MANY = 200  # sentences from which on that is so
+ENDS = 0.02  # share of sentences at either end that is clipped, so that an outlier does not compress the scale
+MANY = 200  # sentences from which on the scale is clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Group:
 
 
 def groups(colour: Column) -> list[Group]:
-    """Names by how many sentences have them, those beyond the colours as one; or all numbers, and those missing."""
+    """Groups by name, most frequent first, the rest as one; or all numbers, and those missing."""
     if colour.counts:
         there = np.isfinite(np.asarray(colour.cells, dtype=np.float64))
         found = [Group(colour.name, np.nonzero(there)[0])] if there.any() else []
@@ -45,16 +45,16 @@ def groups(colour: Column) -> list[Group]:
     left = [
         Group(name, np.array(places, dtype=np.intp), QUIET) for name, places in ((OTHERS, rest), (MISSING, missing))
     ]
-    return [*(group for group in left if len(group.members)), *found]  # drawn first, so that they cover nothing
+    return [*(group for group in left if len(group.members)), *found]  # drawn first, so that they are behind the others
 
 
 def colour_of(described: Described, name: str) -> str:
-    """The colour that the group has where it is coloured by its name."""
+    """The colour of a group that is coloured by its name."""
     return next((group.colour or QUIET for group in groups(described.columns[0]) if group.name == name), QUIET)
 
 
 def hover_texts(described: Described, colour: Column, most: int) -> list[str]:
-    """What hovering says: so many characters of the sentence, and by what it is coloured."""
+    """Hover text: the beginning of the sentence, and the value that colours it."""
     return [
         f"{hover_text(text, most=most)}<br><b>{short_text(colour.name, 40)}</b> {_told(cell)}"
         for text, cell in zip(described.texts, tuple[float | str, ...](colour.cells), strict=True)
@@ -62,8 +62,11 @@ def hover_texts(described: Described, colour: Column, most: int) -> list[str]:
 
 
 def marker(group: Group, colour: Column, size: float) -> dict[str, Any]:
-    """How the sentences of a group are drawn; numbers come with their scale."""
-    outline = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}  # pale on white and dark on black are seen, too
+    """The marker style of a group; numbers with a colour scale."""
+    outline = {
+        "width": 0.5,
+        "color": "rgba(128,128,128,0.6)",
+    }  # keeps pale points visible on white and dark ones on black
     if group.colour is not None:
         return {"size": size, "color": group.colour, "line": outline, "opacity": 0.85}
     values = np.asarray([colour.cells[place] for place in group.members], dtype=np.float32)

@@ -1,4 +1,4 @@
-"""How many sentences kept how many of their nearest neighbours?"""
+"""Histogram of the number of nearest neighbours that sentences kept."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from explorer.measuring.neighbours.neighbour_overlap import Overlap
 
 
 def neighbours_kept(overlap: Overlap) -> go.Figure:
-    """A bar for each number of neighbours kept, from none to all, and a line at the mean.
+    """A bar for each number of preserved neighbours, from none to all, and a line at the mean.
 
-    Jaccard's coefficient takes one value for each of them, which stands in the hover box: equal steps of neighbours
-    are unequal steps of it.
+    The hover text has the Jaccard index of each bar, which does not grow in equal steps.
     """
     counts = overlap.counts()
     kept = list(range(overlap.k + 1))

@@ -1,4 +1,4 @@
-"""What do maps of sentences look like, in two dimensions and in three?"""
+"""Maps of sentences in two and three dimensions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from explorer.drawing.style import QUIET, short_text
 
 Places = NDArray[np.float32]
 
-RING = "#E0218A"  # round what is selected in three dimensions; no name has it
-SHARP = 5000  # sentences up to which a map is drawn in lines and circles, which stay so in a file; above, as a picture
+RING = "#E0218A"  # of selected sentences in three dimensions; not a colour of a category
+SHARP = 5000  # most sentences that are drawn as vector graphics; more as WebGL
 HEIGHT = 460
 
 
 def spans(*maps: Places) -> list[tuple[float, float]]:
-    """The range of every axis, the same for every map, so that a distance is the same everywhere."""
+    """The range of every axis, the same for every map, so that distances can be compared."""
     every = np.concatenate(maps)
     middle = (every.max(0) + every.min(0)) / 2
     halves = (every.max(0) - every.min(0)) / 2 * 1.06
-    halves = np.maximum(halves, float(halves.max()) / 4 or 1.0)  # a line has room beside it, too
+    halves = np.maximum(halves, float(halves.max()) / 4 or 1.0)  # minimum width for degenerate maps
     return [(float(one) - float(half), float(one) + float(half)) for one, half in zip(middle, halves, strict=True)]
 
 
@@ -37,7 +37,7 @@ def flat_map(
     colour: Column,
     selected: Sequence[int] | None,
 ) -> go.Figure:
-    """A map of two dimensions, in which sentences can be selected; `customdata` is a sentence's number."""
+    """A map in two dimensions with selectable sentences; `customdata` is a sentence's number."""
     figure = go.Figure()
     texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
     for name, one, other in _joined(described):
@@ -80,7 +80,7 @@ def deep_map(
     colour: Column,
     selected: Sequence[int] | None,
 ) -> go.Figure:
-    """A map of three dimensions, to turn; selected sentences are ringed."""
+    """A rotatable map in three dimensions; selected sentences have a ring."""
     figure = go.Figure()
     texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
     size = _size(len(places)) / 2
@@ -121,7 +121,7 @@ def deep_map(
 
 
 def _joined(described: Described) -> list[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
-    """The two ends of every line, by the name of the group that the line is in."""
+    """The two ends of every line, by the name of its group."""
     kinds = described.columns[0].cells if described.lines else ()
     names = dict.fromkeys(str(kinds[one]) for one, _ in described.lines)
     found = []

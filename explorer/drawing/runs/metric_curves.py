@@ -1,6 +1,6 @@
-"""How does a run go? Its development scores, its loss, and how its vectors lie, step by step.
+"""Curves of a run: dev score, loss, and similarities, step by step.
 
-A figure is drawn from the lines of metrics.jsonl, which the reader has thinned and given a smoothed loss.
+The input is the lines of metrics.jsonl, thinned and with a smoothed loss.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from explorer.drawing.style import ACCENT, QUIET
 
 Lines = Sequence[Mapping[str, Any]]
 
-# after Okabe and Ito, in an order in which neighbours are far apart; after five seeds the dashes differ
+# after Okabe and Ito, ordered for contrast; more than five seeds differ by dashes
 SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
@@ -23,10 +23,10 @@ HEIGHT = 330
 def dev_scores(
     lines: Lines, base: float | None, total: int = 0, at: int | None = None, same_reading: float | None = None
 ) -> go.Figure:
-    """The dev score of every evaluation step, a line a seed, and a star at the best checkpoint of a seed.
+    """The dev score of every evaluation step, with a line and a star at the best checkpoint for each seed.
 
     A dashed line is the base under its model default, a dotted one the base under the layer & pooling that is trained.
-    A star below the dashed line says so. The step `at` is a vertical line.
+    A star below the dashed line is labelled. The step `at` is a vertical line.
     """
     figure = go.Figure()
     best: list[Mapping[str, Any]] = []
@@ -34,7 +34,7 @@ def dev_scores(
         looks = [line for line in own if "strangers" in line]
         figure.add_scatter(
             x=[line["step"] for line in looks],
-            y=[line.get("dev") for line in looks],  # None where nothing could be correlated: a gap, never 0
+            y=[line.get("dev") for line in looks],  # None without a correlation: a gap, never 0
             mode="lines+markers",
             name=f"seed {seed}" if _several(lines) else "tuned",
             line=_line(number),
@@ -70,7 +70,7 @@ def dev_scores(
 
 
 def losses(lines: Lines, total: int = 0) -> go.Figure:
-    """The loss of every step, faint, and smoothed, strong."""
+    """The loss of every step (faint) and smoothed."""
     figure = go.Figure()
     for number, seed, own in _by_seed(lines):
         steps = [line for line in own if "smooth" in line]
@@ -79,7 +79,7 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
             x=places,
             y=[line["loss"] for line in steps],
             mode="lines",
-            name=f"seed {seed}, as it is",
+            name=f"seed {seed}, not smoothed",
             legendgroup=str(number),
             showlegend=False,
             opacity=0.35,
@@ -101,15 +101,20 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
 
 
 def geometry(lines: Lines, total: int = 0) -> go.Figure:
-    """Cosines of partners and strangers in a batch, and alignment and uniformity at the looks; one above the other."""
+    """Similarity of positive and random pairs in a batch, and alignment and uniformity at evaluations, in three "
+    "rows."""
     from plotly.subplots import make_subplots
 
-    titles = ("cosines in a batch: partners, strangers dotted", "alignment: partners apart", "uniformity: all apart")
+    titles = (
+        "cosines in a batch: positive pairs, random pairs dotted",
+        "alignment of positive pairs (lower is better)",
+        "uniformity of all sentences (lower is better)",
+    )
     figure = make_subplots(rows=3, shared_xaxes=True, subplot_titles=titles, vertical_spacing=0.09)
     for number, seed, own in _by_seed(lines):
         for row, name, dash, told in (
-            (1, "positive", "solid", "partners"),
-            (1, "negative", "dot", "strangers"),
+            (1, "positive", "solid", "positive pairs"),
+            (1, "negative", "dot", "random pairs"),
             (2, "alignment", None, "alignment"),
             (3, "uniformity", None, "uniformity"),
         ):
@@ -135,7 +140,7 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
 
 
 def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[Mapping[str, Any]]]]:
-    """(the how many-th seed from 0, the seed, its lines)."""
+    """(index of the seed from 0, the seed, its lines)."""
     seeds: dict[int, list[Mapping[str, Any]]] = {}
     for line in lines:
         seeds.setdefault(line["number"], []).append(line)
@@ -148,20 +153,20 @@ def _several(lines: Lines) -> bool:
 
 
 def _line(number: int) -> dict[str, Any]:
-    """The look of a seed's line: the same in every figure."""
+    """The style of a seed's line, the same in every figure."""
     rounds, place = divmod(number, len(SEED_COLOURS))
     return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
 
 
 def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
-    """The axis of steps: as far as the run is, and on towards where it is to be."""
+    """The axis of steps, up to the planned end of the run."""
     done = max((line["step"] for line in lines), default=0)
     end = max(1, done, min(total, 2 * done))
     figure.update_xaxes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
 
 
 def _held_out(figure: go.Figure, lines: Lines) -> None:
-    """The accuracy on held-out triplets, where it has a say in the best checkpoint: a faint line a seed."""
+    """The accuracy on held-out triplets, if it chooses the best checkpoint: a faint line for each seed."""
     for number, seed, own in _by_seed(lines):
         known = [line for line in own if "held_out" in line]
         if known:
@@ -169,10 +174,12 @@ def _held_out(figure: go.Figure, lines: Lines) -> None:
                 x=[line["step"] for line in known],
                 y=[line["held_out"] for line in known],
                 mode="lines",
-                name=f"seed {seed}, held-out triplets right, %" if _several(lines) else "held-out triplets right, %",
+                name=f"seed {seed}, accuracy on held-out triplets, %"
+                if _several(lines)
+                else "accuracy on held-out triplets, %",
                 opacity=0.6,
                 line={**_line(number), "width": 1.5, "dash": "dashdot"},
-                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} % of held-out triplets right<extra></extra>",
+                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} % accuracy on held-out triplets<extra></extra>",
             )
 
 
@@ -190,5 +197,5 @@ def _laid_out(figure: go.Figure, legend: bool, height: int = HEIGHT) -> go.Figur
         hovermode="closest",
         margin={"l": 0, "r": 8, "t": 30, "b": 40},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        uirevision="kept",  # a redrawing leaves zoom and hidden lines as the reader set them
+        uirevision="kept",  # keeps zoom and hidden lines when the figure is redrawn
     )

@@ -1,4 +1,4 @@
-"""How does one step of a run look among all of them: sentences on their way, and what the vectors lie like?"""
+"""Figures of one step of a run among all: map, alignment and uniformity, score."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import plotly.graph_objects as go
 from explorer.drawing.segments import segments
 from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.maps.step_maps import Travel
-from explorer.measuring.scores.bootstrap import LEVEL, Interval
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.verdict_text import CI
 
 HEIGHT = 430
 # the colour of the line, faint
 _SHADE = "rgba(140, 107, 177, 0.2)"
-# no star: that is the best step, in the figure of the scores
+# not a star, which marks the best step in the score figure
 _MARKED = {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
 Lines = Sequence[Mapping[str, Any]]
 
 
 def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
-    """Where sentences lie at a step; a thin line leads from where each began."""
+    """The positions of sentences at a step, each with a thin line from its start."""
     now, first = travel.places[at], travel.places[0]
     figure = go.Figure()
     ways = segments(first, now)
@@ -34,7 +35,7 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
         line={"color": QUIET, "width": 0.7},
         opacity=0.5,
         hoverinfo="skip",
-        name="its way",
+        name="path",
     )
     figure.add_scatter(
         x=now[:, 0].astype(np.float32),
@@ -52,20 +53,20 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
             "colorbar": {"title": {"text": "turned", "side": "right"}, "thickness": 12, "outlinewidth": 0},
             "line": {"width": 0.5, "color": QUIET},
         },
-        hovertemplate="%{text}<br>turned %{marker.color:.3f}<extra></extra>",
+        hovertemplate="%{text}<br>shift %{marker.color:.3f}<extra></extra>",
     )
-    # the same frame at every step, or the eye sees the frame move
+    # the same range at every step
     for axis, ends in (("xaxis", travel.places[..., 0]), ("yaxis", travel.places[..., 1])):
         low, high = float(ends.min()), float(ends.max())
         room = 0.05 * max(high - low, 1e-6)
         still = {"showticklabels": False, "zeroline": False, "showgrid": False, "constrain": "domain"}
         figure.update_layout({axis: {"range": [low - room, high + room], **still}})
-    figure.update_yaxes(scaleanchor="x")  # a distance is the same in every direction
+    figure.update_yaxes(scaleanchor="x")  # equal scales on both axes
     return _laid_out(figure)
 
 
 def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
-    """The way of a run: pairs that people find alike closer (down), all sentences further apart (left)."""
+    """The path of a run: alignment (lower is better) by uniformity (lower is better)."""
     known = [line for line in looks if "alignment" in line and "uniformity" in line]
     figure = go.Figure()
     figure.add_scatter(
@@ -90,17 +91,17 @@ def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
             )
     for line in known[:1]:
         figure.add_annotation(x=line["uniformity"], y=line["alignment"], text="before", ax=24, ay=-18)
-    figure.update_xaxes(title="uniformity: all sentences apart", zeroline=False)
-    figure.update_yaxes(title="alignment: partners apart", zeroline=False)
+    figure.update_xaxes(title="uniformity (lower is better)", zeroline=False)
+    figure.update_yaxes(title="alignment (lower is better)", zeroline=False)
     return _laid_out(figure)
 
 
 def score_by_step(
     steps: Sequence[int], scores: Sequence[float], since: Sequence[Interval], at: int, metric: str, height: int
 ) -> go.Figure:
-    """The score of one reading at every step whose model was kept; this step is marked.
+    """The score of one layer & pooling at every saved step; this step is marked.
 
-    `since` is what has changed since the first: the band is its interval, from the first step's score on.
+    `since` is the change since the first step: the band is its confidence interval.
     """
     figure = go.Figure()
     for edge, fill in ((_edge(scores, since, "high"), None), (_edge(scores, since, "low"), "tonexty")):
@@ -126,7 +127,7 @@ def score_by_step(
     )
     if math.isnan(scores[at]):
         figure.add_annotation(
-            x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="nothing to correlate at this step"
+            x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="no correlation at this step"
         )
     else:
         figure.add_scatter(
@@ -134,7 +135,7 @@ def score_by_step(
         )
     figure.update_xaxes(title="step", zeroline=False)
     figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
-    # as far from the top as the grids beside it
+    # the same top margin as the grids
     return _laid_out(figure).update_layout(height=height, margin={"t": 30})
 
 
@@ -143,7 +144,7 @@ def _edge(scores: Sequence[float], since: Sequence[Interval], side: str) -> list
 
 
 def _known(scores: Sequence[float]) -> list[float | None]:
-    """What is missing is a gap, never 0."""
+    """Missing values are gaps, never 0."""
     return [None if math.isnan(score) else score for score in scores]
 
 
@@ -151,7 +152,7 @@ def _told_since(first: int, change: Interval) -> str:
     if math.isnan(float(change.difference)):
         return "no correlation on one side"
     low, high = float(change.low), float(change.high)
-    return f"{float(change.difference):+.2f} since step {first}<br>{LEVEL:.0%} of resamples: {low:+.2f} to {high:+.2f}"
+    return f"{float(change.difference):+.2f} since step {first}<br>{CI}: {low:+.2f} to {high:+.2f}"
 
 
 def _laid_out(figure: go.Figure) -> go.Figure:

@@ -1,4 +1,4 @@
-"""What do the scores of every layer look like, as lines?"""
+"""Scores by layer, a line for each pooling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 
 
 def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
-    """The figure of the papers: the score against the layer, a line a pooling; pairs of layers stand aside."""
+    """The score by layer, a line for each pooling; pairs of layers are at the side."""
     table = scores.table(metric, aggregate)
     at = places(scores)
     layers = scores.last + 1
@@ -44,7 +44,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
             hoverinfo="skip",
         )
     if np.isnan(table).all():
-        figure.add_annotation(text="nothing to correlate", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+        figure.add_annotation(text="no correlation", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     figure.update_xaxes(tickvals=at, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
     figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
@@ -52,7 +52,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
 
 
 def _add_own(figure: go.Figure, own: float | None) -> None:
-    """A line at the score of the model default, where the model declares one."""
+    """A line at the score of the model default, if the model declares one."""
     if own is None or np.isnan(own):
         return
     figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})

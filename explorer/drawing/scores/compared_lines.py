@@ -1,4 +1,4 @@
-"""How do the scores of A and B by layer look beside each other?"""
+"""Scores of A and B by layer, with the confidence interval of the difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a reading put apart what people put apart? Its cosines, by what people said."""
+"""Box plots of cosines by gold score."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 
 BINS = 5
-# beyond this many points a picture carries no sentence a point: they would weigh megabytes
+# most points with hover text, which would otherwise take megabytes
 MOST_HOVERS = 5000
 
 
 def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) -> go.Figure:
-    """A box of cosines for every fifth of the scale, and every pair as a point that tells its sentences."""
+    """A box of cosines for every fifth of the scale, and a point with hover text for every pair."""
     cosines = scores.cosines_of(reading)
-    colour = POOLING_COLOURS.get(reading.pooling, ACCENT)  # the model's own is no pooling
+    colour = POOLING_COLOURS.get(reading.pooling, ACCENT)  # the model default has no colour of its own
     edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
     bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
     figure = go.Figure()
@@ -37,7 +37,7 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
                 name=f"gold {edges[place]:.1f}–{edges[place + 1]:.1f}, {len(inside)} pairs",
                 hoverinfo="y+name",
             )
-    figure.update_xaxes(title="score given by people", tickvals=edges, tickformat=".1f", zeroline=False)
+    figure.update_xaxes(title="gold score (human)", tickvals=edges, tickformat=".1f", zeroline=False)
     figure.update_yaxes(title="cosine", zeroline=False)
     return figure.update_layout(
         height=420, showlegend=False, hovermode="closest", margin={"l": 0, "r": 8, "t": 10, "b": 40}
@@ -57,6 +57,6 @@ def _points(gold: NDArray[np.float64], cosines: NDArray[np.float64], pairs: Grad
         mode="markers",
         marker={"size": 5, "color": QUIET, "opacity": 0.45},
         text=texts,
-        hovertemplate=("%{text}<br>" if texts else "") + "people: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
+        hovertemplate=("%{text}<br>" if texts else "") + "gold score: %{x:.2f} · cosine: %{y:.3f}<extra></extra>",
         name="pairs",
     )

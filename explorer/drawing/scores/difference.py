@@ -1,4 +1,4 @@
-"""What did each reading gain or lose from one encoder to another? A grid of differences, the unsure ones hollow."""
+"""Grid of score differences B - A; differences that could be chance are hollow."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def difference_grid(
     widest: float | None = None,
     name: str = "B - A",
 ) -> go.Figure:
-    """B less A in every cell; blue is B's gain. A difference that could be chance is hollow.
+    """B - A in every cell; blue: B is better. A difference that could be chance is hollow.
 
-    Where both declare a reading of their own, its difference stands above, as wide as the grid. Grids of one `widest`
-    have one scale of colour; `name` is what a difference is called under the mouse.
+    If both declare a model default, its difference is above, as wide as the grid. Grids of one `widest`
+    have one scale of colour; `name` is the label of a difference in hover text.
 
-    The invisible points carry the place of the reading, as those of the other grids do.
+    The invisible points carry the index of the layer & pooling, as in the other grids.
     """
     heights, last = heights_of(comparison.rows), comparison.one.last
     widest = widest or _widest(grid, own)
@@ -65,10 +65,10 @@ def difference_grid(
 
 
 def _add_frames(figure: go.Figure, grid: Interval, heights: list[float]) -> None:
-    """A thin frame round every difference that is not sure."""
+    """A thin frame around every difference that could be chance."""
     unsure = np.isfinite(grid.difference) & ~grid.sure
     line = {"color": QUIET, "width": 1}
-    # all at once: each time one is added, plotly goes through those that are there
+    # all at once, since plotly checks all earlier shapes for each added one
     figure.update_layout(
         shapes=[
             {"type": "rect", "line": line, **_edges(int(column), heights[int(row)], 0.44)}
@@ -80,7 +80,7 @@ def _add_frames(figure: go.Figure, grid: Interval, heights: list[float]) -> None
 def _add_cells(
     figure: go.Figure, comparison: Comparison, grid: Interval, heights: list[float], widest: float, name: str
 ) -> None:
-    """A point on every cell, with its number: in the page's own colour, but on a filled cell."""
+    """A point with the number on every cell."""
     columns = len(GRID_POOLINGS)
     every = [(row, column) for row in range(len(heights)) for column in range(columns)]
     for colour, inside in (
@@ -105,7 +105,7 @@ def _add_cells(
 
 
 def _add_own(figure: go.Figure, comparison: Comparison, own: Interval, top: float, widest: float, name: str) -> None:
-    """The readings the models declare: one cell as wide as the grid; its place is that behind the last cell."""
+    """The model defaults: one cell as wide as the grid; its index follows the last cell."""
     columns = len(GRID_POOLINGS)
     sure, value = bool(own.sure), float(own.difference)
     if sure:
@@ -128,7 +128,7 @@ def _add_own(figure: go.Figure, comparison: Comparison, own: Interval, top: floa
 
 
 def _add_chosen(figure: go.Figure, comparison: Comparison, heights: list[float], own: float | None) -> None:
-    """A frame round the reading, where A and B stand for sentences by the same one."""
+    """A frame around the chosen layer & pooling, if A and B use the same one."""
     line = {"color": ACCENT, "width": 4}
     reading = comparison.one_reading
     if reading == OWN and own is not None:

@@ -1,4 +1,4 @@
-"""What do the cosines of pairs look like, grade by grade, of A and of B over each other?"""
+"""Histograms of cosines for every band of gold scores, A and B overlaid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADROOM = 1.08  # over the fullest bin
 
 
 def cosines_by_gold(found: GoldBins) -> go.Figure:
-    """A histogram for every bin of grades, the highest on top: shares of its pairs, and a tick at each median."""
+    """A histogram for every band of gold scores, highest on top, with a tick at each median."""
     bins = found.bins[::-1]
     top = HEADROOM * (max(float(of_grade.shares.max()) for of_grade in bins) or 1.0)
     width = found.edges[1] - found.edges[0]
@@ -26,7 +26,7 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
     for place, of_grade in enumerate(bins):
         for side in reversed(range(len(of_grade.counts))):  # A's line over what fills B's
             if np.isnan(of_grade.medians[side]):
-                continue  # no pairs of this grade, or no cosines
+                continue  # no pairs in this band, or no cosines
             traces.append(_outline(found, of_grade, side, _axis(place), legend=place == first))
             traces.append(_median(of_grade, side, _axis(place), top))
     # all at once: made by make_subplots and filled trace by trace, plotly takes three times as long
@@ -43,11 +43,11 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
         "hovermode": "closest",
     }
     figure = laid_out(go.Figure(traces, layout), 95 + ROW * len(bins))
-    return figure.update_layout(margin_t=52)  # the buttons of a picture stand above its legend
+    return figure.update_layout(margin_t=52)  # room for the buttons above the legend
 
 
 def _axis(place: int) -> str:
-    """What plotly calls the axis of shares of a row, counted from the top."""
+    """Plotly's name of a row's y axis, counted from the top."""
     return f"y{place + 1}" if place else "y"
 
 
@@ -56,7 +56,7 @@ def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
     row = 1 / (rows + SPACE * (rows - 1))
     bottom = (1 + SPACE) * row * (rows - 1 - place)
     return {
-        "domain": [bottom, min(1.0, bottom + row)],  # plotly takes no sum that is 1 and a rounding more
+        "domain": [bottom, min(1.0, bottom + row)],  # plotly refuses 1 plus a rounding error
         "range": [0, top],
         "nticks": 3,
         "tickformat": ".0%",
@@ -66,12 +66,12 @@ def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
 
 
 def _outline(found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend: bool) -> go.Scatter:
-    """Steps through the middles of the bins; an empty one at each end lets them rise and fall where a bin does."""
+    """Steps through the middles of the bins, with an empty bin at each end."""
     name, colour = "AB"[side], SIDES[side]
     width = found.edges[1] - found.edges[0]
     middles = (found.edges[:-1] + found.edges[1:]) / 2
     notes = [
-        f"{name}, graded {of_grade.label}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
+        f"{name}, gold score {of_grade.label}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
         f"{of_grade.pairs:,} pairs"
         for low, high, share, count in zip(
             found.edges[:-1], found.edges[1:], of_grade.shares[side], of_grade.counts[side], strict=True
@@ -104,16 +104,16 @@ def _median(of_grade: GoldBin, side: int, axis: str, top: float) -> go.Scatter:
         line={"color": SIDES[side], "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
-        hovertext=f"{name}, graded {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
+        hovertext=f"{name}, gold score {of_grade.label}<br>median of {of_grade.pairs:,} pairs: {median:.3f}",
         hoverinfo="text",
     )
 
 
 def _label(of_grade: GoldBin, axis: str) -> dict[str, Any]:
-    """How many pairs there are of a grade, at the left above their row."""
+    """The label of a row: its gold scores and number of pairs."""
     told = f"{of_grade.pairs:,} pair{'s' * (of_grade.pairs != 1)}" if of_grade.pairs else "no pairs"
     return {
-        "text": f"graded {of_grade.label}: {told}",
+        "text": f"gold score {of_grade.label}: {told}",
         "xref": "x domain",
         "yref": f"{axis} domain",
         "x": 0,

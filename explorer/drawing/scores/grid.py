@@ -1,4 +1,4 @@
-"""What do the scores of every layer under every pooling look like, as a grid?"""
+"""Heatmap of the scores of every layer & pooling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, NOT_MEAS
 
 Span = tuple[float, float]
 
-# the pairs of layers stand a little apart from the layers
+# gap between layers and pairs of layers
 GAP = 0.4
 CELL_HEIGHT = 26
 
@@ -32,12 +32,12 @@ def layer_by_pooling(
     span: Span | None = None,
     short: bool = False,
 ) -> go.Figure:
-    """The grid: a cell for every reading, layer 0 at the bottom, pairs of layers above, the model's own on top.
+    """A cell for every layer & pooling: layer 0 at the bottom, pairs of layers above, the model default on top.
 
-    Two grids with one `span` have one scale of colour; `short` leaves out what pairs of layers are called.
+    Two grids with one `span` have one scale of colour; `short` omits the names of pairs of layers.
 
-    A heatmap answers no clicks, so an invisible point stands on every cell and carries its number; its customdata
-    is the place of the reading in reading order.
+    A heatmap has no click events, so every cell has an invisible point with its number; its customdata is the index of
+    the layer & pooling.
     """
     table = scores.table(metric, aggregate)
     heights = places(scores)
@@ -77,13 +77,13 @@ def layer_by_pooling(
         **_STILL,
     )
     height = 38 + CELL_HEIGHT * (len(scores.rows) + (own is not None))
-    # no limit to the hover distance: the whole of a wide cell answers, not its middle alone
+    # unlimited hover distance, so that the whole of a wide cell responds
     laid_out(figure, height, hovermode="closest", hoverdistance=-1, showlegend=False)
     return figure.update_layout(margin_b=8)  # nothing is written below the cells
 
 
 def row_label(row: Row, last: int) -> str:
-    """A row as it stands beside the grid."""
+    """The label of a row."""
     return row.label if len(row.layers) == 1 else f"{pair_name(row, last)} ({row.label})"
 
 
@@ -91,12 +91,12 @@ _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": Tr
 
 
 def places(scores: LayerScores) -> list[float]:
-    """Where each row stands on the layer axis."""
+    """The position of each row on the layer axis."""
     return heights_of(scores.rows)
 
 
 def heights_of(rows: tuple[Row, ...]) -> list[float]:
-    """A layer stands at its number, the pairs behind a gap."""
+    """Layers are at their numbers, pairs after a gap."""
     return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
 
 
@@ -119,7 +119,7 @@ def _frame(scores: LayerScores, chosen: Reading, heights: list[float], top: floa
 
 
 def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, low: float, high: float) -> None:
-    """The model default, which is no pooling of a layer: one cell as wide as the grid."""
+    """The model default: one cell as wide as the grid."""
     right = len(GRID_POOLINGS) - 0.5
     figure.add_heatmap(
         x=[-0.5, right],
@@ -165,7 +165,7 @@ def _cells(
 
 
 def notes(scores: LayerScores) -> list[list[str]]:
-    """What hovering says of each reading: every metric, joined in every way that makes a difference."""
+    """Hover text of each layer & pooling: every metric and aggregation."""
     ways = AGGREGATES if scores.has_parts else AGGREGATES[:1]
     tables = {(metric, way): scores.table(metric, way) for metric in METRICS for way in ways}
     notes: list[list[str]] = []
@@ -179,7 +179,7 @@ def notes(scores: LayerScores) -> list[list[str]]:
             if not scores.is_measured(reading):
                 lines.append(NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>"))
             elif np.isnan(scores.table()[place, column]):
-                lines.append("every pair has the same cosine here:<br>nothing to correlate")
+                lines.append("all cosines are equal:<br>no correlation")
             else:
                 for (metric, way), table in tables.items():
                     score = table[place, column]

@@ -1,4 +1,4 @@
-"""How do the layers of A, or of A and B, lie in space, and how far has each moved, as pictures?"""
+"""Figures of embedding geometry and drift by layer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 
 
 def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
-    """One measure of every side, a small picture among others."""
+    """One measure by layer, for every side."""
     figure = go.Figure()
     for name, side, colour in _sides(found):
         figure.add_scatter(
@@ -36,7 +36,7 @@ def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
 
 
 def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
-    """Every layer where its uniformity and its alignment put it, and an arrow from A to B at the chosen readings."""
+    """Layers by uniformity and alignment, with an arrow from A to B at the chosen layer & pooling."""
     figure = go.Figure()
     for name, side, colour in _sides(found):
         figure.add_scatter(
@@ -62,8 +62,8 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             "<extra></extra>",
         )
     _add_arrow(figure, found)
-    figure.update_xaxes(title="uniformity (lower: more spread out)", zeroline=False)
-    figure.update_yaxes(title="alignment (lower: closer)", zeroline=False)
+    figure.update_xaxes(title="uniformity (lower is better)", zeroline=False)
+    figure.update_yaxes(title="alignment (lower is better)", zeroline=False)
     return laid_out(figure, 460, hovermode="closest", legend=_LEGEND)
 
 
@@ -92,7 +92,7 @@ def _add_arrow(figure: go.Figure, found: LayerGeometry) -> None:
 
 
 def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Figure:
-    """How alike each layer has stayed, how far it has moved, and what that did to its score, one above another."""
+    """CKA, shift and score difference of each layer, in three rows."""
     from plotly.subplots import make_subplots
 
     panels = [("CKA", found.alike)] + [("shift", found.shift)] * found.same_width
@@ -140,6 +140,6 @@ def _sides(found: LayerGeometry) -> Iterator[tuple[str, Side, str]]:
 
 
 def _whole(found: LayerGeometry) -> dict[str, Any]:
-    """Every layer has a tick where there is room, and none lies between two."""
+    """Ticks at whole layers only."""
     most = max(len(side.layers) for side in found.sides)
     return {"tick0": 0, "dtick": 1 if most <= 13 else 2 if most <= 25 else 4}

@@ -1,4 +1,4 @@
-"""What does self-attention look like: every head of every layer at a glance, and one head token by token?"""
+"""Figures of self-attention: a summary of every head, and one head token by token."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from explorer.encoding.read.self_attention import SelfAttention
 
 ROW = 26
-FEW = 22  # tokens up to which every column has its label, on a narrow screen too
+FEW = 22  # most tokens with a label on every column
 
 
 def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int]) -> go.Figure:
     """A cell for every (layer, head), both counted from 1 and layer 1 at the bottom; the chosen one is framed.
 
-    A heatmap answers no clicks, so an invisible point stands on every cell; its customdata is the place of the cell.
+    A heatmap has no click events, so every cell has an invisible point; its customdata is the index of the cell.
     """
     layers, heads = values.shape
     down, across = list(range(1, layers + 1)), list(range(1, heads + 1))
@@ -63,9 +63,9 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
 
 
 def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure:
-    """Which token (row) looks at which (column) in a head, both in reading order from the top left."""
+    """Attention weights of a head: query tokens (rows) and key tokens (columns), from the top left."""
     places = list(range(len(attention.tokens)))
-    # places, not words, are the axes: two tokens with one name would be one row
+    # the axes are positions, since equal tokens would share a row
     labels = [token_label(token) for token in attention.tokens]
     figure = go.Figure()
     figure.add_heatmap(
@@ -79,8 +79,8 @@ def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure
         hovertemplate="%{text}: %{z:.3f}<extra></extra>",
     )
     small = {"size": 9}
-    some = slice(None, None, -(-len(places) // FEW))  # rows have all of them, in the same order
-    figure.update_xaxes(title="looked at", tickangle=-90, side="top", tickvals=places[some], ticktext=labels[some],
+    some = slice(None, None, -(-len(places) // FEW))  # rows have all labels, in the same order
+    figure.update_xaxes(title="key token", tickangle=-90, side="top", tickvals=places[some], ticktext=labels[some],
                         tickfont=small, **_STILL)  # fmt: skip
     figure.update_yaxes(title="looks", autorange="reversed", tickvals=places, ticktext=labels,
                         tickfont={} if len(places) <= FEW else small, **_STILL)  # fmt: skip
@@ -90,7 +90,7 @@ def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure
 
 
 def token_label(token: str) -> str:
-    """A piece of a word as it stands on an axis; a space that belongs to it is seen."""
+    """The label of a token, with visible spaces."""
     shown = "".join(letter if letter.isprintable() else "�" for letter in token.replace(" ", "·"))
     return hover_text(shown, most=24) or "·"
 

@@ -1,4 +1,4 @@
-"""What do a pooler's weights look like: which layer asks which, how much each is listened to, and where that leads?"""
+"""Figures of layer-attention weights: matrix, mean weight by layer, and history."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from explorer.drawing.style import (
 
 Floats = NDArray[np.floating[Any]]
 CELL = 34
-MOST_NUMBERS = 9  # layers up to which every cell has room for its number
-MOST_LINES = 13  # and up to which lines can be told apart, and every column of a narrow screen has its label
+MOST_NUMBERS = 9  # most layers with a number in every cell
+MOST_LINES = 13  # most layers with a line and a label each
 
 
 def asking_by_answering(
     weights: Floats, layers: Sequence[int], low: float, high: float, asks: str, answers: str
 ) -> go.Figure:
-    """Weights (layer that asks, layer that answers) of a sentence, layer 0 at the bottom left; rows sum to 1."""
+    """Weights (query layer, key layer) of a sentence, layer 0 at the bottom left; rows sum to 1."""
     figure = go.Figure()
-    weights = np.where(np.isfinite(weights), weights, np.nan)  # a quotient of products may be none
+    weights = np.where(np.isfinite(weights), weights, np.nan)  # a quotient can be undefined
     figure.add_heatmap(
         x=list(layers),
         y=list(layers),
@@ -42,7 +42,7 @@ def asking_by_answering(
         xgap=1,
         ygap=1,
         colorbar={"thickness": 12, "tickformat": ".3~f"},
-        hovertemplate="layer %{y} asks, layer %{x} answers: %{z:.3f}<extra></extra>",
+        hovertemplate="query layer %{y}, key layer %{x}: %{z:.3f}<extra></extra>",
     )
     if len(layers) <= MOST_NUMBERS:
         colours = text_colours(np.asarray(weights, dtype=np.float64), low, high)
@@ -55,8 +55,8 @@ def asking_by_answering(
             hoverinfo="skip",
             showlegend=False,
         )
-    figure.update_xaxes(title=f"answers ({answers})", tickvals=_labelled(layers), tickangle=0, **_STILL)
-    figure.update_yaxes(title=f"asks ({asks})", tickvals=_labelled(layers), **_STILL)
+    figure.update_xaxes(title=f"key layer ({answers})", tickvals=_labelled(layers), tickangle=0, **_STILL)
+    figure.update_yaxes(title=f"query layer ({asks})", tickvals=_labelled(layers), **_STILL)
     return _laid_out(figure, 90 + CELL * min(12, max(6, len(layers))))
 
 
@@ -66,9 +66,9 @@ def listened_and_scored(
     sentences: Sequence[str],
     scores: Mapping[str, Floats],
 ) -> go.Figure:
-    """Bars of how much each layer (sentence, layer) is listened to; below, over the same layers, what each scores.
+    """Bars of the mean weight of each layer (sentence, layer); below, the score of each layer.
 
-    Bars stand on the line where all layers would be listened to alike: from 0 they would all look the same.
+    Bars start at the uniform weight, since differences would not be visible from 0.
     """
     from plotly.subplots import make_subplots
 
@@ -108,9 +108,9 @@ def listened_and_scored(
 
 
 def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: int | None) -> go.Figure:
-    """How much each layer was listened to (step, layer) at each look; the best step is marked.
+    """The weight of each layer (step, layer) at each evaluation; the best step is marked.
 
-    A line a layer, or a row of colours where there are too many to be told apart.
+    A line for each layer, or a heatmap for many layers.
     """
     figure = go.Figure()
     if len(layers) <= MOST_LINES:
@@ -128,7 +128,7 @@ def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: in
 def _add_lines(figure: go.Figure, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
     from plotly.colors import sample_colorscale
 
-    # neither end of the scale: one is lost on black, the other on white
+    # without the ends of the scale, which are invisible on black or on white
     colours = sample_colorscale(GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
     for layer, colour, line in zip(layers, colours, np.asarray(listened).T, strict=True):
         figure.add_scatter(
@@ -157,7 +157,7 @@ def _add_colours(figure: go.Figure, steps: Sequence[int], listened: Floats, laye
 
 
 def _labelled(layers: Sequence[int]) -> list[int]:
-    """Layers whose number stands on the axis: every other one of many."""
+    """Layers with a label on the axis: every other one if there are many."""
     return list(layers)[:: 1 if len(layers) <= MOST_LINES else 2]
 
 

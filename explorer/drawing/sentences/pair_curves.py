@@ -1,4 +1,4 @@
-"""How alike does each layer find two sentences, and what does it add to the last cosine?"""
+"""Cosine of two sentences by layer, and each layer's contribution to the last cosine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from explorer.measuring.sentences.pair_layers import PairLayers
 
 
 def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go.Figure:
-    """Lines of cosines by layer; below, over the same layers, bars that sum to the last of them."""
+    """Lines of cosines by layer; below, bars that sum to the last cosine."""
     from plotly.subplots import make_subplots
 
-    titles = ("cosine of the two sentences", "what the layer adds to the last cosine")
+    titles = ("cosine of the two sentences", "contribution of the layer to the last cosine")
     figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
     layers = list(range(len(pair.cosines)))
     for pooling in poolings:
@@ -41,7 +41,7 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
             row=2,
             col=1,
         )
-    # every other label of many, so that they stand apart on a narrow screen
+    # every other label if there are many
     figure.update_xaxes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
     figure.update_xaxes(title="layer", row=2, col=1)
     figure.update_yaxes(zeroline=True)
@@ -55,8 +55,7 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
 
 
 def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:
-    """The cosine of two sentences by layer, a line for each side under its pooling; the layers of its reading stand
-    out."""
+    """The cosine of two sentences by layer, a line for each side under its pooling; the chosen layers stand out."""
     figure = go.Figure()
     most = 0
     for name, (pair, pooling, read) in sides.items():

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from explorer.drawing.style import QUIET, SIDES, hover_text
 from explorer.measuring.sentences.probes import Probed
 
-_BESIDE = 0.2  # how far a side stands from the middle of its pack
+_BESIDE = 0.2  # distance of a side from the middle of its pack
 
 
 def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
@@ -20,7 +20,7 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
         _add_side(figure, name, side, [place + shift for place in range(len(packs))])
     alike = sum(pack.same for pack in packs)
     figure.add_vline(x=alike - 0.5, line={"color": QUIET, "width": 1.5, "dash": "dot"})
-    for x, anchor, told in ((alike - 0.55, "right", "mean the same"), (alike - 0.45, "left", "mean something else")):
+    for x, anchor, told in ((alike - 0.55, "right", "same meaning"), (alike - 0.45, "left", "different meaning")):
         figure.add_annotation(x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor, text=told, showarrow=False)
     figure.update_xaxes(
         tickvals=list(range(len(packs))), ticktext=[pack.name for pack in packs], zeroline=False, fixedrange=True
@@ -36,7 +36,7 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
 
 
 def _add_side(figure: go.Figure, name: str, side: Probed, middles: list[float]) -> None:
-    """Its bars, and over each of them the pairs of the pack."""
+    """The bars of a side, and the pairs of each pack as points."""
     shade = SIDES["AB".index(name)]
     figure.add_bar(
         x=middles,
@@ -49,7 +49,7 @@ def _add_side(figure: go.Figure, name: str, side: Probed, middles: list[float]) 
         hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
     )
     points = [
-        # spread over the bar in the order of the pairs, so that a pair stands at one place in A and in B
+        # spread over the bar in the order of the pairs, the same in A and in B
         (middle + spread, cosine, f"{hover_text(one)}<br>{hover_text(other)}")
         for pack, cosines, middle in zip(side.packs, side.cosines, middles, strict=True)
         for one, other, cosine, spread in zip(

@@ -1,4 +1,4 @@
-"""Bars of how often a paraphrase is distinguished from each kind of other meaning, before and after."""
+"""Bars of the share of pairs distinguished from a paraphrase, for each kind of difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How alike are sentences, every one to every other? A square of cosines for each side, and one for the difference."""
+"""Cosine matrix of sentences for each side, and the matrix of differences."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from explorer.measuring.sentences.cosine_matrix import Matrix, apart
 
 Span = tuple[float, float]
 
-WRITTEN = 12  # sentences up to which the number stands in the cell
+WRITTEN = 12  # most sentences with a number in every cell
 _LABELLED = 40
-_HOVERED = 160  # characters of a sentence that a cell tells
+_HOVERED = 160  # most characters of a sentence in the hover text
 
 
 def span_of(*matrices: Matrix) -> Span:
@@ -28,7 +28,7 @@ def span_of(*matrices: Matrix) -> Span:
 
 
 def widest(difference: Matrix) -> float:
-    """How far the scale of a difference reaches to either side."""
+    """The half-width of the scale of differences."""
     known = np.abs(apart(difference))
     return max(1e-6, float(np.nanmax(known))) if np.isfinite(known).any() else 1.0
 
@@ -38,7 +38,7 @@ def alike(
 ) -> go.Figure:
     """The cosines of one side, sentences in that order from the top left; the chosen pair is framed.
 
-    The diagonal is left out: a sentence is always like itself, and would stretch the scale.
+    The diagonal is omitted, since its cosines of 1 would stretch the scale.
     """
     return _square(cosines, sentences, order, span, GRID_SCALE, ".2f", chosen)
 
@@ -46,7 +46,7 @@ def alike(
 def changed(
     difference: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], chosen: tuple[int, int]
 ) -> go.Figure:
-    """B less A; blue is more alike in B."""
+    """B - A; blue is more similar in B."""
     reach = widest(difference)
     return _square(difference, sentences, order, (-reach, reach), DIFFERENCE_SCALE, "+.2f", chosen)
 
@@ -65,7 +65,7 @@ def _square(
     np.fill_diagonal(shown, np.nan)
     gap = 1 if count <= _LABELLED else 0
     figure = go.Figure()
-    # places, not texts, are the axes: two sentences that are the same would be one row
+    # the axes are positions, since equal sentences would share a row
     figure.add_heatmap(
         x=list(range(count)),
         y=list(range(count)),
@@ -103,8 +103,7 @@ def _square(
 
 
 def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp]) -> None:
-    """Numbers and beginnings of sentences along the square; and, on axes of their own that lie over it and are not
-    seen, the names that hovering tells."""
+    """Axis labels with numbers and beginnings of sentences, and invisible axes with the names for hover text."""
     count = len(order)
     places = list(range(count))
     every = count <= _LABELLED
@@ -113,7 +112,7 @@ def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp
     small = {"tickfont": {"size": 11 if count <= 20 else 9}}
     across, down = [-0.5, count - 0.5], [count - 0.5, -0.5]
     numbers = [str(number + 1) for number in order]
-    # isolated: beside what is written from right to left the number would change places with it
+    # isolated, since right-to-left text would otherwise change the position of the number
     labels = [f"\u2068{short_text(sentences[number], 14)}\u2069 {number + 1}" for number in order] if every else numbers
     seen = slice(None) if every else some
     names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
@@ -128,7 +127,7 @@ def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp
 
 
 def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np.intp], spelled: str) -> None:
-    """A heatmap answers no clicks, so a point stands on every cell; its names are those of its axes."""
+    """A heatmap has no click events, so every cell has a point, with the names of its axes."""
     count = len(order)
     known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
     for cells, told in (
@@ -144,7 +143,7 @@ def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np
             xaxis="x2",
             yaxis="y2",
             mode="markers",
-            # of points that are not seen one is drawn: all of 200 sentences would be 40,000 nodes of the page
+            # invisible points are drawn once: 200 sentences would need 40,000 nodes of the page
             marker={"maxdisplayed": 1, "opacity": 0, "color": shown[cells]},
             customdata=(order[rows] * count + order[columns]).astype(np.int32),
             hovertemplate=f"%{{y}}<br>%{{x}}<br><b>{told}</b><extra></extra>",
@@ -152,7 +151,7 @@ def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np
 
 
 def _write(figure: go.Figure, shown: NDArray[np.float32], spelled: str, colours: list[str]) -> None:
-    """The number into every cell that has one."""
+    """The number in every cell that has one."""
     rows, columns = np.nonzero(np.isfinite(shown))
     figure.add_scatter(
         x=columns,
@@ -172,7 +171,7 @@ def _add_frame(figure: go.Figure, order: NDArray[np.intp], chosen: tuple[int, in
     one, other = (place[number] for number in chosen)
     if one == other:
         return
-    half = max(0.5, len(order) / 80)  # round a cell of very many it is wider than the cell, to be seen
+    half = max(0.5, len(order) / 80)  # for many sentences wider than a cell, to be visible
     for row, column in ((one, other), (other, one)):
         figure.add_shape(
             type="rect",
@@ -185,5 +184,5 @@ def _add_frame(figure: go.Figure, order: NDArray[np.intp], chosen: tuple[int, in
 
 
 def _on_change(values: NDArray[np.float32], reach: float) -> list[str]:
-    """Black or white for each value: the ends of the scale of differences are dark."""
+    """Black or white text for each value: the ends of the scale of differences are dark."""
     return ["#ffffff" if abs(value) > 0.5 * reach else "#000000" for value in values.flat]

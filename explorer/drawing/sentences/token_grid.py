@@ -1,4 +1,4 @@
-"""What do the tokens of two sentences have in common, and what does each add to the cosine of the two?"""
+"""Token-to-token cosines of two sentences, and each token's contribution to the sentence cosine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
     down, across = ([token_label(token) for token in side[:MOST]] for side in pair.tokens)
     figure = go.Figure()
     figure.add_heatmap(
-        # places, not words, are the axes: two tokens with one name would be one row
+        # the axes are positions, since equal tokens would share a row
         x=list(range(len(across))),
         y=list(range(len(down))),
         z=pair.cosines[layer],
@@ -61,7 +61,7 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
 
 
 def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
-    """Bars for the tokens of either sentence, of every side that reads the same tokens."""
+    """Bars of the contributions of tokens in either sentence, for every side with the same tokens."""
     from plotly.subplots import make_subplots
 
     figure = make_subplots(cols=2, horizontal_spacing=0.2, subplot_titles=("first sentence", "second sentence"))
@@ -86,14 +86,14 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
                 col=column,
             )
             figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, row=1, col=column)
-    # one range for both sentences, so that the bars of a short one are not thicker
+    # one range for both sentences, so that all bars have the same width
     figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
     figure.update_xaxes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")
     return figure.update_layout(
         height=110 + (16 + 8 * len(sides)) * max(4, rows),
         barmode="group",
         bargap=0.25,
-        showlegend=True,  # where one side has shares, which one
+        showlegend=True,  # names the side if only one has contributions
         margin={"l": 0, "r": 8, "t": 70, "b": 30},
         legend={"orientation": "h", "y": 1, "yanchor": "top", "x": 0, "yref": "container"},
     )

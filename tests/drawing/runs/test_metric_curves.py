@@ -71,7 +71,7 @@ def test_a_best_checkpoint_below_the_base_says_so():
 
 def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
     lines = [line | ({"held_out": 75.0} if "strangers" in line else {}) for line in ONE]
-    drawn = named(metric_curves.dev_scores(lines, None), "held-out triplets right, %")
+    drawn = named(metric_curves.dev_scores(lines, None), "accuracy on held-out triplets, %")
     assert set(drawn.y) == {75.0}
 
 
@@ -110,7 +110,7 @@ def test_the_axis_of_steps_goes_on_towards_the_end_of_the_run_without_squeezing_
 def test_the_geometry_shows_partners_strangers_alignment_and_uniformity():
     lines = [update(1, 1, 3.0, positive=0.9, negative=0.1), look(1, 2, 60.0, alignment=0.2, uniformity=-1.5)]
     drawn = {trace.name: list(trace.y) for trace in metric_curves.geometry(lines).data}
-    assert drawn == {"partners": [0.9], "strangers": [0.1], "alignment": [0.2], "uniformity": [-1.5]}
+    assert drawn == {"positive pairs": [0.9], "random pairs": [0.1], "alignment": [0.2], "uniformity": [-1.5]}
 
 
 def test_what_was_not_measured_is_left_out():

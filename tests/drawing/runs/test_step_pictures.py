@@ -49,8 +49,8 @@ def test_a_reading_over_the_steps_has_a_band_from_its_first_score_and_a_gap_wher
     assert list(high.y) == [50, None, 54]
     assert list(low.y) == [50, None, 51]
     assert list(line.y) == [50, None, 53]
-    assert "+3.00 since step 0<br>95% of resamples: +1.00 to +4.00" in line.customdata[2]
+    assert "+3.00 since step 0<br>95 % CI: +1.00 to +4.00" in line.customdata[2]
     assert (star.x, star.y) == ((8,), (53.0,))
     figure = score_by_step((0, 4, 8), [50.0, nan, 53.0], since, 1, "Spearman", 300)
     assert len(figure.data) == 3
-    assert "nothing to correlate" in figure.layout.annotations[0].text
+    assert "no correlation" in figure.layout.annotations[0].text

@@ -54,7 +54,7 @@ def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen)
         for way in ("all", "mean", "wmean"):
             score = bundled_scores.score(parse("mean of layer 6", 6), metric, way)
             assert f"{metric} ({way}): {score:.2f}" in last
-    assert "nothing to correlate" in cells.hovertext[0]
+    assert "no correlation" in cells.hovertext[0]
     assert cells.text[0] == ""
 
 

@@ -17,8 +17,8 @@ def found():
 def test_a_row_for_every_fifth_with_the_lowest_at_the_bottom(found):
     figure = cosines_by_gold(found)
     told = [label.text for label in figure.layout.annotations]
-    assert told == [f"graded {one.label}: {one.pairs} pairs" for one in reversed(found.bins)]
-    assert told[-1].startswith("graded 0 to below 1")
+    assert told == [f"gold score {one.label}: {one.pairs} pairs" for one in reversed(found.bins)]
+    assert told[-1].startswith("gold score 0 to below 1")
     outlines = [trace for trace in figure.data if trace.line.shape == "hvh"]
     assert [trace.name for trace in outlines] == ["B", "A"] * 5, "A's line is drawn over B's filled steps"
     assert [trace.legendrank for trace in outlines[:2]] == [1, 0]
@@ -44,10 +44,10 @@ def test_grades_without_pairs_say_so_and_one_side_stands_alone():
     figure = cosines_by_gold(found)
     told = [label.text for label in figure.layout.annotations]
     assert told == [
-        "graded 0.8 to 1: 2 pairs",
-        *(f"graded {one.label}: no pairs" for one in found.bins[3:0:-1]),
+        "gold score 0.8 to 1: 2 pairs",
+        *(f"gold score {one.label}: no pairs" for one in found.bins[3:0:-1]),
         told[-1],
     ]
-    assert told[-1] == "graded 0 to below 0.2: 1 pair"
+    assert told[-1] == "gold score 0 to below 0.2: 1 pair"
     assert {trace.name for trace in figure.data if trace.showlegend} == {"A"}
     assert len(figure.data) == 4

@@ -16,8 +16,8 @@ def test_a_cell_says_who_asks_and_who_answers():
     assert (list(heat.x), list(heat.y), heat.zmin, heat.zmax) == ([1, 2], [1, 2], 0.0, 1.0)
     written = {(x, y): text for x, y, text in zip(numbers.x, numbers.y, numbers.text, strict=True)}
     assert written == {(1, 1): "0.200", (2, 1): "0.800", (1, 2): "0.400", (2, 2): "0.600"}
-    assert "answers (mean)" in figure.layout.xaxis.title.text
-    assert "asks (cls)" in figure.layout.yaxis.title.text
+    assert "key layer (mean)" in figure.layout.xaxis.title.text
+    assert "query layer (cls)" in figure.layout.yaxis.title.text
 
 
 def test_many_layers_leave_no_room_for_numbers():
