@@ -1,1 +1,1 @@
-"""Sentences in: files, named sets and the sample become plain, frozen values with a report."""
+"""Text data: files, published sets and the sample, read into immutable values with a report."""

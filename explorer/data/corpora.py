@@ -1,4 +1,4 @@
-"""Read the rows a method learns from: text that ships with Strata, sets by name and files, joined in order."""
+"""Read the rows that a method trains on: text that ships with Strata, sets by name and files, joined in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
 
 SAMPLE = "sample"
 SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
-# a richer kind serves a poorer need; but two sentences with a grade need not belong together
+# richer kinds can be used for simpler ones, but scored pairs need not be positive pairs
 SERVES: dict[Kind, tuple[Eats, ...]] = {
     "sentences": ("sentences",),
     "pairs": ("sentences", "pairs"),
@@ -49,12 +49,12 @@ READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
 
 @dataclass(frozen=True)
 class Corpus:
-    """Rows to learn from: a tuple for each of their columns."""
+    """Training rows: a tuple for each column."""
 
     name: str
     eats: Eats
     columns: (
-        Columns  # one of sentences, two of pairs and back-translations, three of triplets; two and scores of graded
+        Columns  # 1 for sentences, 2 for pairs and back-translations, 3 for triplets; 2 and the scores for scored pairs
     )
 
     @cached_property
@@ -65,7 +65,7 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """What the rows are, whatever they are called."""
+        """The digest of the rows, independent of the name."""
         scores = self.columns[len(self.texts) :]
         return digest_of((self.eats, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(scores))))
 
@@ -79,12 +79,12 @@ def corpus(
     """The rows of all sources in order, with a report on each of them.
 
     A source is a name in `SHIPPED`, the name of a set, or a file; of a set named without a split, such as
-    "STS-B", sentences are taken from all its splits, and graded pairs from its train split, if it has one. `columns`
-    are corrections to the files' columns, by role. A sentence that several sources have is kept once. Scores are scaled
-    to 0 to 1 by the lowest and the highest of their source, so that sources of several scales can be joined.
+    "STS-B", sentences are taken from all its splits, and scored pairs from its train split, if it has one. `columns`
+    are corrections to the files' columns, by role. A sentence in several sources is kept once. Scores are scaled to 0
+    to 1 by the lowest and the highest of their source, so that sources with different scales can be joined.
     """
     if not sources:
-        raise BadChoice(f"There is nothing to learn from. Name '{SAMPLE}', a set such as 'STS-B train', or a file.")
+        raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
     names, parts, reports = zip(*(_read(source, eats, columns or {}, online) for source in sources), strict=True)
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
     if eats == "sentences":
@@ -93,7 +93,7 @@ def corpus(
 
 
 def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, str]:
-    """For each kind of rows "" if the source can give it, else why not; a published set is not read for it."""
+    """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
     if source == SAMPLE:
         return {eats: _lack("graded pairs" if eats == "graded pairs" else "triplets", eats) for eats in get_args(Eats)}
     if source in SHIPPED:
@@ -103,16 +103,16 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, s
 
 
 def evaluated_beside(sources: Sequence[str], eats: Eats) -> tuple[str, str] | None:
-    """The dev part and the test half that belong to a train part among the sources; None where there is none."""
+    """The dev part and the test half of a train part among the sources; None if there is none."""
     graded = eats == "graded pairs"
     named = (sets.parts()[0] if graded and source == SAMPLE else source for source in sources)
     return next(filter(None, map(sets.beside_train_part, named)), None)
 
 
 def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> tuple[str, Columns, Report]:
-    """What one source gives: its name, its columns, and what became of its rows."""
+    """The name, columns and report of one source."""
     if source == SAMPLE and eats == "graded pairs":
-        return source, *_scored(sample.train_part())  # neither the test half nor what a step is chosen on
+        return source, *_scored(sample.train_part())  # without the test half and the dev part
     if source in SHIPPED:
         _check("triplets", eats, source)
         given = _shipped(source, eats)
@@ -131,7 +131,9 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
 
 
 def _shipped(source: str, eats: Eats) -> tuple[tuple[str, ...], ...]:
-    if source == SAMPLE and eats == "sentences":  # those of the pairs too, unscored: as papers train on sets' sentences
+    if (
+        source == SAMPLE and eats == "sentences"
+    ):  # also those of the pairs, without scores, as papers train on the sentences of sets
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
     minimal = sample.minimal_pairs if source == sample.MINIMAL_PAIRS else sample.more_minimal_pairs
     rows = sample.triplets() if source == SAMPLE else minimal()
@@ -150,14 +152,14 @@ def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
 
 
 def _pairs_of(name: str, online: bool) -> GradedPairs:
-    """The graded pairs of a set; of one named without a split, those of its train split, if it has one."""
+    """The scored pairs of a set; if named without a split, those of its train split, if it has one."""
     named_split = user_sets.is_own(name) or " " in name.strip()
     trains = not named_split and any(split.name == "train" for split in sts.find(name).splits)
     return sets.by_name(f"{name} train" if trains else name, online=online)
 
 
 def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
-    """Graded pairs as columns, with a report on what was whole to begin with."""
+    """Scored pairs as columns, with a report."""
     rows = tuple(zip(pairs.first, pairs.second, pairs.gold, strict=True))
     nothing_dropped = Table("", columns=(), rows=(), lines=())
     report = report_on(nothing_dropped, (), rows, pairs.first + pairs.second, pairs.gold)
@@ -165,23 +167,23 @@ def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
 
 
 def _is_file(source: str) -> bool:
-    """Whether a source is to be read as a file; if it is no set either, that is said."""
+    """Whether a source is a file; an error if it is neither a file nor a set."""
     path = Path(source)
     if not user_sets.is_own(source) and (path.suffix.lower() in ENDINGS or len(path.parts) > 1):
         return True
     try:
         sets.check(source)
     except SetNotFound as error:
-        with suppress(OSError):  # too long for a file's name
+        with suppress(OSError):  # too long for a file name
             if source and path.exists():
                 return True
         named = " or ".join(f"'{name}'" for name in SHIPPED)
-        raise SetNotFound(f"{error} Or name {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
+        raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
     return False
 
 
 def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
-    """The likeliest mapping in which the roles that are given exist; a sentence alone makes sentences."""
+    """The most likely mapping with the given roles."""
     given = set(columns)
     kinds = (guess(table).kind, *ROLES) if given != {"sentence"} else ("sentences",)
     for kind in kinds:
@@ -190,25 +192,27 @@ def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
             mapping.check(table)
             return mapping
     allowed = "; ".join(f"{kind}: {', '.join(role.name for role in roles)}" for kind, roles in ROLES.items())
-    raise WrongColumns(f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Choose among one's.")
+    raise WrongColumns(
+        f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Use roles of one kind."
+    )
 
 
 def _rows(table: Table, mapping: Mapping, eats: Eats) -> tuple[Rows, Report]:
-    """A table as rows of the kind that is needed: the first columns of a richer kind, or all its sentences."""
+    """A table as rows of the required kind: the first columns of a richer kind, or all its sentences."""
     if eats == "graded pairs":
         return READ[eats](table, mapping)
     roles = [role.name for role in ROLES[mapping.kind] if role.name not in ("score", "part")]
     columns = [dict(mapping.players)[role] for role in roles]
     if eats == "sentences":
         if mapping.kind == "back-translations":
-            del columns[1]  # a machine's sentences, and near copies of those beside them
+            del columns[1]  # machine translations, near copies of the first column
         table, columns = _stacked(table, columns), ["sentence"]
     needed = (role.name for role in ROLES[eats])
     return READ[eats](table, Mapping.of(eats, dict(zip(needed, columns, strict=False))))
 
 
 def _stacked(table: Table, columns: Sequence[str]) -> Table:
-    """One column of all the sentences that stand in several."""
+    """Join the sentences of several columns into one."""
     cells = tuple((cell,) for column in columns for cell in table.column(column))
     return replace(table, columns=("sentence",), rows=cells, lines=table.lines * len(columns))
 
@@ -220,7 +224,7 @@ def _columns(rows: Rows) -> Columns:
 
 
 def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
-    """The report on what was whole to begin with."""
+    """The report on rows that need no check."""
     rows = tuple(zip(*columns, strict=True))
     nothing_dropped = Table("", columns=(), rows=(), lines=())
     return replace(report_on(nothing_dropped, (), rows, sum(columns, ())), rows_read=len(rows))
@@ -232,17 +236,21 @@ def _check(kind: Kind, eats: Eats, name: str) -> None:
 
 
 def _lack(kind: Kind, eats: Eats) -> str:
-    """What keeps a kind of data from serving a need, as the end of a sentence; "" if nothing does."""
+    """The reason why a kind of data lacks what is needed, as the end of a sentence; "" if it does not."""
     if eats in SERVES[kind]:
         return ""
     if eats == "back-translations":
-        named = "; if its pairs are some, name their columns sentence=… and translated=…" if kind == "pairs" else ""
-        return f"has no back-translations, and Strata brings none: 'python -m explorer backtranslate' makes them{named}"
+        named = (
+            "; if its pairs are back-translations, name their columns sentence=… and translated=…"
+            if kind == "pairs"
+            else ""
+        )
+        return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
     if eats == "graded pairs":
-        return "has no scores: a column of numbers is needed beside two columns of sentences"
+        return "has no scores: two columns of sentences and a column of numbers are needed"
     if kind == "sentences":
         more = "a second column is" if eats == "pairs" else "two more columns are"
-        return f"has one sentence a row: {more} needed"
+        return f"has one sentence per row: {more} needed"
     if eats == "triplets":
-        return "has two sentences a row, and no contradiction: a third column is needed"
-    return "has graded pairs, and these may be unrelated: keep the pairs that mean the same, without the score"
+        return "has two sentences per row and no contradiction: a third column is needed"
+    return "has scored pairs, which may be unrelated: keep the pairs with the same meaning, without the score"

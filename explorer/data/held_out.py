@@ -1,4 +1,4 @@
-"""Drop rows of graded pairs that share a sentence with the pairs a run is evaluated on."""
+"""Drop training rows of scored pairs that share a sentence with the evaluation sets of a run."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows
 
 _WAYS_OUT = (
-    "Choose other dev or test pairs, or bring more training rows. Of a set of your own, train on its train part, with "
+    "Choose other dev or test pairs, or use more training rows. For an uploaded set, train on its train part, with "
     "its dev part and its test half."
 )
 
 
 def without(corpus: Corpus, evaluated: Sequence[GradedPairs], batch: int) -> tuple[Corpus, str]:
-    """The rows that share no sentence with these pairs, and a report; an error where a batch cannot be filled.
+    """Keep the rows that share no sentence with these pairs; an error if a batch cannot be filled.
 
-    Only graded pairs are filtered: their scores are what the dev and test pairs ask for. Any other text stays whole.
+    Only scored pairs are filtered, since their scores are the target of the evaluation.
     """
     if corpus.eats != "graded pairs":
         return corpus, ""
@@ -28,15 +28,15 @@ def without(corpus: Corpus, evaluated: Sequence[GradedPairs], batch: int) -> tup
     dropped = len(rows) - len(left)
     shared = f"rows of {corpus.name} share a sentence with the dev or test pairs"
     if not left:
-        raise TooFewRows(f"All {dropped:,} {shared}, so nothing is left to train on. {_WAYS_OUT}")
+        raise TooFewRows(f"All {dropped:,} {shared}, so no training rows are left. {_WAYS_OUT}")
     told = f"{dropped:,} of {len(rows):,} {shared}"
     if dropped and len(left) < batch:
         fewer = f"Set batch_size to {len(left)} or less. Or: " if len(left) > 1 else ""
-        raise TooFewRows(f"{told}; {len(left):,} are left, and a batch takes {batch}. {fewer}{_WAYS_OUT}")
+        raise TooFewRows(f"{told}; {len(left):,} are left, but a batch takes {batch}. {fewer}{_WAYS_OUT}")
     if len({row[2] for row in left}) == 1:
         more = f" once {told}" if dropped else ""
         raise BadScores(
-            f"Every score in {corpus.name} is the same{more}, so there is no order to learn. Choose text whose scores "
+            f"Every score in {corpus.name} is the same{more}, so there is no order to train. Choose text whose scores "
             f"differ. {_WAYS_OUT}"
         )
     if not dropped:

@@ -1,4 +1,4 @@
-"""The kinds of text Strata works on, from plain sentences to graded pairs; frozen, each with a digest."""
+"""The kinds of text data, from plain sentences to scored pairs; immutable, each with a digest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 
 def digest_of(parts: Iterable[str]) -> str:
-    """The SHA-256 of texts in order; no two lists of texts share it, wherever their borders fall."""
+    """The SHA-256 of a list of texts; the boundaries between texts are part of it."""
     sha = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -27,7 +27,7 @@ class Sentences:
 
     @cached_property
     def digest(self) -> str:
-        """What the sentences are, whatever they are called."""
+        """The digest of the sentences, independent of the name."""
         return digest_of(("sentences", *self.texts))
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two sentences a row that belong together, without a grade."""
+    """Two sentences per row that belong together, without a score."""
 
     name: str
     first: tuple[str, ...]
@@ -44,7 +44,7 @@ class Pairs:
 
     @cached_property
     def digest(self) -> str:
-        """What the pairs are, whatever they are called."""
+        """The digest of the pairs, independent of the name."""
         return digest_of(("pairs", *self.first, *self.second))
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class Triplets:
 
     @cached_property
     def digest(self) -> str:
-        """What the triplets are, whatever they are called."""
+        """The digest of the triplets, independent of the name."""
         return digest_of(("triplets", *self.anchors, *self.positives, *self.negatives))
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class Triplets:
 
 @dataclass(frozen=True)
 class BackTranslations:
-    """A sentence a row, and what became of it on its way to another language and back."""
+    """A sentence per row, and its back-translation."""
 
     name: str
     sentences: tuple[str, ...]
@@ -79,7 +79,7 @@ class BackTranslations:
 
     @cached_property
     def digest(self) -> str:
-        """What the sentences and their translations are, whatever they are called."""
+        """The digest of the sentences and translations, independent of the name."""
         return digest_of(("back-translations", *self.sentences, *self.translated))
 
     def __len__(self) -> int:
@@ -88,33 +88,33 @@ class BackTranslations:
 
 @dataclass(frozen=True)
 class GradedPairs:
-    """Two sentences a row and how alike people find them."""
+    """Two sentences per row and a human similarity score."""
 
     name: str
     first: tuple[str, ...]
     second: tuple[str, ...]
     gold: tuple[float, ...]
     parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
-    tags: tuple[str, ...] = ()  # what else a set says of each row, as SICK of entailment; no score depends on it
+    tags: tuple[str, ...] = ()  # another label of each row, such as SICK's entailment; not used in scores
 
     @cached_property
     def digest(self) -> str:
-        """What the pairs, scores and parts are, whatever they are called."""
+        """The digest of pairs, scores and parts, independent of the name."""
         return digest_of(("graded pairs", *self.first, *self.second, *map(repr, self.gold), *self.parts))
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """Every distinct sentence once, in order of first appearance."""
+        """The distinct sentences, in order of first appearance."""
         return tuple(dict.fromkeys((*self.first, *self.second)))
 
     @cached_property
     def places(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Where the first and the second sentence of each row stand in `sentences`."""
+        """The indices of the first and the second sentence of each row in `sentences`."""
         place = {text: at for at, text in enumerate(self.sentences)}
         return tuple(place[text] for text in self.first), tuple(place[text] for text in self.second)
 
     def rows_of(self, some: GradedPairs) -> tuple[int, ...]:
-        """Which rows stand in another set too, such as a half of this one."""
+        """Which rows are also in another set, such as a half of this one."""
         known = set(zip(some.first, some.second, some.gold, some.parts, strict=True))
         rows = zip(self.first, self.second, self.gold, self.parts, strict=True)
         return tuple(row for row, of_row in enumerate(rows) if of_row in known)

@@ -1,4 +1,4 @@
-"""Which sentences are mapped, and what is known of each? Those of graded pairs, of a table, or typed."""
+"""Sentences to map, with their attributes: from scored pairs, from a table, or typed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows
 
-MOST = 20_000  # sentences of a map: more is slow to send to a browser, and to draw there
-EXTREMES = 20  # pairs of either end, as in the figures of the papers
+MOST = 20_000  # most sentences of a map: more are slow in a browser
+EXTREMES = 20  # pairs at either end, as in the figures of the papers
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of each sentence: numbers, of which one may be missing (NaN), or names."""
+    """An attribute of each sentence: numbers, NaN if missing, or names."""
 
     name: str
     cells: tuple[float, ...] | tuple[str, ...]
@@ -35,7 +35,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Described:
-    """Distinct sentences, what is known of each, and which of them are joined by a line."""
+    """Distinct sentences, their attributes, and the pairs joined by a line."""
 
     name: str
     texts: tuple[str, ...]
@@ -45,19 +45,19 @@ class Described:
 
     @cached_property
     def digest(self) -> str:
-        """What the sentences are, in this order."""
+        """The digest of the sentences, in this order."""
         return digest_of(("described", *self.texts))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def column(self, name: str) -> Column | None:
-        """The column of a name."""
+        """The column with this name."""
         return next((column for column in self.columns if column.name == name), None)
 
 
 def of_pairs(pairs: GradedPairs) -> Described:
-    """Every sentence of graded pairs, with its sub-corpus, its length, and the mean score of its pairs."""
+    """The sentences of scored pairs, with sub-corpus, length, and mean score of their pairs."""
     parts: dict[str, str] = {}
     scores: dict[str, list[float]] = defaultdict(list)
     for first, second, gold, part in zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True):
@@ -71,10 +71,10 @@ def of_pairs(pairs: GradedPairs) -> Described:
 
 
 def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Described:
-    """The pairs that people find likest, and unlikest, each joined by a line; ties are broken by lot."""
+    """The pairs with the highest and lowest gold scores, each joined by a line; ties are broken at random."""
     count = min(count, len(pairs) // 2)
     drawn = np.random.default_rng(seed).permutation(len(pairs))
-    ranked = sorted(drawn.tolist(), key=lambda place: pairs.gold[place])  # a stable sort: ties stay as drawn
+    ranked = sorted(drawn.tolist(), key=lambda place: pairs.gold[place])  # a stable sort keeps the random order of ties
     ends = {_told(pairs, high): high for high in (ranked[-count:], ranked[:count])}
     groups = {
         text: told for told, end in reversed(ends.items()) for at in end for text in (pairs.first[at], pairs.second[at])
@@ -89,12 +89,12 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Described:
         texts,
         (Column("pairs", tuple(groups[text] for text in texts)), _words(texts)),
         lines,
-        f"{count} pairs of each end of {len(pairs):,}; of pairs with the same score, a draw by the seed decides.",
+        f"{count} pairs at each end of {len(pairs):,}; among equal scores the seed decides.",
     )
 
 
 def of_table(table: Table, column: str | None = None) -> Described:
-    """Every sentence of a column once; what the other columns of its first row say comes along."""
+    """The distinct sentences of a column, with the other columns of their first row."""
     column = column or guess(table, "sentences").column("sentence") or table.columns[0]
     first_at: dict[str, int] = {}
     for place, cell in enumerate(table.column(column)):
@@ -103,7 +103,7 @@ def of_table(table: Table, column: str | None = None) -> Described:
             first_at.setdefault(text, place)
     if len(first_at) < 2:
         raise TooFewRows(
-            f"{table.name} has {len(first_at)} different sentences in {column!r}; a map needs at least 2. "
+            f"{table.name} has {len(first_at)} distinct sentences in {column!r}; a map needs at least 2. "
             f"Add some, or choose another column. {table.inventory()}"
         )
     texts = tuple(first_at)
@@ -121,7 +121,7 @@ def of_table(table: Table, column: str | None = None) -> Described:
 
 
 def sampled(described: Described, most: int = MOST, seed: int = 0) -> Described:
-    """At most so many, with the shares of the first column of names kept; all of them where there are no more."""
+    """A sample of at most so many sentences, stratified by the first column of names."""
     count = len(described)
     if count <= most:
         return described
@@ -145,14 +145,14 @@ def _picked(cells: tuple[float, ...] | tuple[str, ...], kept: Sequence[int]) -> 
 
 
 def _largest_remainders(wanted: dict[float | str, float], most: int) -> dict[float | str, int]:
-    """Whole numbers near those that are wanted, which add up."""
+    """Round the sizes to integers that keep the sum."""
     shares = {name: int(share) for name, share in wanted.items()}
     left = sorted(wanted, key=lambda name: shares[name] - wanted[name])[: most - sum(shares.values())]
     return {name: share + (name in left) for name, share in shares.items()}
 
 
 def _told(pairs: GradedPairs, places: Sequence[int]) -> str:
-    """The scores of some pairs: `scored 5`, `scored 0 to 0.2`."""
+    """The range of the scores of some pairs: `scored 5`, `scored 0 to 0.2`."""
     golds = [pairs.gold[place] for place in places]
     low, high = min(golds), max(golds)
     return f"scored {low:g}" if low == high else f"scored {low:.3g} to {high:.3g}"
@@ -167,13 +167,13 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 
 def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:
-    """Numbers where every cell that is filled is one; else names."""
+    """Numbers if every non-empty cell is one; else names."""
     try:
         numbers = tuple(as_number(cell) if cell.strip() else math.nan for cell in cells)
     except ValueError:
         return tuple(cells)
     finite = [number for number in numbers if math.isfinite(number)]
     labels = len(Counter(finite)) <= 8 and all(number.is_integer() for number in finite)
-    if labels or any(map(math.isinf, numbers)):  # a class by number is a name
+    if labels or any(map(math.isinf, numbers)):  # numbered classes are names
         return tuple(cells)
     return numbers

@@ -1,4 +1,4 @@
-"""What does a method need that does not come along, is it there, and how is it got?"""
+"""Requirements of a method that have to be downloaded or installed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from explorer.errors import BadChoice
 
 @dataclass(frozen=True)
 class Need:
-    """Something from outside; `fetch` brings it, and only when someone asks for it."""
+    """A requirement; `fetch` downloads it, only on request."""
 
     name: str
     size: str
     there: Callable[[], bool]
     fetch: Callable[[], None]
-    told: str  # what to run, in a sentence
+    told: str  # how to install it, in a sentence
 
     def check(self) -> None:
-        """Refuse to go on without it."""
+        """Raise if it is missing."""
         if not self.there():
             raise BadChoice(f"{self.name} is not on this machine. {self.told}")

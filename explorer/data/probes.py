@@ -1,4 +1,4 @@
-"""Probe packs: pairs that mean the same, and pairs that differ in one small thing, such as a negation."""
+"""Probe packs: pairs with the same meaning, and pairs with one small difference, such as a negation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from explorer.data.sample import FOLDER
 from explorer.data.tables.files import read_file
 
 PARAPHRASE = "paraphrase"
-# in the order they are shown: what means the same first; each with what its pairs have in common. The text that ships
-# for training has no row of the last two kinds.
+# in the order of display, same meaning first, each with what its pairs have in common. The training text that ships
+# has no row of the last two kinds.
 ABOUT = {
     PARAPHRASE: (True, "the same in other words"),
     "typo": (True, "the same, misspelt"),
@@ -25,7 +25,7 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Pack:
-    """Pairs with one kind of difference, and whether it leaves the meaning as it is."""
+    """Pairs with one kind of difference, and whether they have the same meaning."""
 
     name: str
     same: bool

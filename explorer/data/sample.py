@@ -12,7 +12,7 @@ from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 
 FOLDER = Path(__file__).parent / "samples"
-PAIRS = "Sample pairs"  # as it stands in the menu
+PAIRS = "Sample pairs"  # its name in the menu
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
 MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as names of text to train on
@@ -20,38 +20,38 @@ MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as 
 
 @cache
 def pairs() -> GradedPairs:
-    """Graded pairs from six domains, 0 (unrelated) to 5 (the same); each pair's part is its domain."""
+    """Scored pairs from six domains, 0 (unrelated) to 5 (same meaning); each pair's part is its domain."""
     table = read_file(FOLDER / "pairs.tsv")
     return text_rows.graded_pairs(table, guess(table, "graded pairs"), PAIRS)[0]
 
 
 @cache
 def dev() -> GradedPairs:
-    """One half of the pairs: to choose on, what `test` is not asked about."""
+    """The dev half of the pairs, for choices."""
     return _half(DEV, (0, 3))
 
 
 @cache
 def test() -> GradedPairs:
-    """The other half, to report on what was chosen on `dev`."""
+    """The test half of the pairs, for reports."""
     return _half(TEST, (1, 2))
 
 
 @cache
 def train_part() -> GradedPairs:
-    """Three quarters of the dev half: to train on scores without touching the test half."""
+    """Three quarters of the dev half, to train on scores without the test half."""
     return splitting.parts(dev(), PAIRS)[0]
 
 
 @cache
 def dev_part() -> GradedPairs:
-    """The rest of the dev half: to choose the best step of a training on `train_part`."""
+    """The rest of the dev half, to choose the best checkpoint of a training on `train_part`."""
     return splitting.parts(dev(), PAIRS)[1]
 
 
 @cache
 def tags() -> tuple[tuple[str, ...], ...]:
-    """What makes each pair hard or easy, such as negation or word overlap; in the order of `pairs`."""
+    """The difficulty of each pair, such as negation or word overlap, in the order of `pairs`."""
     cells = read_file(FOLDER / "pairs.tsv").column("tags")
     return tuple(tuple(tag.strip() for tag in cell.split(",")) for cell in cells)
 
@@ -65,23 +65,23 @@ def sentences() -> Sentences:
 
 @cache
 def triplets() -> Triplets:
-    """A sentence, a paraphrase and a contradiction a row, to train on as on NLI data."""
+    """A sentence, a paraphrase and a contradiction per row, to train on like NLI data."""
     table = read_file(FOLDER / "triplets.tsv")
     return text_rows.triplets(table, guess(table, "triplets"), "Sample triplets")[0]
 
 
 @cache
 def minimal_pairs() -> Triplets:
-    """Triplets whose negative is close to the anchor in words and differs in meaning; none shares text with a probe.
+    """Triplets whose negative shares words with the anchor but differs in meaning; none shares text with a probe.
 
-    These teach negations, numbers and antonyms, and cost no score elsewhere.
+    They train negations, numbers and antonyms, without a loss of score elsewhere.
     """
     return _minimal(MINIMAL_PAIRS)
 
 
 @cache
 def more_minimal_pairs() -> Triplets:
-    """The same of exchanged roles, details and other antonyms, which are harder to learn and cost score elsewhere."""
+    """The same for swapped roles, details and other antonyms, which are harder and lower scores elsewhere."""
     return _minimal(MORE_MINIMAL_PAIRS)
 
 
@@ -100,9 +100,10 @@ def _file_of(name: str) -> Path:
 
 
 def _half(name: str, quarters: tuple[int, int]) -> GradedPairs:
-    """Of each domain's pairs, from unlike to alike, two in four; in file order.
+    """Half of each domain's pairs, balanced by score, in file order.
 
-    The first and the last of four, or those between: taking every second would give one half the lower scores.
+    Of four pairs in order of score, the first and last, or the two between: every second pair would give one half the
+    lower scores.
     """
     whole = pairs()
     ordered = sorted(range(len(whole)), key=lambda row: (whole.parts[row], whole.gold[row]))

@@ -1,4 +1,4 @@
-"""Which sentences are searched? Those of a set, the sample or a file, each once, and no more than fit in memory."""
+"""The distinct sentences of a set, the sample or a file, as a corpus to search."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ MOST = 100_000
 
 @dataclass(frozen=True)
 class Searched:
-    """Distinct sentences in the order of their source, and what was left out on the way."""
+    """Distinct sentences in the order of their source, and what was left out."""
 
     name: str
     sentences: tuple[str, ...]
-    repeats: int = 0  # sentences that came again
+    repeats: int = 0  # repeated sentences
     left_out: int = 0  # distinct sentences beyond MOST
-    dropped: tuple[str, ...] = ()  # rows of a file that are no sentences, and why
+    dropped: tuple[str, ...] = ()  # rows of a file without a sentence, and why
     digest: str = ""
 
     @property
     def told(self) -> str:
-        """How many there are, and what was left out, as a sentence."""
+        """The number of sentences and what was left out, in words."""
         told = f"{len(self.sentences):,} sentences of {self.name}" if len(self) != 1 else f"1 sentence of {self.name}"
         if self.left_out:
             whole = len(self.sentences) + self.left_out
             told += f", spread evenly over its {whole:,} (more than {MOST:,} are not searched)"
         if self.repeats:
-            told += f"; {self.repeats:,} that came again {'is' if self.repeats == 1 else 'are'} left out"
+            told += f"; {self.repeats:,} repeated {'is' if self.repeats == 1 else 'are'} left out"
         return f"{told}."
 
     def __len__(self) -> int:
@@ -41,13 +41,13 @@ class Searched:
 
 
 def of_pairs(*several: GradedPairs, name: str = "") -> Searched:
-    """The sentences of graded pairs, whatever their grades."""
+    """The sentences of scored pairs."""
     every = [sentence for pairs in several for sentence in (*pairs.first, *pairs.second)]
     return _each_once(name or several[0].name, every)
 
 
 def of_source(source: str, *, online: bool = False) -> Searched:
-    """The sentences that a name or a file means: "sample", a set with or without its split, or a path."""
+    """The sentences of a source: "sample", a set with or without its split, or a path."""
     if source in sets.names():
         return of_pairs(sets.by_name(source, online=online))
     if source in {known.name for known in sts.SETS}:

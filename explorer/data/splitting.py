@@ -1,7 +1,7 @@
-"""Split graded pairs so that no sentence is in two splits and the scores of every split are balanced.
+"""Split scored pairs into dev and test so that no sentence is in two splits and scores are balanced.
 
-Pairs that share a sentence, directly or through other pairs, form a family, and a family goes into one split whole.
-The result depends on the pairs alone: neither on their order in the file nor on a random number.
+Pairs that share a sentence, directly or through other pairs, form a family, and a family is never divided.
+The result depends on the pairs alone, not on their order or on random numbers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PIECES = (*HALVES, *PARTS)
 
 _HALF = (0.5, 0.5)
 _PART = (0.75, 0.25)
-# pairs that are split; half of them is what a correlation can be taken on
+# fewest pairs to split; half of them allow a correlation
 MINIMUM = 20
-# a split is refused that gets less than this share of the pairs it should get
+# smallest share of its target size that a split may have
 _LEAST = 2 / 3
-# bands of the scale, each with about as many pairs, that every split gets its share of
+# bands of the scale with about equal numbers of pairs, balanced over the splits
 _BANDS = 10
 
 Family = tuple[int, ...]  # rows
@@ -38,18 +38,18 @@ def piece(pairs: GradedPairs, name: str) -> GradedPairs:
 
 
 def halves(pairs: GradedPairs) -> tuple[GradedPairs, ...]:
-    """The dev half, to choose on, and the test half, to report on."""
+    """The dev half and the test half."""
     return _split(pairs, _HALF, [f"{pairs.name}, {half}" for half in HALVES])
 
 
 def parts(dev: GradedPairs, name: str) -> tuple[GradedPairs, ...]:
-    """Three quarters of a dev half to train on, and the rest to choose the best step on."""
+    """The train part (three quarters of a dev half) and the dev part (the rest)."""
     return _split(dev, _PART, [f"{name}, {part}" for part in PARTS])
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What splitting makes of pairs: sizes by the name of the piece, and why pieces are missing."""
+    """The sizes of the pieces by name, and why pieces are missing."""
 
     families: int
     sizes: dict[str, int]
@@ -58,7 +58,7 @@ class Summary:
 
 
 def summary(pairs: GradedPairs) -> Summary:
-    """How many families there are, and how many pairs each half and part has."""
+    """The number of families, and of pairs in each half and part."""
     count = len(families(pairs))
     try:
         dev, test = halves(pairs)
@@ -73,12 +73,12 @@ def summary(pairs: GradedPairs) -> Summary:
 
 
 def families(pairs: GradedPairs) -> list[Family]:
-    """The rows of pairs that are linked by shared sentences, whatever their case; each family in file order."""
+    """The rows of pairs linked by shared sentences, ignoring case; each family in file order."""
     return linked(zip(pairs.first, pairs.second, strict=True))
 
 
 def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
-    """The same of rows of any number of sentences."""
+    """The same for rows of any number of sentences."""
     parent: dict[str, str] = {}
 
     def root(sentence: str) -> str:
@@ -102,22 +102,23 @@ def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
 
 @dataclass
 class _Side:
-    """A split in the making: its share, and how many pairs of each cell it has."""
+    """A split under construction: its share, and its number of pairs in each cell."""
 
     share: float
     rows: list[int]
     has: Counter[Hashable]
 
     def cost(self, cells: Counter[Hashable], totals: Counter[Hashable]) -> float:
-        """How much Σ n² / target grows if these are added: least where the split lacks most of its target."""
+        """The increase of Σ n² / target if these are added: smallest for the split that is furthest below its "
+        "target."""
         return sum((2 * self.has[cell] + count) * count / (self.share * totals[cell]) for cell, count in cells.items())
 
 
 def _split(pairs: GradedPairs, shares: Sequence[float], names: Sequence[str]) -> tuple[GradedPairs, ...]:
-    """Each family, the largest first, goes where most is lacking of its band of scores and of its sub-corpus."""
+    """Assign families, largest first, to the split with the largest deficit in their bands and sub-corpora."""
     if len(pairs) < MINIMUM:
         raise CannotSplit(
-            f"{pairs.name} has {len(pairs)} pairs; to be split into {_told(names)} it needs at least {MINIMUM}. "
+            f"{pairs.name} has {len(pairs)} pairs; a split into {_told(names)} needs at least {MINIMUM}. "
             "Add pairs, or choose separate dev and test sets."
         )
     found = families(pairs)
@@ -126,7 +127,7 @@ def _split(pairs: GradedPairs, shares: Sequence[float], names: Sequence[str]) ->
     sides = [_Side(share, [], Counter()) for share in shares]
     for mark, family in _in_order(pairs, found):
         of_family = Counter(cell for row in family for cell in cells[row])
-        turned = sides if mark % 2 else sides[::-1]  # of equals, either comes first about as often
+        turned = sides if mark % 2 else sides[::-1]  # ties alternate
         side = min(turned, key=lambda one: one.cost(of_family, totals))
         side.rows += family
         side.has += of_family
@@ -136,14 +137,14 @@ def _split(pairs: GradedPairs, shares: Sequence[float], names: Sequence[str]) ->
 
 
 def _cells(pairs: GradedPairs) -> list[tuple[Hashable, ...]]:
-    """What each row is counted by: as a pair, by its band of scores, by its sub-corpus, and by both."""
+    """The cells of each row: all, band of scores, sub-corpus, and both."""
     ascending = sorted(pairs.gold)
     bands = [_BANDS * bisect_left(ascending, gold) // len(pairs) for gold in pairs.gold]
     return [((), band, part, (part, band)) for band, part in zip(bands, pairs.parts, strict=True)]
 
 
 def _in_order(pairs: GradedPairs, found: list[Family]) -> list[tuple[int, Family]]:
-    """Families, the largest first, then by mean score; ties are decided by the text, never by the place in the file."""
+    """Families, largest first, then by mean score, then by text, independent of the order in the file."""
 
     def key(family: Family) -> tuple[int, float, str]:
         rows = sorted(
@@ -165,7 +166,7 @@ def _taken(pairs: GradedPairs, rows: list[int], name: str) -> GradedPairs:
 
 
 def _check(pairs: GradedPairs, found: list[Family], made: tuple[GradedPairs, ...], shares: Sequence[float]) -> None:
-    """Refuse splits that are of no use, and say what to do."""
+    """Refuse unusable splits."""
     if any(len(one) < _LEAST * share * len(pairs) for one, share in zip(made, shares, strict=True)):
         largest = max(map(len, found))
         raise CannotSplit(
@@ -176,11 +177,11 @@ def _check(pairs: GradedPairs, found: list[Family], made: tuple[GradedPairs, ...
     for one in made:
         if min(one.gold) == max(one.gold):
             raise CannotSplit(
-                f"{pairs.name} cannot be split: every score in {one.name} would be {one.gold[0]:g}, and no "
-                "correlation can be taken on it. Add pairs with other scores, or choose separate dev and test sets."
+                f"{pairs.name} cannot be split: every score in {one.name} would be {one.gold[0]:g}, so a "
+                "correlation is undefined. Add pairs with other scores, or choose separate dev and test sets."
             )
 
 
 def _told(names: Sequence[str]) -> str:
-    """`dev half and test half`: the names without that of the file."""
+    """`dev half and test half`: the names without the file's."""
     return " and ".join(name.rpartition(", ")[2] for name in names)

@@ -1,4 +1,4 @@
-"""Which sentences are in a text, one a line? Repeated ones stay: to look at them is why they were typed."""
+"""Parse typed text, one sentence per line; repeated sentences are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Lines:
-    """The sentences that are looked at, how many lines were empty, and how many more there were than fit."""
+    """The sentences, the number of empty lines, and the number of sentences beyond the limit."""
 
     sentences: tuple[str, ...]
     empty: int
@@ -16,7 +16,7 @@ class Lines:
 
 
 def read_lines(text: str, most: int) -> Lines:
-    """The first `most` sentences of a text with one a line."""
+    """The first `most` sentences of a text with one sentence per line."""
     return taken(text.split("\n"), most)
 
 

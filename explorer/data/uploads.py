@@ -1,6 +1,6 @@
-"""Keep the text files that the user uploaded on this disk, so that a run can be resumed and repeated.
+"""Store uploaded text files on this disk, so that a run can be resumed and repeated.
 
-A file is kept as `1a2b3c4d-mine.txt`, by its content and its name. People see its name, commands take its path.
+A file is stored as `1a2b3c4d-mine.txt`, by its content and its name. Pages show its name, commands use its path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _KEPT = re.compile(r"([0-9a-f]{8})-(.+)", re.DOTALL)
 
 
 def keep(name: str, data: bytes) -> str:
-    """Write a file into the folder of uploads; gives its path."""
+    """Write a file into the folder of uploads; return its path."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
     path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
     write_whole(path, lambda file: file.write(data))
@@ -34,7 +34,7 @@ def name_of(source: str | Path) -> str | None:
 
 
 def label(source: str) -> str:
-    """`mine.txt (1a2b3c4d)`, which tells apart two uploads of one name; any other source as it is."""
+    """`mine.txt (1a2b3c4d)`, which distinguishes uploads of one name; any other source unchanged."""
     kept = _match(source)
     return f"{kept[2]} ({kept[1]})" if kept else source
 

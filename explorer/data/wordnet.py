@@ -1,6 +1,6 @@
-"""Which word means the opposite? WordNet's antonym for the most common use of a word.
+"""WordNet antonyms: the antonym of the most common sense of a word.
 
-WordNet is looked for in nltk's data, then where Debian's package puts it. Nothing is downloaded unless asked for.
+WordNet is searched in nltk's data, then in the folder of Debian's package. It is downloaded only on request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEBIAN = Path("/usr/share/wordnet")
 HOW = "Run 'python -m nltk.downloader wordnet', or on Debian and Ubuntu 'sudo apt-get install wordnet-base'."
 
-# the lexicographer files by number, which Debian's package leaves out and nltk asks for (see lexnames(5WN))
+# the lexicographer files by number, which nltk needs and Debian's package lacks (see lexnames(5WN))
 _ADJECTIVES = "adj.all adj.pert adv.all"
 _NOUNS = (
     "Tops act animal artifact attribute body cognition communication event feeling food group location motive object "
@@ -35,12 +35,12 @@ _VERBS = (
 
 
 def there() -> bool:
-    """Whether WordNet is on this machine; told without loading nltk, which takes seconds."""
+    """Whether WordNet is on this machine, without importing nltk, which takes seconds."""
     return place() is not None
 
 
 def place() -> Path | None:
-    """Its folder or archive: in nltk's data, else Debian's."""
+    """The folder or archive of WordNet: in nltk's data, else Debian's."""
     for folder in _nltk_folders():
         for name in ("wordnet", "wordnet.zip"):
             if (folder / "corpora" / name).exists():
@@ -61,7 +61,7 @@ WORDNET = Need(name="WordNet", size="11 MB", there=there, fetch=fetch, told=HOW)
 
 @lru_cache(maxsize=100_000)
 def antonym(word: str) -> str | None:
-    """The antonym of a word or of its base form: that of its most common use which has one."""
+    """The antonym of a word or of its base form, of its most common sense that has one."""
     found = place()
     if found is None:
         raise BadChoice(f"WordNet is not on this machine. {HOW}")
@@ -71,7 +71,7 @@ def antonym(word: str) -> str | None:
     for synset in reader.synsets(word):
         base = reader.morphy(word, synset.pos()) or word
         for lemma in synset.lemmas():
-            if lemma.name().lower() != base.lower():  # another word of the same meaning has an opposite of its own
+            if lemma.name().lower() != base.lower():  # antonyms belong to a word, not to its synonyms
                 continue
             for other in lemma.antonyms():
                 if best is None or lemma.count() > best[0]:
@@ -85,16 +85,16 @@ def _reader(found: Path) -> WordNetCorpusReader:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     home = str(found if found == DEBIAN else found.parent.parent)
-    if home not in nltk.data.path:  # nltk opens no file outside the folders it was told of
+    if home not in nltk.data.path:  # nltk opens files in its search path only
         nltk.data.path.insert(0, home)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that other languages are missing
+        warnings.simplefilter("ignore", UserWarning)  # about missing languages
         if found != DEBIAN:
             inside = f"corpora/{found.name}/wordnet/" if found.suffix else "corpora/wordnet"
             return WordNetCorpusReader(nltk.data.find(inside), None)
 
         class Debian(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no types
-            """The package has neither of these two; the second serves other languages only."""
+            """Replaces two files that the package lacks; the second is for other languages only."""
 
             def open(self, file: str) -> Any:
                 return io.StringIO(_lexnames()) if file == "lexnames" else super().open(file)
@@ -106,7 +106,7 @@ def _reader(found: Path) -> WordNetCorpusReader:
 
 
 def _nltk_folders() -> list[Path]:
-    """Where nltk keeps its data, as its documentation lists it."""
+    """The data folders of nltk, as documented."""
     stated = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     prefix = Path(sys.prefix)
     own = [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]

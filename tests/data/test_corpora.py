@@ -108,7 +108,7 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
 
 
 def test_back_translations_have_to_be_made() -> None:
-    with pytest.raises(WrongColumns, match="Strata brings none: 'python -m explorer backtranslate' makes them"):
+    with pytest.raises(WrongColumns, match="make them with 'python -m explorer backtranslate'"):
         corpus(["sample"], "back-translations")
 
 
@@ -149,10 +149,10 @@ def test_every_kind_of_file_has_its_needs() -> None:
 
 def test_a_source_says_what_it_lacks(folder: Path) -> None:
     pairs = serves(_file(folder, FILES["pairs"]))
-    assert pairs["triplets"] == "has two sentences a row, and no contradiction: a third column is needed"
+    assert pairs["triplets"] == "has two sentences per row and no contradiction: a third column is needed"
     assert "name their columns sentence=… and translated=…" in pairs["back-translations"]
     assert "may be unrelated" in serves(_file(folder, FILES["graded pairs"]))["pairs"]
-    assert serves(_file(folder, FILES["sentences"]))["pairs"] == "has one sentence a row: a second column is needed"
+    assert serves(_file(folder, FILES["sentences"]))["pairs"] == "has one sentence per row: a second column is needed"
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +237,7 @@ def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(f
         (
             "MNLI",
             SetNotFound,
-            r"There is no set 'MNLI'\. There are: STS-B, .* Or name 'sample' or 'minimal pairs' or 'more",
+            r"There is no set 'MNLI'\. There are: STS-B, .* Or give 'sample' or 'minimal pairs' or 'more",
         ),
         ("STS-B half", SetNotFound, "STS-B has no split 'half'"),
         ("x" * 5000, SetNotFound, "There is no set 'xxx"),
@@ -263,9 +263,9 @@ def test_a_file_of_an_unknown_kind_is_told_apart_from_a_set(folder: Path, monkey
 
 
 def test_a_set_out_of_reach_says_where_it_would_lie(folder: Path) -> None:
-    with pytest.raises(SetNotFound, match="STS-B train is out of reach"):
+    with pytest.raises(SetNotFound, match="STS-B train is not available"):
         corpus(["STS-B"], "sentences")
-    with pytest.raises(SetNotFound, match="is no longer kept"):
+    with pytest.raises(SetNotFound, match="is no longer stored"):
         corpus(["gone.csv · 0123abcd"], "sentences")
 
 
@@ -279,7 +279,7 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_no_corpus(folder: Path) -> None:
-    with pytest.raises(BadChoice, match=r"nothing to learn from\. Name 'sample'"):
+    with pytest.raises(BadChoice, match=r"No training text is named\. Give 'sample'"):
         corpus([], "sentences")
     with pytest.raises(TooFewRows, match="Pairs need at least 2"):
         corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], "pairs")

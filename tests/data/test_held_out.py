@@ -41,8 +41,8 @@ def test_other_text_stays_whole() -> None:
     ("evaluated", "batch", "message"),
     [
         (pairs(("a", "c"), ("e", "g")), 2, "All 5 rows of mine share a sentence .* Choose other dev or test pairs"),
-        (pairs(("a", "c")), 3, "3 of 5 rows of mine share.*; 2 are left, and a batch takes 3. Set batch_size to 2 or"),
-        (pairs(("a", "c"), ("g", "x")), 2, "1 are left, and a batch takes 2. Choose other dev or test pairs"),
+        (pairs(("a", "c")), 3, "3 of 5 rows of mine share.*; 2 are left, but a batch takes 3. Set batch_size to 2 or"),
+        (pairs(("a", "c"), ("g", "x")), 2, "1 are left, but a batch takes 2. Choose other dev or test pairs"),
     ],
 )
 def test_too_little_that_is_left_is_an_error_with_a_way_out(evaluated: GradedPairs, batch: int, message: str) -> None:

@@ -45,7 +45,7 @@ def test_the_likest_and_unlikest_pairs_are_joined_and_named_by_their_scores():
         assert golds[number] >= 8 if place < 7 else golds[number] <= 1
         assert found.columns[0].cells[one] == ("scored 8 to 9" if place < 7 else "scored 0 to 1")
     ties = {frozenset(extremes(GradedPairs("m", first, second, golds, ("",) * count), s, 7).texts) for s in range(5)}
-    assert len(ties) > 1, "of pairs with the same score, a draw decides"
+    assert len(ties) > 1, "the seed decides among equal scores"
 
 
 def test_of_few_pairs_none_is_both_likest_and_unlikest(few_pairs):
@@ -74,7 +74,7 @@ def test_another_column_can_hold_the_sentences():
 
 @pytest.mark.parametrize("text", ["the same\n" * 200, "alone\n"])
 def test_one_sentence_is_too_few_and_the_message_says_so(text):
-    with pytest.raises(TooFewRows, match=r"has 1 different sentences .* at least 2"):
+    with pytest.raises(TooFewRows, match=r"has 1 distinct sentences .* at least 2"):
         of_table(table(text, "own.txt"))
 
 

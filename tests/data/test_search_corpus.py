@@ -17,7 +17,7 @@ def test_sentences_of_pairs_stand_once_in_order_and_repeats_are_counted():
     found = of_pairs(PAIRS)
     assert found.sentences == PAIRS.sentences == ("a b", "c d", "e f", "g h")
     assert found.repeats == 2
-    assert found.told == "4 sentences of few; 2 that came again are left out."
+    assert found.told == "4 sentences of few; 2 repeated are left out."
 
 
 def test_the_sample_is_that_of_the_training_page():
@@ -61,7 +61,7 @@ def test_a_file_gives_its_sentences_once_and_says_how_many_came_again(tmp_path: 
 def test_200_times_the_same_sentence_is_one(tmp_path):
     path = tmp_path / "same.txt"
     path.write_text("The same.\n" * 200, encoding="utf-8")
-    assert of_source(str(path)).told == "1 sentence of same.txt; 199 that came again are left out."
+    assert of_source(str(path)).told == "1 sentence of same.txt; 199 repeated are left out."
 
 
 def test_of_too_many_sentences_some_are_taken_from_all_over(monkeypatch):

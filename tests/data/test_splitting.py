@@ -126,7 +126,7 @@ def test_a_pair_that_is_there_twice_or_of_one_sentence_splits_like_any_other():
 
 
 def test_too_few_pairs_are_told_with_the_number_that_is_needed():
-    with pytest.raises(CannotSplit, match=r"mine.csv has 19 pairs; .*dev half and test half it needs at least 20. Add"):
+    with pytest.raises(CannotSplit, match=r"mine.csv has 19 pairs; .*dev half and test half needs at least 20. Add"):
         splitting.halves(apart(19))
     dev, _ = splitting.halves(apart(30))
     with pytest.raises(CannotSplit, match=r"mine.csv, dev half has 15 pairs; .*train part and dev part"):

@@ -1,4 +1,4 @@
-"""Where is a file of a Hugging Face data set? In the cache on this disk, or on the hub if that is allowed."""
+"""Find a file of a Hugging Face data set in the local cache, or download it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from explorer.data.tables.table import Table
 from explorer.errors import UnreadableFile
 
 ZIPPED = ".gz"
-PATIENCE = 10.0  # seconds until a hub that says nothing is out of reach; as long as huggingface_hub gives a download
+PATIENCE = 10.0  # seconds until a hub without an answer counts as unreachable, as in huggingface_hub
 
 
 def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | None:
-    """The table in the file of a data set whose path contains one of these words; None if it is out of reach.
+    """The table in the file of a data set whose path contains one of these words; None if unavailable.
 
-    The cache is asked first and alone unless `online`. It is `huggingface_hub`'s own, so what `datasets` or
-    `mteb` have fetched is found; `datasets` itself is not asked, as it tries the network for 23 s even with
-    `local_files_only`, and this answers in a millisecond.
+    Only the cache is used unless `online`. It is `huggingface_hub`'s cache, which `datasets` and `mteb` use too;
+    `datasets` itself is not used, since it tries the network for 23 s even with `local_files_only`.
     """
     path = _path(hub_id, contains, online=False)
     if path is None and online:
@@ -34,10 +33,11 @@ def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | 
 def _unzipped(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:  # no right to read it, cut off, garbled
+    except (OSError, EOFError, zlib.error) as error:  # no permission, truncated, damaged
         raise UnreadableFile(
-            f"{path.name} of the hub's cache cannot be read: {error}. Delete {path.resolve()}, so that it is fetched "
-            "again."  # the file itself: from behind a link, the cache would give the broken one again
+            f"{path.name} in the hub's cache cannot be read: {error}. Delete {path.resolve()}, so that it is "
+            "downloaded "
+            "again."  # the file behind the link, else the cache would return it again
         ) from error
 
 
@@ -47,7 +47,7 @@ def _path(hub_id: str, contains: Sequence[str], *, online: bool) -> Path | None:
 
     wanted = [f"*{word}*{ending}{zipped}" for word in contains for ending in ENDINGS for zipped in ("", ZIPPED)]
     try:
-        if online:  # asked first, since `snapshot_download` waits for ever on a host that takes calls and says nothing
+        if online:  # a test request first, since `snapshot_download` waits forever for a host that does not answer
             HfApi().dataset_info(hub_id, timeout=PATIENCE)
         folder = snapshot_download(hub_id, repo_type="dataset", allow_patterns=wanted, local_files_only=not online)
     # OSError, the errors of whichever HTTP library the hub was built on, and what is no JSON: a captive portal's page

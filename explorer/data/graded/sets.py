@@ -1,4 +1,4 @@
-"""Which graded pairs does a name mean? The sample, a file that the user brought, or a published set."""
+"""Load a set of scored pairs by name: the sample, an uploaded file, or a published set."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ _SAMPLES = {
 
 
 def names() -> tuple[str, ...]:
-    """Every set as it stands in the menu: the sample, the user's own, the published ones."""
+    """The names of all sets in the menu: the sample, uploaded sets, published sets."""
     return (SAMPLE, *user_sets.names(), *sts.menu())
 
 
 def halves(name: str = SAMPLE) -> tuple[str, str]:
-    """The dev half and the test half of the sample, or of an own set; they are not in the menu."""
+    """The names of the dev half and the test half of the sample or an uploaded set; not in the menu."""
     if user_sets.is_own(name):
         return user_sets.piece_name(name, splitting.DEV_HALF), user_sets.piece_name(name, splitting.TEST_HALF)
     return sample.DEV, sample.TEST
 
 
 def parts(name: str = SAMPLE) -> tuple[str, str]:
-    """The train part and the dev part of the dev half of the sample, or of an own set."""
+    """The names of the train part and the dev part of the dev half of the sample or an uploaded set."""
     if user_sets.is_own(name):
         return user_sets.piece_name(name, splitting.TRAIN_PART), user_sets.piece_name(name, splitting.DEV_PART)
     return sample.TRAIN_PART, sample.DEV_PART
 
 
 def beside_train_part(name: str) -> tuple[str, str] | None:
-    """The dev part and the test half that belong to a train part; None for any other name."""
+    """The dev part and the test half of a train part; None for any other name."""
     if name in (sample.TRAIN_PART, "sample train part") or (user_sets.is_own(name) and name == parts(name)[0]):
         return parts(name)[1], halves(name)[1]
     return None
 
 
 def dev_and_test(name: str) -> tuple[str, str] | None:
-    """The dev set to choose on and the test set to report on that belong to a set; None if it has no such two."""
+    """The dev set and the test set that belong to a set; None if it has none."""
     if name in _SAMPLES or user_sets.is_own(name):
         return halves(name)
     known, split = sts.name_and_split(name)
-    with suppress(SetNotFound):  # a file, or a name that means nothing
+    with suppress(SetNotFound):  # a file, or an unknown name
         found = sts.find(known)
         if {"dev", "test"} <= {one.name for one in found.splits} and sts.split_name(split) in ("dev", "test"):
             return f"{found.name} dev", f"{found.name} test"
@@ -65,7 +65,7 @@ def dev_and_test(name: str) -> tuple[str, str] | None:
 
 
 def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
-    """Why an own set has no halves, or with "train part" no parts of its dev half; "" if it has."""
+    """The reason why an uploaded set has no halves, or no parts of its dev half; "" if it has."""
     try:
         user_sets.graded_pairs(user_sets.piece_name(name, piece))
     except DataError as error:
@@ -74,7 +74,7 @@ def why_not_split(name: str, piece: str = splitting.TEST_HALF) -> str:
 
 
 def by_name(name: str, *, online: bool = False) -> GradedPairs:
-    """The set of a name in the menu, or a half or part of one; "sample dev" is short for the sample's dev half."""
+    """Load a set by its name, or a half or part of one; "sample dev" is short for the sample's dev half."""
     if name in _SAMPLES:
         return _SAMPLES[name]()
     if user_sets.is_own(name):
@@ -83,14 +83,14 @@ def by_name(name: str, *, online: bool = False) -> GradedPairs:
 
 
 def check(name: str) -> None:
-    """Raise unless a name means a set, within reach or not; nothing is read."""
+    """Raise unless a name is that of a set; nothing is read."""
     if name not in _SAMPLES and not user_sets.is_own(name):
         sts.path(*sts.name_and_split(name))
 
 
 def stamp(name: str) -> Hashable:
-    """What changes when the file behind a name does, for caches to key on; None if there is no file."""
-    with suppress(SetNotFound, OSError):  # to say so is for `by_name`
+    """A value that changes with the file of a set, for cache keys; None if there is no file."""
+    with suppress(SetNotFound, OSError):  # `by_name` reports it
         file = user_sets.path(name) if user_sets.is_own(name) else sts.path(*sts.name_and_split(name))
         if file:
             about = file.stat()

@@ -1,9 +1,9 @@
-"""Where is a graded set that papers report on, and is it whole? One row of data a set, one reader for all.
+"""Load published STS sets and check them against their published sizes.
 
-A set is looked for in a folder first, then in the hub's cache, then on the hub if that is allowed. The hub's
-STS12 to STS16 do not say which sub-corpus a pair is from: their parts are all "", so of the three ways to
-score such a set (all, mean, wmean) only "all" is left. Its SICK-R is all 9927 pairs in one split, not the
-4927 that papers test on, so SICK-R is read from a folder only.
+A set is searched in a folder, then in the hub's cache, then on the hub if allowed. The hub's STS12 to STS16 do not
+name the sub-corpus of a pair: their parts are all "", so of the aggregations (all, mean, wmean) only "all" is possible.
+Its SICK-R has all 9927 pairs in one split instead of the 4927 test pairs of papers, so SICK-R is read from a folder
+only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.errors import DataError, SetNotFound
 
-VARIABLE = "STRATA_DATA"  # names the folder when no argument does
+VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,20 @@ class Split:
     name: str
     file: str
     pairs: int
-    on_hub: tuple[str, ...] = ()  # empty: not to be had there
-    parts: tuple[int, ...] = ()  # pairs a sub-corpus, where papers give them
+    on_hub: tuple[str, ...] = ()  # empty: not on the hub
+    parts: tuple[int, ...] = ()  # pairs per sub-corpus, if published
 
 
 @dataclass(frozen=True)
 class GradedSet:
-    """What has to be known about one set."""
+    """The description of one set."""
 
     name: str
     hub_id: str
     splits: tuple[Split, ...]
     part: str | None = None  # the column that names the sub-corpus
-    tag: str | None = None  # a column that says something else of each pair
-    also: tuple[str, ...] = ()  # other names it goes by, as `_plain` writes them
+    tag: str | None = None  # another column with a label of each pair
+    also: tuple[str, ...] = ()  # other names, normalised by `_plain`
 
 
 def _test(folder: str, pairs: int, *parts: int, on_hub: str = "test") -> tuple[Split]:
@@ -53,7 +53,7 @@ def _test(folder: str, pairs: int, *parts: int, on_hub: str = "test") -> tuple[S
 
 
 # Sizes: Cer et al. 2017 (STS-B, STS17), Marelli et al. 2014 (SICK); the yearly tasks as SentEval scores them,
-# that is without pairs that have no grade and, in 2013, without SMT, which is not free.
+# that is without pairs without a score and, in 2013, without SMT, which is not free.
 SETS = (
     GradedSet(
         "STS-B",
@@ -94,7 +94,7 @@ OTHER_SPLITS = {"validation": "dev", "valid": "dev", "trial": "dev"}
 
 
 def load(name: str, split: str = "test", folder: Path | None = None, *, online: bool = False) -> GradedPairs:
-    """A split of a set by name, whole or not at all: its counts are compared with the published ones."""
+    """Load a split of a set by name, and check its counts against the published ones."""
     chosen = find(name)
     part = _split(chosen, split)
     file = path(name, split, folder)
@@ -108,14 +108,14 @@ def load(name: str, split: str = "test", folder: Path | None = None, *, online: 
 
 
 def path(name: str, split: str = "test", folder: Path | None = None) -> Path | None:
-    """Where the folder has a split, or would have it; None without a folder."""
+    """The path of a split in the folder, whether it exists or not; None without a folder."""
     part = _split(find(name), split)
     folder = _folder(folder)
     return folder / part.file if folder else None
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
-    """(name, split) of everything the folder holds, in the order papers print; nothing without a folder."""
+    """(name, split) of everything in the folder, in the order of papers; empty without a folder."""
     folder = _folder(folder)
     if folder is None:
         return ()
@@ -125,18 +125,18 @@ def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
 
 
 def menu() -> tuple[str, ...]:
-    """Every split, such as "STS-B dev", in the order papers print; loading shows which are within reach."""
+    """The names of all splits, such as "STS-B dev", in the order of papers, whether available or not."""
     return tuple(f"{known.name} {split.name}" for known in SETS for split in known.splits)
 
 
 def name_and_split(title: str) -> tuple[str, str]:
-    """`STS-B dev` in its two parts; a set without a split means its test split."""
+    """Parse `STS-B dev` into set and split; without a split it is the test split."""
     name, _, split = title.strip().rpartition(" ")
     return (name, split) if name else (split, "test")
 
 
 def find(name: str) -> GradedSet:
-    """The set of a name, however it is written."""
+    """The set with this name, ignoring case and punctuation."""
     by_name = {plain: known for known in SETS for plain in (_plain(known.name), *known.also)}
     if _plain(name) in by_name:
         return by_name[_plain(name)]
@@ -146,7 +146,7 @@ def find(name: str) -> GradedSet:
 
 
 def split_name(name: str) -> str:
-    """The split of a name, however it is called: "validation" is "dev"."""
+    """The split with this name or an equivalent one: "validation" is "dev"."""
     return OTHER_SPLITS.get(name.lower(), name.lower())
 
 
@@ -169,22 +169,22 @@ def _plain(name: str) -> str:
 
 
 def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
-    """The pairs of a table, if they are as many as published, in every sub-corpus."""
+    """The pairs of a table, if their counts are as published, in every sub-corpus."""
     title = f"{chosen.name} {split.name}"
     part = chosen.part if chosen.part in table.columns else None
     pairs, report = graded_pairs(table, guess(table, "graded pairs").corrected({"part": part}), title)
-    advice = f"The file may be cut off or be another version: replace it.\n{report}"
+    advice = f"The file may be truncated or another version: replace it.\n{report}"
     if len(pairs) != split.pairs:
-        raise DataError(f"{title} has {len(pairs)} pairs here, and {split.pairs} as published. {advice}")
+        raise DataError(f"{title} has {len(pairs)} pairs here, but {split.pairs} as published. {advice}")
     found = Counter(pairs.parts)
-    # sizes only: the names of the sub-corpora differ from one publisher to the next
+    # sizes only, since the names of the sub-corpora differ between publishers
     if part and split.parts and sorted(found.values()) != sorted(split.parts):
         here = ", ".join(f"{name} {count}" for name, count in found.items())
         raise DataError(
             f"{title} has sub-corpora of other sizes than published. Here: {here}; "
             f"published: {', '.join(map(str, split.parts))}. {advice}"
         )
-    if chosen.tag in table.columns and len(table.rows) == len(pairs):  # a row that was dropped would shift the tags
+    if chosen.tag in table.columns and len(table.rows) == len(pairs):  # dropped rows would shift the tags
         return replace(pairs, tags=table.column(chosen.tag or ""))
     return pairs
 
@@ -194,11 +194,11 @@ def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online:
     if not split.on_hub:
         hub = f"the hub's {chosen.hub_id} has no such split (it holds all 9927 pairs in one)"
     elif online:
-        hub = f"{chosen.hub_id} could not be fetched from the hub"
+        hub = f"{chosen.hub_id} could not be downloaded from the hub"
     else:
-        hub = f"{chosen.hub_id} is not in the hub's cache, and going online was not allowed"
+        hub = f"{chosen.hub_id} is not in the hub's cache, and the download is not allowed (online)"
     return (
-        f"{chosen.name} {split.name} is out of reach: {looked}, and {hub}. Set {VARIABLE} to a folder with "
+        f"{chosen.name} {split.name} is not available: {looked}, and {hub}. Set {VARIABLE} to a folder with "
         f"{split.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
-        "that come with Strata."
+        "that ship with Strata."
     )

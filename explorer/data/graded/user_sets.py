@@ -1,6 +1,6 @@
-"""Keep the graded pairs that the user uploaded on this disk, so that a reload or a link finds them again.
+"""Store uploaded scored pairs on this disk, so that a reload or a link finds them again.
 
-A file has two lines of JSON, its name and its columns: a menu of names reads no more than first lines. Its dev and
+A file has two lines of JSON, its name and its columns, so that a menu reads first lines only. Its dev and
 test halves, and the parts of its dev half, are named after it and computed from its pairs: `mine.csv · 1a2b3c4d` has
 `mine.csv · 1a2b3c4d · test half`.
 """
@@ -18,15 +18,15 @@ from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
 from explorer.places import cache_folder, write_whole
 
-# what a name in the menu ends with: a mark that tells apart two files of one name, then the piece of the file if any
+# the end of a name in the menu: a mark that distinguishes files of one name, then the piece of the file if any
 _MARK = re.compile(rf" · ([0-9a-f]{{8}})(?: · ({'|'.join(PIECES)}))?$")
 _COLUMNS = ("first", "second", "gold", "parts")
-# what reading a file raises that is broken, foreign or gone
+# errors of reading a broken, foreign or missing file
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def keep(pairs: GradedPairs) -> str:
-    """Put pairs where they can be found again; gives the name under which they stand in the menu."""
+    """Store pairs, and return their name in the menu."""
     name = name_of(pairs)
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
@@ -35,23 +35,23 @@ def keep(pairs: GradedPairs) -> str:
 
 
 def name_of(pairs: GradedPairs) -> str:
-    """The name that pairs have in the menu when they are kept."""
+    """The name of pairs in the menu once they are stored."""
     return _menu_name(pairs.name, pairs.digest[:8])
 
 
 def names() -> tuple[str, ...]:
-    """The user's sets as they stand in the menu, newest first; what cannot be read is left out."""
+    """The names of uploaded sets in the menu, newest first, without unreadable ones."""
     found = filter(None, map(_age_and_name, _folder().glob("[0-9a-f]" * 8 + ".jsonl")))
     return tuple(name for _, name in sorted(found, reverse=True))
 
 
 def is_own(name: str) -> bool:
-    """Whether a name is one of the user's sets, or a piece of one."""
+    """Whether a name is that of an uploaded set, or of a piece of one."""
     return _MARK.search(name) is not None
 
 
 def whole(name: str) -> str:
-    """The name of the set that a piece is of; of a whole set its own."""
+    """The name of the whole set of a piece; of a whole set its own name."""
     mark = _MARK.search(name)
     return name[: mark.end(1)] if mark else name
 
@@ -62,24 +62,24 @@ def piece_name(name: str, piece: str) -> str:
 
 
 def graded_pairs(name: str) -> GradedPairs:
-    """The set behind a name of the menu, or a piece of it."""
+    """Load an uploaded set by name, or a piece of it."""
     file, mark = path(name), _MARK.search(name)
     try:
         pairs = _read(file)
         if pairs.digest.startswith(file.stem):
             return piece(pairs, mark[2]) if mark and mark[2] else pairs
-        fault = "was changed since it was brought"
+        fault = "was changed after the upload"
     except FileNotFoundError:
-        fault = "is no longer kept on this machine"
+        fault = "is no longer stored on this machine"
     except _FAULTS:
         fault = f"can no longer be read from {file}"
     raise SetNotFound(
-        f"The file '{name}' {fault}. Bring it again on the Start page, or choose another set in the sidebar."
+        f"The file '{name}' {fault}. Upload it again on the Start page, or choose another set in the sidebar."
     )
 
 
 def forget(name: str) -> None:
-    """Delete a set from this disk; the user's own file is untouched."""
+    """Delete a set from this disk; the user's original file is not changed."""
     file = path(name)
     try:
         file.unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def forget(name: str) -> None:
 
 
 def path(name: str) -> Path:
-    """Where the set behind a name of the menu is kept."""
+    """The path of an uploaded set."""
     mark = _MARK.search(name)
     return _folder() / f"{mark[1] if mark else 'none'}.jsonl"
 

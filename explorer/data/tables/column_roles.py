@@ -1,4 +1,4 @@
-"""Which parts can the columns of a table play, and which column plays which?"""
+"""The roles that columns can have, by kind of data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["sentences", "pairs", "graded pairs", "triplets", "back-translati
 
 @dataclass(frozen=True)
 class Role:
-    """A part a column can play; a form draws one select box for each."""
+    """A role of a column; a form has one select box for each."""
 
     name: str
     label: str
@@ -23,21 +23,21 @@ class Role:
 
 
 ROLES: dict[Kind, tuple[Role, ...]] = {
-    "sentences": (Role("sentence", "Sentence", "One sentence a row."),),
+    "sentences": (Role("sentence", "Sentence", "One sentence per row."),),
     "pairs": (
         Role("first", "First sentence", "A sentence."),
-        Role("second", "Second sentence", "A sentence that means the same, or answers it."),
+        Role("second", "Second sentence", "A sentence with the same meaning, or an answer."),
     ),
     "graded pairs": (
         Role("first", "First sentence", "One sentence of the pair."),
         Role("second", "Second sentence", "The other sentence."),
-        Role("score", "Score", "How alike people find the two; more is more alike."),
-        Role("part", "Sub-corpus", "The sub-corpus a pair comes from, to score the parts apart.", required=False),
+        Role("score", "Score", "Human similarity score; higher is more similar."),
+        Role("part", "Sub-corpus", "The sub-corpus of a pair, for scores by sub-corpus.", required=False),
     ),
     "triplets": (
         Role("anchor", "Anchor", "A sentence."),
-        Role("positive", "Positive", "A sentence that means the same."),
-        Role("negative", "Negative", "A sentence that contradicts it, or means something else."),
+        Role("positive", "Positive", "A sentence with the same meaning."),
+        Role("negative", "Negative", "A sentence with another meaning, such as a contradiction."),
     ),
     "back-translations": (
         Role("sentence", "Sentence", "A sentence."),
@@ -48,23 +48,23 @@ ROLES: dict[Kind, tuple[Role, ...]] = {
 
 @dataclass(frozen=True)
 class Mapping:
-    """Which column plays which role for one kind of data; a role that nobody plays is left out."""
+    """The column of each role for one kind of data; empty roles are left out."""
 
     kind: Kind
     players: tuple[tuple[str, str], ...]  # (role, column), in the order of ROLES
 
     @classmethod
     def of(cls, kind: Kind, columns: Lookup[str, str | None]) -> Mapping:
-        """The mapping with these columns by role; None, or no entry, leaves a role empty."""
+        """The mapping with these columns by role; None or no entry leaves a role empty."""
         chosen = ((role.name, columns.get(role.name)) for role in ROLES[kind])
         return cls(kind, tuple((role, column) for role, column in chosen if column is not None))
 
     def column(self, role: str) -> str | None:
-        """The column that plays a role, if one does."""
+        """The column of a role, if any."""
         return dict(self.players).get(role)
 
     def corrected(self, columns: Lookup[str, str | None]) -> Mapping:
-        """The same mapping with other columns in the roles given."""
+        """The mapping with other columns for the given roles."""
         roles = [role.name for role in ROLES[self.kind]]
         for role in columns:
             if role not in roles:
@@ -72,12 +72,12 @@ class Mapping:
         return Mapping.of(self.kind, {**dict(self.players), **columns})
 
     def check(self, table: Table) -> None:
-        """Raise unless every required role is played, each role by a column of its own that is there."""
+        """Raise unless every required role has an existing column, and no column has two roles."""
         missing = [role.name for role in ROLES[self.kind] if role.required and self.column(role.name) is None]
         if missing:
             raise WrongColumns(
                 f"{table.name} has no column for {' or '.join(missing)}, which {self.kind} need. "
-                f"{table.inventory()} Choose one of them, or add the column."
+                f"{table.inventory()} Choose a column for it, or add one."
             )
         taken: dict[str, str] = {}
         for role, column in self.players:

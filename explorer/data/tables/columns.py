@@ -1,4 +1,4 @@
-"""Which column plays which role? A guess from names, then from content and order, that people can correct."""
+"""Detect the kind of data and the role of each column, from names, content and order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
-# Names known without asking, written as `_plain` writes them; within a list the earlier wins.
+# Known names, normalised by `_plain`; within a list the earlier has priority.
 PAIR_NAMES = (
     ("sentence1", "sentence2"),
     ("sentencea", "sentenceb"),
@@ -45,17 +45,17 @@ RECOGNISED = {
     *(*NEGATIVE_NAMES, *SCORE_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES),
 }.union(*PAIR_NAMES)
 
-ID_ENDINGS = ("id", "idx", "index", "year")  # of names whose numbers count or date rows, and grade nothing
-SAMPLE = 1000  # rows whose content is looked at
-WORDY = 1 / 3  # of the wordiest column's words; below, a column holds categories rather than sentences
+ID_ENDINGS = ("id", "idx", "index", "year")  # endings of names of ids and years, which are not scores
+SAMPLE = 1000  # rows whose content is checked
+WORDY = 1 / 3  # of the longest column's words; a column with fewer holds categories, not sentences
 
 
 def guess(table: Table, kind: Kind | None = None) -> Mapping:
-    """The likeliest mapping, or the likeliest one of a kind; a role that nothing fits stays empty.
+    """The most likely mapping, or the most likely one of a kind; roles without a column stay empty.
 
-    Known names decide; by nothing else are two columns told to be sentences and their back-translations. Where there
-    are none, order does, by SimCSE's rule: one column of text is sentences, two are pairs, three are triplets; two
-    with a column of numbers are graded pairs.
+    Known names decide first; back-translations are detected by name only. Without known names the order decides, by
+    SimCSE's rule: one column of text is sentences, two are pairs, three are triplets; two with a column of numbers are
+    scored pairs.
     """
     pair, back = _named_pair(table), _named_back(table)
     texts = _text_columns(table)
@@ -123,7 +123,7 @@ def _text_columns(table: Table) -> list[str]:
 
 
 def _score_column(table: Table, besides: Collection[str]) -> str | None:
-    """The column with a score's name; else the numbers that grade rather than count, fractions first."""
+    """The column with a score's name; else a column of numbers that are not ids, fractions first."""
     if named := _named(table, SCORE_NAMES):
         return named
     grades = {
@@ -137,7 +137,7 @@ def _score_column(table: Table, besides: Collection[str]) -> str | None:
 
 
 def _counts(column: str, cells: Collection[str]) -> bool:
-    """Whether numbers name rows: by their column's name, or since each is one more than the last."""
+    """Whether numbers are ids: by the column's name, or because each is one more than the last."""
     if _plain(column).endswith(ID_ENDINGS):
         return True
     numbers = [as_number(cell) if is_number(cell) else math.nan for cell in cells]
@@ -151,17 +151,17 @@ def _sampled(table: Table) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _plain(name: str) -> str:
-    """A name without case, spaces and punctuation: "Sentence_A" is "sentencea"."""
+    """Normalise a name, without case, spaces and punctuation: "Sentence_A" is "sentencea"."""
     return "".join(filter(str.isalnum, name.lower()))
 
 
 def is_recognised(name: str) -> bool:
-    """Whether this is the name of a column whose role needs no asking."""
+    """Whether this is a known column name."""
     return _plain(name) in RECOGNISED
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell holds a number, however it is written."""
+    """Whether a cell holds a number in any notation."""
     try:
         as_number(cell)
     except ValueError:
@@ -170,6 +170,6 @@ def is_number(cell: str) -> bool:
 
 
 def is_mostly_numbers(cells: Iterable[str]) -> bool:
-    """Whether more than half of the cells that hold anything hold numbers."""
+    """Whether more than half of the non-empty cells hold numbers."""
     filled = [cell for cell in cells if cell.strip()]
     return 2 * sum(map(is_number, filled)) > len(filled)

@@ -1,4 +1,4 @@
-"""Which text do these bytes hold? UTF-8, or UTF-16 that says so; all else is refused with the way out."""
+"""Decode the bytes of a text file: UTF-8, or UTF-16 with a byte order mark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 
 from explorer.errors import UnreadableFile
 
-# The first bytes of what people pick by mistake. A pickle is named here and never opened: it could run code.
+# The first bytes of common wrong files. A pickle is recognised here but never opened: it could run code.
 SIGNATURES: dict[bytes, str] = {
     b"\x89PNG": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
@@ -27,17 +27,17 @@ UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def decoded(name: str, data: bytes) -> str:
-    """The text of a file, every line ending in a bare newline, the byte order mark gone."""
+    """The text of a file, with newlines as line ends and without the byte order mark."""
     for signature, what in SIGNATURES.items():
         if data.startswith(signature):
             raise UnreadableFile(
                 f"{name} is {what}, not text. Export its sentences as UTF-8 text (.csv, .tsv or .txt), "
-                "or give the file the ending that belongs to it."
+                "or give the file its correct ending."
             )
     encoding = "utf-16" if data.startswith(UTF_16_MARKS) else "utf-8-sig"
     if encoding != "utf-16" and (at := data.find(0)) >= 0:
         raise UnreadableFile(
-            f"{name} is binary: it has a zero byte at offset {at}, which text never has. "
+            f"{name} is binary: it has a zero byte at offset {at}. "
             "Choose a text file, or export its sentences as UTF-8 .csv or .txt."
         )
     try:
@@ -51,8 +51,8 @@ def decoded(name: str, data: bytes) -> str:
 
 def _not_text(name: str, data: bytes, error: UnicodeDecodeError) -> str:
     if error.encoding.startswith("utf-16"):
-        return f"{name} starts as UTF-16 and breaks off at byte offset {error.start}. Save it again, as UTF-8."
-    body = error.object  # without the mark, which has no newline in it
+        return f"{name} is UTF-16 that ends incompletely at byte offset {error.start}. Save it again as UTF-8."
+    body = error.object  # without the byte order mark
     at, line = error.start + len(data) - len(body), body.count(b"\n", 0, error.start) + 1
     return (
         f"{name} is not UTF-8: byte 0x{body[error.start]:02x} at offset {at} (line {line}). "

@@ -1,4 +1,4 @@
-"""Which rows does a csv, tsv or plain text file hold? Delimiter, header and ragged rows are found here."""
+"""Read csv, tsv and plain text: detect delimiter, header and ragged rows."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from explorer.data.tables.table import Table, named
 from explorer.errors import UnreadableFile
 
 if TYPE_CHECKING:
-    from _csv import Reader  # what csv.reader gives, nameless in Python 3.11
+    from _csv import Reader  # the type of csv.reader, without a public name in Python 3.11
 
 DELIMITERS = (",", ";", "\t", "|")
-ALONE = "\x1f"  # the ASCII unit separator, which text files do not use: each line is one field
-SAMPLE = 100  # rows looked at before a delimiter or a header is believed
-SENTENCE = 5  # from so many words on, a cell reads like a sentence and no longer like the name of a column
-TABBED = 0.9  # of the lines of a text with as many tabs as its first: it is a table, whatever it is called
-NO_LIMIT = 2**31 - 1  # characters a field, the most that `csv` takes everywhere; files.py limits the whole file
+ALONE = "\x1f"  # the ASCII unit separator, unused in text files: each line is one field
+SAMPLE = 100  # rows checked to detect a delimiter or a header
+SENTENCE = 5  # words from which on a cell is a sentence, not the name of a column
+TABBED = 0.9  # share of lines with as many tabs as the first from which on a text is a table
+NO_LIMIT = 2**31 - 1  # characters per field, the maximum of `csv` on all systems; files.py limits the whole file
 
 Record = tuple[int, list[str]]  # (line it starts on, its fields)
 
 
 def csv_table(name: str, text: str) -> Table:
-    """A csv file, under the delimiter that cuts it most evenly."""
+    """Read a csv file, with the delimiter that divides it most evenly."""
     return _table(name, tuple(_records(name, text, _delimiter(text))))
 
 
 def tsv_table(name: str, text: str) -> Table:
-    """A tsv file."""
+    """Read a tsv file."""
     return _table(name, tuple(_records(name, text, "\t")))
 
 
 def txt_table(name: str, text: str) -> Table:
-    """One sentence a line, where blank lines are only layout; or a tsv file under another name."""
+    """Read one sentence per line, without blank lines; or a tsv file with another ending."""
     if _is_tabbed(text):
         return tsv_table(name, text)
     records = [(line, row) for line, row in enumerate(text.split("\n"), start=1) if row.strip()]
@@ -50,25 +50,25 @@ def txt_table(name: str, text: str) -> Table:
 
 
 def _is_tabbed(text: str) -> bool:
-    tabs = [line.strip().count("\t") for line in text.split("\n") if line.strip()]  # outer ones indent
+    tabs = [line.strip().count("\t") for line in text.split("\n") if line.strip()]  # outer tabs are indentation
     return len(tabs) > 1 and tabs[0] > 0 and tabs.count(tabs[0]) >= TABBED * len(tabs)
 
 
 class _Bare(csv.excel_tab):
-    """Between tabs a quote is a character like any other: the STS sets are full of unbalanced ones."""
+    """Read tsv without quoting: the STS sets have many unbalanced quotes."""
 
     quoting = csv.QUOTE_NONE
 
 
 def _cut(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Reader:
-    # Python's own limit of 131,072 characters is one for the whole process, in which nobody else reads csv
+    # Python's limit of 131,072 characters is global; nothing else in the process reads csv
     csv.field_size_limit(NO_LIMIT)
     dialect = _Bare if delimiter == "\t" else csv.excel
     return csv.reader(lines, dialect, delimiter=delimiter, strict=strict)
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that cuts most of the first rows into as many fields as the very first; ALONE if none."""
+    """The delimiter with which most of the first rows have as many fields as the first one; ALONE if none."""
     lines = [line for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
 
     def evenness(delimiter: str) -> tuple[float, int]:
@@ -80,23 +80,23 @@ def _delimiter(text: str) -> str:
 
 
 def _records(name: str, text: str, delimiter: str) -> Iterator[Record]:
-    # strict: a quote that is never closed would otherwise swallow the rest of the file in silence
+    # strict: else an unclosed quote would silently include the rest of the file
     reader = _cut(io.StringIO(text), delimiter, strict=True)
     start = 1
     try:
         for fields in reader:
-            if any(fields):  # a blank line is layout; so is the ",,," a spreadsheet leaves at the end
+            if any(fields):  # skip blank lines and the ",,," at the end of spreadsheets
                 yield start, fields
             start = reader.line_num + 1
     except csv.Error as error:
         raise UnreadableFile(
             f"{name}, from line {start}: {error}. Inside a quoted field double every quote, "
-            "or save the file as .tsv, where quotes need no care."
+            "or save the file as .tsv, where quotes need no escaping."
         ) from None
 
 
 def _table(name: str, records: Sequence[Record]) -> Table:
-    """The records under their header, those of another width counted as ragged."""
+    """The records with their header; those of another width are ragged."""
     if not records:
         raise UnreadableFile(f"{name} has only empty fields. Choose a file with at least one sentence in it.")
     first = [fields for _, fields in records[:SAMPLE]]
@@ -107,8 +107,8 @@ def _table(name: str, records: Sequence[Record]) -> Table:
     if 2 * len(ragged) > len(body):
         raise UnreadableFile(
             f"{name}: {len(ragged)} of {len(body)} rows do not have the {width} fields of the "
-            f"{'header' if header else 'others'} (the first is on line {ragged[0]}). Is one delimiter used "
-            f"throughout, and is every field that contains it in quotes?"
+            f"{'header' if header else 'others'} (the first is on line {ragged[0]}). Use one delimiter "
+            f"throughout, and quote every field that contains it."
         )
     return Table(
         name,
@@ -121,7 +121,7 @@ def _table(name: str, records: Sequence[Record]) -> Table:
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names columns: yes, unless its own cells speak against it."""
+    """Whether the first row is a header: yes, unless its cells look like data."""
     first = rows[0]
     if any(map(is_recognised, first)):
         return True

@@ -1,4 +1,4 @@
-"""How does a file become a Table? By its ending, once its size is known to fit."""
+"""Read a file into a Table, by its ending, after a check of its size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from explorer.data.tables.records import json_table, jsonl_table, parquet_table
 from explorer.data.tables.table import Table
 from explorer.errors import UnreadableFile
 
-LARGEST = 200_000_000  # bytes; about a million long pairs, and all of it has to fit in memory several times
+LARGEST = 200_000_000  # bytes; about a million long pairs, which have to fit in memory several times
 
 TEXT_FORMATS: dict[str, Callable[[str, str], Table]] = {
     ".csv": csv_table,
@@ -25,7 +25,7 @@ ENDINGS = (*TEXT_FORMATS, ".parquet")
 
 
 def read_file(path: str | Path) -> Table:
-    """The table in a file on this disk."""
+    """Read the table in a file on this disk."""
     path = Path(path)
     try:
         size = path.stat().st_size
@@ -33,15 +33,15 @@ def read_file(path: str | Path) -> Table:
             raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {_allowed()}.")
         _check(path.name, size)  # before a byte is read
         data = path.read_bytes()
-    except (FileNotFoundError, ValueError):  # the latter where a null byte is in the name
+    except (FileNotFoundError, ValueError):  # ValueError: a null byte in the name
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
     except OSError as error:
-        raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check who may open it.") from None
+        raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
     return read_bytes(uploads.name_of(path) or path.name, data)
 
 
 def read_bytes(name: str, data: bytes) -> Table:
-    """The table in an upload: the name it came with, and its content."""
+    """Read the table in an upload, from its name and content."""
     _check(name, len(data))
     ending = Path(name).suffix.lower()
     if ending == ".parquet":
@@ -50,17 +50,17 @@ def read_bytes(name: str, data: bytes) -> Table:
 
 
 def _check(name: str, size: int) -> None:
-    """Refuse what need not be opened to be refused."""
+    """Refuse a file by its name or size, before it is opened."""
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
         found = f"ends in {ending}" if ending else "has no ending"
-        raise UnreadableFile(f"{name} {found}. What can be read: {_allowed()}. Export it as one of these.")
+        raise UnreadableFile(f"{name} {found}. Supported: {_allowed()}. Export it as one of these.")
     if size == 0:
         raise UnreadableFile(f"{name} is empty. Choose a file with at least one sentence in it.")
     if size > LARGEST:
         raise UnreadableFile(
-            f"{name} has {size / 1e6:,.1f} MB; at most {LARGEST / 1e6:,.0f} MB are read. "
-            "Take a part of it, e.g. its first million lines (head -n 1000000), or drop some columns."
+            f"{name} has {size / 1e6:,.1f} MB; at most {LARGEST / 1e6:,.0f} MB are allowed. "
+            "Use a part of it, for example its first million lines (head -n 1000000), or drop some columns."
         )
 
 

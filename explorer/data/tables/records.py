@@ -1,4 +1,4 @@
-"""Which rows does a jsonl, json or parquet file hold? Records of named values become rows of text."""
+"""Read jsonl, json and parquet: records of named values become rows of text."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from explorer.errors import UnreadableFile
 
 Record = tuple[int, dict[str, Any]]  # (line it stands on, its values by field)
 CALLED = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", type(None): "null"}
-EXAMPLE = 'Write each record like {"sentence1": "…", "sentence2": "…", "score": 3.5}, one a line or all in one list.'
+EXAMPLE = 'Write each record like {"sentence1": "…", "sentence2": "…", "score": 3.5}, one per line or all in one list.'
 
 
 def jsonl_table(name: str, text: str) -> Table:
-    """One JSON object a line."""
+    """Read one JSON object per line."""
     return _table(name, tuple(_lines(name, text)))
 
 
 def json_table(name: str, text: str) -> Table:
-    """A JSON list of objects; or one object a line, which many call .json too."""
+    """Read a JSON list of objects, or one object per line, which is often called .json too."""
     if not text.lstrip().startswith("["):
         return jsonl_table(name, text)
     values = enumerate(_parsed(name, text), start=1)
@@ -29,7 +29,7 @@ def json_table(name: str, text: str) -> Table:
 
 
 def parquet_table(name: str, data: bytes) -> Table:
-    """A Parquet file; columns of lists, such as ready-made vectors, are set aside unread."""
+    """Read a Parquet file; columns of lists, such as vectors, are set aside unread."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -42,7 +42,7 @@ def parquet_table(name: str, data: bytes) -> Table:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise UnreadableFile(
-            f"{name} is no readable Parquet file ({reason}). Write it again, or export it as .csv."
+            f"{name} is not a readable Parquet file ({reason}). Write it again, or export it as .csv."
         ) from None
     _some_flat(name, flat, nested)
     rows = tuple(zip(*([_cell(value) for value in column.to_pylist()] for column in columns), strict=True))
@@ -62,20 +62,20 @@ def _lines(name: str, text: str) -> Iterator[Record]:
 
 
 def _parsed(name: str, text: str, starts: int = 1) -> Any:
-    """The value of a piece of JSON that starts on this line of the file."""
+    """Parse a piece of JSON that starts on this line of the file."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         line, fault = error.lineno, f"is not JSON: {error.msg} at character {error.colno}. {EXAMPLE}"
     except RecursionError:
-        line, fault = _stumble(text), "has lists or objects too deep inside one another. Leave that field out."
-    except ValueError:  # the one other: `int` refuses more digits than sys.get_int_max_str_digits()
+        line, fault = _stumble(text), "has lists or objects nested too deeply. Remove that field."
+    except ValueError:  # `int` refuses more digits than sys.get_int_max_str_digits()
         line, fault = _stumble(text), "has a number of thousands of digits. Shorten it, or put it in quotes."
     raise UnreadableFile(f"{name}, line {starts + line - 1} {fault}")
 
 
 def _stumble(text: str) -> int:
-    """The line at which the parser gives up: with it it does, and with all before it the text is only cut off."""
+    """The line at which the parser fails, found by bisection."""
     lines = text.split("\n")
 
     def gives_up(count: int) -> bool:
@@ -122,12 +122,12 @@ def _some_flat(name: str, flat: Sequence[str], nested: Iterable[str]) -> None:
     if not flat:
         raise UnreadableFile(
             f"{name} has only columns of lists, objects or bytes ({', '.join(nested) or 'none at all'}). "
-            "Flatten it: one plain text or number a field, one sentence a column."
+            "Flatten it: one text or number per field, one sentence per column."
         )
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    # JSON may carry half a surrogate pair, on which tokenizers stumble: it becomes "?"
+    # JSON can hold lone surrogates, which tokenizers refuse: replaced by "?"
     return str(value).encode("utf-8", "replace").decode("utf-8")

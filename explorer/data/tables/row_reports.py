@@ -1,4 +1,4 @@
-"""What became of a table's rows? Those kept, those dropped and why, and how long the sentences are."""
+"""Report on the rows of a table: kept, dropped and why, sentence lengths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RAGGED = "ragged row"  # found when the file was read; every other reason is fou
 
 @dataclass(frozen=True)
 class Dropped:
-    """Rows left out for one reason, and the first lines they stand on."""
+    """Rows dropped for one reason, and their first lines."""
 
     reason: str
     count: int
@@ -28,7 +28,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Words:
-    """How many words the kept sentences have; they are what spaces part, so a tokenizer counts more."""
+    """The numbers of words of the kept sentences, split at spaces; tokenizers count more."""
 
     least: int
     median: float
@@ -38,16 +38,16 @@ class Words:
 
 @dataclass(frozen=True)
 class Report:
-    """What reading a table came to, for the person who chose the file."""
+    """The report on reading a table, for the user."""
 
     rows_read: int
     rows_kept: int
     dropped: tuple[Dropped, ...]
-    duplicates: int  # rows that say again what an earlier row said
-    score_range: tuple[float, float] | None  # None where nothing is graded
+    duplicates: int  # rows equal to an earlier row
+    score_range: tuple[float, float] | None  # None without scores
     words: Words
     set_aside: tuple[str, ...]  # columns of lists, objects or bytes
-    same_twice: int = 0  # rows of graded pairs whose two sentences are the same
+    same_twice: int = 0  # rows of scored pairs whose two sentences are the same
 
     def __str__(self) -> str:
         words = self.words
@@ -59,7 +59,7 @@ class Report:
         if self.score_range:
             lines.append("scores {:g} to {:g}".format(*self.score_range))
         lines.append(
-            f"{words.least} to {words.most} words a sentence, median {words.median:g}, "
+            f"{words.least} to {words.most} words per sentence, median {words.median:g}, "
             f"95 % have at most {words.nearly_all}"
         )
         if self.set_aside:
@@ -68,7 +68,7 @@ class Report:
 
 
 def dropped_rows(table: Table, faults: Sequence[str]) -> tuple[Dropped, ...]:
-    """The rows with a fault, by reason; `faults` has one entry a row, "" for a good one."""
+    """The rows with a fault, by reason; `faults` has one entry per row, "" for a good row."""
     lines: dict[str, list[int]] = {}
     for line, fault in zip(table.lines, faults, strict=True):
         if fault:
@@ -85,7 +85,7 @@ def report_on(
     texts: Sequence[str],
     gold: Sequence[float] = (),
 ) -> Report:
-    """The report on a table of which `rows` were kept; `texts` are all their sentences."""
+    """Build the report on a table of which `rows` were kept; `texts` are all their sentences."""
     counts = sorted(text.count(" ") + 1 for text in texts)  # the texts are squeezed to single spaces
     return Report(
         rows_read=len(table.rows) + len(table.ragged),

@@ -1,4 +1,4 @@
-"""What does a file hold, before anyone says what its columns mean? A Table of text cells."""
+"""A Table of text cells, the content of a file before its columns have roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.errors import UnreadableFile, WrongColumns
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under named columns, each row with the line of the file it starts on."""
+    """Rows of text under named columns, each with its first line in the file."""
 
     name: str
     columns: tuple[str, ...]
@@ -25,7 +25,7 @@ class Table:
         twice = [column for column, count in Counter(self.columns).items() if count > 1]
         if twice:
             raise UnreadableFile(
-                f"{self.name} has more than one column called {twice[0]!r}, so a choice of columns would be "
+                f"{self.name} has more than one column called {twice[0]!r}, so a choice would be "
                 "ambiguous. Rename one of them."
             )
 
@@ -37,7 +37,7 @@ class Table:
         return tuple(row[at] for row in self.rows)
 
     def inventory(self) -> str:
-        """The columns there are, as a sentence for messages."""
+        """The columns, as a sentence for messages."""
         there = f"Its columns: {', '.join(self.columns)}."
         if not self.set_aside:
             return there
@@ -45,5 +45,5 @@ class Table:
 
 
 def named(cells: Iterable[str]) -> tuple[str, ...]:
-    """Column names without outer spaces; a column without a name is called by its place."""
+    """Column names without outer spaces; a column without a name is named by its position."""
     return tuple(cell.strip() or f"column {place}" for place, cell in enumerate(cells, start=1))

@@ -1,4 +1,4 @@
-"""How does a table become sentences, pairs or triplets? Row by row, with a report on what was dropped."""
+"""Read sentences, pairs, triplets and scored pairs from a table, with a report on dropped rows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ SAME = "both sentences are the same"
 SAME_NEGATIVE = "the negative is the anchor or the positive"
 MINIMUM: dict[Kind, int] = {
     "sentences": 1,
-    "pairs": 2,  # a contrast needs another pair to be unlike
-    "graded pairs": 3,  # two points always agree or disagree perfectly
+    "pairs": 2,  # a contrastive loss needs a negative
+    "graded pairs": 3,  # two points always correlate with 1 or -1
     "triplets": 1,
     "back-translations": 2,  # as for pairs
 }
@@ -35,7 +35,7 @@ Columns = tuple[tuple[str, ...], ...]  # (role, row)
 
 
 def sentences(table: Table, mapping: Mapping, name: str = "") -> tuple[Sentences, Report]:
-    """Every sentence once, in file order."""
+    """The distinct sentences, in file order."""
     (texts,) = columns = _sentence_columns(table, mapping, "sentences", ("sentence",))
     first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
     repeated = (AGAIN if first_at[text] < at else "" for at, text in enumerate(texts))
@@ -46,13 +46,13 @@ def sentences(table: Table, mapping: Mapping, name: str = "") -> tuple[Sentences
 
 
 def pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Pairs, Report]:
-    """Two sentences a row that belong together; a row that says the same twice is dropped."""
+    """Positive pairs; a row with two equal sentences is dropped."""
     (first, second), report = _whole_rows(table, mapping, "pairs", ("first", "second"), _same)
     return Pairs(name or table.name, first, second), report
 
 
 def triplets(table: Table, mapping: Mapping, name: str = "") -> tuple[Triplets, Report]:
-    """An anchor, a positive and a negative a row; a row in which two of them are the same is dropped."""
+    """An anchor, a positive and a negative per row; a row with two equal ones is dropped."""
     (anchors, positives, negatives), report = _whole_rows(
         table, mapping, "triplets", ("anchor", "positive", "negative"), _same
     )
@@ -60,13 +60,13 @@ def triplets(table: Table, mapping: Mapping, name: str = "") -> tuple[Triplets, 
 
 
 def back_translations(table: Table, mapping: Mapping, name: str = "") -> tuple[BackTranslations, Report]:
-    """A sentence and its back-translation a row; one that came back as it went stays."""
+    """A sentence and its back-translation per row; an unchanged one is kept."""
     (originals, translated), report = _whole_rows(table, mapping, "back-translations", ("sentence", "translated"))
     return BackTranslations(name or table.name, originals, translated), report
 
 
 def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[GradedPairs, Report]:
-    """Two sentences a row and how alike people find them; exact duplicates stay, as in the published sets."""
+    """Scored pairs; exact duplicates are kept, as in the published sets."""
     columns = _sentence_columns(table, mapping, "graded pairs", ("first", "second"))
     score, part = mapping.column("score") or "", mapping.column("part")
     numbers, bad = grades(table, score)
@@ -77,7 +77,7 @@ def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Graded
     if same == len(first):
         raise WrongColumns(
             f"{table.name}: in all {same} rows {mapping.column('first')!r} and {mapping.column('second')!r} hold the "
-            f"same sentence, which every model gives a cosine of 1. {table.inventory()} Choose another for one of them."
+            f"same sentence, whose cosine is always 1. {table.inventory()} Choose another for one of them."
         )
     gold = _kept(numbers, faults)
     check_spread(table, score, gold)
@@ -87,7 +87,7 @@ def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Graded
 
 
 def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None = None) -> tuple[GradedPairs, Report]:
-    """The graded pairs in a file, its columns guessed but for those given by role."""
+    """The scored pairs in a file, with columns detected or given by role."""
     table = read_file(path)
     return graded_pairs(table, guess(table, "graded pairs").corrected(columns or {}))
 
@@ -99,7 +99,7 @@ def _whole_rows(
     roles: Sequence[str],
     fault: Callable[[tuple[str, ...]], str] = lambda row: "",
 ) -> tuple[Columns, Report]:
-    """The rows in which no role is empty and which have no other fault."""
+    """The rows without an empty role or another fault."""
     columns = _sentence_columns(table, mapping, kind, roles)
     faults = [empty or fault(row) for empty, row in zip(_empty(columns), zip(*columns, strict=True), strict=True)]
     _check_enough(table, kind, faults)
@@ -115,7 +115,7 @@ def _sentence_columns(table: Table, mapping: Mapping, kind: Kind, roles: Sequenc
 
 
 def _squeezed(cell: str) -> str:
-    """A sentence with single spaces between its words and none around them."""
+    """A sentence with single spaces between words and none around them."""
     return " ".join(cell.split())
 
 
@@ -124,7 +124,7 @@ def _empty(columns: Columns) -> list[str]:
 
 
 def _same(row: tuple[str, ...]) -> str:
-    """What is wrong with a row of which two sentences are the same; "" where they differ."""
+    """The fault of a row with two equal sentences; "" if they differ."""
     anchor, positive, *negatives = row
     if anchor == positive:
         return SAME

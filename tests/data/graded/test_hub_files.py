@@ -100,7 +100,7 @@ def test_a_zipped_file_that_is_broken_is_named_with_what_to_do(cache: Path, brok
     link.unlink()
     link.symlink_to(blob)
     with pytest.raises(
-        UnreadableFile, match=rf"test\.jsonl\.gz of the hub's cache cannot be read: .*Delete {blob}, so"
+        UnreadableFile, match=rf"test\.jsonl\.gz in the hub's cache cannot be read: .*Delete {blob}, so"
     ):
         hub_table("org/set", ("test",), online=False)
     blob.unlink()

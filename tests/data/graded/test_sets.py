@@ -77,7 +77,7 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
     for online in (False, True):
-        with pytest.raises(SetNotFound, match="STS16 test is out of reach"):
+        with pytest.raises(SetNotFound, match="STS16 test is not available"):
             sets.by_name("STS16", online=online)
     assert asked == [False, True]
 

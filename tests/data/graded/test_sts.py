@@ -96,7 +96,7 @@ def test_the_middle_split_goes_by_all_its_names(tmp_path: Path, split: str) -> N
 
 def test_a_set_that_is_cut_off_is_refused_with_both_counts(tmp_path: Path) -> None:
     _put(tmp_path, "STS17_en/test.tsv", "score\tsentence1\tsentence2\n" + _rows(249))
-    with pytest.raises(DataError, match=r"STS17 test has 249 pairs here, and 250 as published\. .*replace it"):
+    with pytest.raises(DataError, match=r"STS17 test has 249 pairs here, but 250 as published\. .*replace it"):
         load("STS17", folder=tmp_path)
 
 
@@ -169,7 +169,7 @@ def test_a_set_out_of_reach_is_answered_with_the_ways_to_it(tmp_path: Path) -> N
         SetNotFound, match=r"STRATA_DATA names no folder.*not in the hub's cache.*STSB/test\.tsv.*sample"
     ):
         load("STS-B")
-    with pytest.raises(SetNotFound, match=r"there is no .*test\.tsv.*could not be fetched"):
+    with pytest.raises(SetNotFound, match=r"there is no .*test\.tsv.*could not be downloaded"):
         load("STS-B", folder=tmp_path, online=True)
 
 

@@ -37,7 +37,7 @@ def test_a_forgotten_file_is_named_with_the_next_step():
     name = user_sets.keep(pairs())
     user_sets.forget(name)
     assert user_sets.names() == ()
-    with pytest.raises(SetNotFound, match=r"'mine.csv · [0-9a-f]{8}' is no longer kept.*Bring it again"):
+    with pytest.raises(SetNotFound, match=r"'mine.csv · [0-9a-f]{8}' is no longer stored.*Upload it again"):
         user_sets.graded_pairs(name)
 
 
@@ -66,7 +66,7 @@ def test_a_broken_file_hides_no_other_and_says_what_to_do(content):
     broken.write_bytes(content)
     assert set(user_sets.names()) in ({name}, {name, "b.csv · 0123abcd"})
     assert user_sets.graded_pairs(name) == pairs()
-    with pytest.raises(SetNotFound, match=r"'b.csv · 0123abcd' (can no longer be read|was changed).*Bring it again"):
+    with pytest.raises(SetNotFound, match=r"'b.csv · 0123abcd' (can no longer be read|was changed).*Upload it again"):
         user_sets.graded_pairs("b.csv · 0123abcd")
     user_sets.forget("b.csv · 0123abcd")
     assert user_sets.names() == (name,)
@@ -87,7 +87,7 @@ def test_a_file_that_was_edited_is_not_taken_for_what_was_brought():
     file = user_sets.path(name)
     assert b"1.5" in file.read_bytes()
     file.write_bytes(file.read_bytes().replace(b"1.5", b"2.5"))
-    with pytest.raises(SetNotFound, match=r"was changed since it was brought\. Bring it again"):
+    with pytest.raises(SetNotFound, match=r"was changed after the upload\. Upload it again"):
         user_sets.graded_pairs(name)
 
 

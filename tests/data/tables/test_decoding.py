@@ -46,7 +46,7 @@ def test_the_offset_counts_the_byte_order_mark() -> None:
 
 
 def test_utf16_that_breaks_off_is_named() -> None:
-    with pytest.raises(UnreadableFile, match=r"starts as UTF-16 and breaks off at byte offset 2.*as UTF-8"):
+    with pytest.raises(UnreadableFile, match=r"is UTF-16 that ends incompletely at byte offset 2.*as UTF-8"):
         decoded("a.txt", codecs.BOM_UTF16_LE + b"A")
 
 

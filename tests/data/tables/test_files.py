@@ -24,7 +24,7 @@ def test_a_file_over_the_limit_is_refused_without_being_read(tmp_path: Path, mon
     with path.open("wb") as file:
         file.truncate(LARGEST + 1)  # a sparse file: nothing is written
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the file was read"))
-    with pytest.raises(UnreadableFile, match=r"big\.csv has 200\.0 MB; at most 200 MB are read.*head -n"):
+    with pytest.raises(UnreadableFile, match=r"big\.csv has 200\.0 MB; at most 200 MB are allowed.*head -n"):
         read_file(path)
 
 
@@ -42,7 +42,7 @@ def test_an_empty_file_of_any_ending_is_called_empty(ending: str) -> None:
 
 @pytest.mark.parametrize(("name", "found"), [("a.xlsx", r"ends in \.xlsx"), ("README", "has no ending")])
 def test_an_unknown_ending_is_answered_with_those_that_are_known(name: str, found: str) -> None:
-    with pytest.raises(UnreadableFile, match=rf"{found}\. What can be read: \.csv, \.tsv.* and \.parquet\."):
+    with pytest.raises(UnreadableFile, match=rf"{found}\. Supported: \.csv, \.tsv.* and \.parquet\."):
         read_bytes(name, b"PK\x03\x04")
 
 

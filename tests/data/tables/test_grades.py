@@ -41,14 +41,14 @@ def test_scores_may_have_a_decimal_comma() -> None:
 
 def test_classes_are_told_from_scores_and_sent_to_triplets() -> None:
     labels = ("neutral", "entailment", "neutral", "contradiction", "entailment", "neutral")
-    message = r"'label' holds classes \(contradiction, entailment, neutral\), not grades.*make triplets"
+    message = r"'label' holds classes \(contradiction, entailment, neutral\), not scores.*make triplets"
     with pytest.raises(BadScores, match=message):
         grades(_table(*labels, column="label"), "label")
 
 
 @pytest.mark.parametrize("codes", [("0", "1", "2"), ("0", "2", "-1", "1", "2")])
 def test_codes_of_nli_classes_are_no_scores(codes: tuple[str, ...]) -> None:
-    with pytest.raises(BadScores, match="'label' holds only 0, 1 and 2, as NLI classes do"):
+    with pytest.raises(BadScores, match="'label' holds only 0, 1 and 2, like NLI classes"):
         grades(_table(*codes, column="label"), "label")
 
 
@@ -62,7 +62,7 @@ def test_other_whole_numbers_are_scores(codes: tuple[str, ...], column: str) -> 
 
 
 def test_scores_that_are_all_the_same_are_refused_with_their_value() -> None:
-    with pytest.raises(BadScores, match=r"every score in 'score' is 2\.5, so there is no order to agree with"):
+    with pytest.raises(BadScores, match=r"every score in 'score' is 2\.5, so a correlation is undefined"):
         check_spread(_table(), "score", (2.5, 2.5, 2.5))
     check_spread(_table(), "score", (2.5, 2.5, 2.6))
 
@@ -84,7 +84,7 @@ def test_scores_that_cannot_be_calculated_with_are_refused_with_their_values(
     low, high = sorted(gold)[0], sorted(gold)[-1]
     assert low < high
     values = rf"from {re.escape(repr(low))} to {re.escape(repr(high))}, too {apart}"
-    with pytest.raises(BadScores, match=rf"a\.csv: the scores in 'score' run {values}.*scale such as 0 to 5"):
+    with pytest.raises(BadScores, match=rf"a\.csv: the scores in 'score' range {values}.*for example to 0 to 5"):
         check_spread(_table(), "score", gold)
 
 

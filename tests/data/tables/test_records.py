@@ -46,7 +46,7 @@ def test_a_broken_list_is_named_with_its_line() -> None:
 
 
 DEEP, LONG = "[" * 100_000 + "]" * 100_000, "9" * 4301
-TOO_MUCH = [(DEEP, r"too deep inside one another\. Leave that field out"), (LONG, r"thousands of digits\. Shorten it")]
+TOO_MUCH = [(DEEP, r"nested too deeply\. Remove that field"), (LONG, r"thousands of digits\. Shorten it")]
 
 
 @pytest.mark.parametrize(("value", "fault"), TOO_MUCH)
@@ -117,5 +117,5 @@ def test_parquet_of_vectors_alone_is_refused() -> None:
 
 @pytest.mark.parametrize("data", [b"PAR1", b"not parquet at all", _parquet(text=["One."])[:-20]])
 def test_broken_parquet_is_named(data: bytes) -> None:
-    with pytest.raises(UnreadableFile, match=r"a\.parquet is no readable Parquet file .*Write it again"):
+    with pytest.raises(UnreadableFile, match=r"a\.parquet is not a readable Parquet file .*Write it again"):
         parquet_table("a.parquet", data)

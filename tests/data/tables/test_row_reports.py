@@ -45,6 +45,6 @@ def test_a_report_reads_as_plain_lines() -> None:
         "1 dropped: ragged row (line 4)",
         "exact duplicates: 1",
         "scores 0 to 4.5",
-        "1 to 2 words a sentence, median 1.5, 95 % have at most 2",
+        "1 to 2 words per sentence, median 1.5, 95 % have at most 2",
         "columns set aside (lists, objects or bytes): v",
     ]

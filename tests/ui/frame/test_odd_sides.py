@@ -149,7 +149,7 @@ def test_two_sentences_are_enough(app, page):
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
     typed(app, "map", ["no"] * 200)
-    assert "has 1 different sentences" in plain(app)
+    assert "has 1 distinct sentences" in plain(app)
     assert not figures(app)
 
 

@@ -53,7 +53,7 @@ def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, place):
     assert any("Compare with: model B" in info.value for info in app.info)
     first, second, _ = trainings.texts_of(place.dev)
     assert sentences_of(figure) == list(range(len({*first, *second})))
-    assert any("PCA: 2 directions hold" in caption.value for caption in app.caption)
+    assert any("PCA: 2 components explain" in caption.value for caption in app.caption)
 
 
 @pytest.mark.parametrize("kind", projection.KINDS)
@@ -92,7 +92,7 @@ def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):
     (figure,) = drawn(app)
     assert sum(trace["mode"] == "lines" for trace in figure["data"]) == 2
     assert app.selectbox(key="map_colour").value == "pairs"
-    assert any("6 pairs of each end of 12" in line.value for line in app.markdown)
+    assert any("6 pairs at each end of 12" in line.value for line in app.markdown)
 
 
 def test_a_file_is_coloured_by_its_columns(app, tmp_path):
