@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.commands import backtranslate, compare, export, generator, methods, score, search, train
+from explorer.commands import app, backtranslate, compare, export, generator, methods, score, search, train
 from explorer.errors import StrataError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, or 1 with the reason on standard error."""
-    options = _parser().parse_args(arguments)
+    """Run a command, by default the app; return 0, or 1 with the reason on standard error."""
+    options = _parser().parse_args((sys.argv[1:] if arguments is None else arguments) or ["app"])
     try:
         options.verb(options)
     except StrataError as error:
@@ -31,18 +32,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m explorer", description="Analyse and fine-tune every layer of a sentence encoder."
+        prog="strata" if Path(sys.argv[0]).stem == "strata" else "python -m explorer",
+        description="Analyse and fine-tune every layer of a sentence encoder. Without a verb, the app opens.",
     )
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (score, compare, search, train, methods, export, backtranslate, generator):
+    for verb in (app, score, compare, search, train, methods, export, backtranslate, generator):
         verb.add(verbs)
     return parser
 
 
 def _version() -> str:
-    """The version, read from pyproject.toml."""
+    """The version, read from pyproject.toml, or from the package if it is installed."""
     project = Path(__file__).parent.parent / "pyproject.toml"
+    if not project.exists():
+        return importlib.metadata.version("strata")
     return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import site
+import sysconfig
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import IO
 
 from explorer.errors import NotWritable
 
+_PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 
 
@@ -22,10 +25,21 @@ def cache_folder() -> Path:
     return Path(caches).expanduser() / "strata"
 
 
+def app_file() -> Path:
+    """What Streamlit opens: app.py beside this package, or where `pip install` puts it."""
+    installed = (Path(base) / "share" / "strata" for base in (sysconfig.get_path("data"), site.getuserbase()))
+    found = (folder / "app.py" for folder in (_PROJECT, *installed))
+    return next((file for file in found if (file.parent / "pages").is_dir()), _PROJECT / "app.py")
+
+
 def runs_folder() -> Path:
-    """The folder of training runs: STRATA_RUNS, or `checkpoints` beside the program."""
+    """The folder of training runs: STRATA_RUNS, `checkpoints` beside app.py, or the user's data folder if installed."""
     chosen = os.environ.get("STRATA_RUNS")
-    return Path(chosen).expanduser() if chosen else Path(__file__).parent.parent / "checkpoints"
+    if chosen:
+        return Path(chosen).expanduser()
+    if (_PROJECT / "app.py").exists():
+        return _PROJECT / "checkpoints"
+    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "strata" / "checkpoints"
 
 
 def examples_folder() -> Path:

@@ -28,15 +28,15 @@ st.caption(
 if choice.sts == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
 
-st.subheader(f"Cosines by what people said: {shown.reading.title}")
+st.subheader(f"Cosine by human score: {shown.reading.title}")
 if shown.scores.is_measured(shown.reading):
     st.plotly_chart(
         cosine_boxes.cosine_by_gold(shown.scores, shown.pairs, shown.reading),
         config=picture_format.config("layers"),
-        alt=f"Cosines of {shown.reading.title} by the score people gave.",
+        alt=f"Cosines of {shown.reading.title} by human score.",
     )
 else:
     st.info(f"{shown.reading.title} is {NOT_MEASURABLE.format(shown.scores.precision)}.", icon=":material/block:")
 
-st.subheader("Take it along")
+st.subheader("Export")
 score_downloads.offer(shown, metric, aggregate)

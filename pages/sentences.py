@@ -29,7 +29,7 @@ def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
     st.subheader("Pair microscope")
     if pair is not None:
         microscope.of_sides(reading, sentences[pair[0]], sentences[pair[1]])
-    st.subheader("Take it along")
+    st.subheader("Export")
     names = " ".join(side.found.name for side in reading)
     downloads.rows(similarity_rows(sentences, one, other), f"similarities {names}", "Similarities (CSV)")
     for side, of_side in zip(reading, vectors, strict=True):

@@ -62,13 +62,12 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.comparing.comparison_report import Findings
-    from explorer.measuring.comparing.comparison_verdict import judge, judged
     from explorer.measuring.comparing.dev_picking import pick
     from explorer.measuring.geometry.layer_geometry import layer_geometry
     from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
     from explorer.training.loop.preparing import graded
-    from explorer.training.record.tuned_pair import tuning
+    from explorer.training.record.model_comparison import compared
 
     ways = options.metric, options.aggregate
     _check(options)
@@ -88,16 +87,13 @@ def _found(options: argparse.Namespace) -> Findings:
         sides = scored(pairs)
         picked = None if dev is None else pick(dev, scored(dev), pairs, options.metric)
         readings = picked.readings if picked else _asked_for(options, found)
-        comparison = Comparison(*sides, *readings)
-        differences = comparison.differences(*ways, seed=options.seed)
-        tuned = tuning(found, pairs.name)
-        about = judged(comparison, tuned)
-        gap = differences.chosen if about is comparison else about.chosen(*ways, seed=options.seed)
-        verdict = judge(found, pairs, about, gap, ways, tuned)
+        done = compared(found, pairs, Comparison(*sides, *readings), ways, options.seed)
         if options.geometry or options.report:
             work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict)
+    return Findings(
+        found, pairs, done.comparison, done.differences, *ways, options.seed, geometry, picked, done.verdict
+    )
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -57,7 +57,6 @@ def _draw_sidebar(*, scores: bool) -> None:
     with second:
         if scores:
             second_encoder.control(sidebar_choice.chosen())
-            sidebar.remember()
         else:
             second_encoder.none()
     with job:

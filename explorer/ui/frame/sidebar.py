@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitAPIException
 
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
@@ -22,7 +24,7 @@ from explorer.ui.widgets import picture_format
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
-_CHOICE, _KEPT = "_choice", "_kept controls"
+_CHOICE, _HIDDEN = "_choice", "_controls hidden"
 
 
 def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -33,9 +35,9 @@ def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
     """
     first, second, job = st.container(), st.container(), st.container()
     if scores:
-        _restore()
+        _into_address()
     else:
-        _keep_address()
+        _out_of_address()
     with first:
         source = _model()
         reading = _reading_control(source) if scores else _value("reading", None)
@@ -48,27 +50,29 @@ def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
     return second, job
 
 
-def remember() -> None:
-    """Keep the values of the controls for pages that do not show them; Streamlit forgets what is not drawn."""
-    st.session_state[_KEPT] = {key: st.session_state[key] for key in KEPT if key in st.session_state}
+def _into_address() -> None:
+    """Write the values into the address again that another page has set or not shown."""
+    if not st.session_state.pop(_HIDDEN, False):
+        return
+    for key in KEPT:
+        value = st.session_state.get(key)
+        if value is not None and key not in st.query_params:
+            with suppress(StreamlitAPIException):  # still bound: Streamlit does the same itself
+                st.query_params[key] = str(value)
 
 
-def _restore() -> None:
-    for key, value in st.session_state.get(_KEPT, {}).items():
-        if key not in st.session_state and key not in st.query_params:
-            st.session_state[key] = value
-
-
-def _keep_address() -> None:
-    """Keep what a link says for the controls of other pages."""
-    said = {key: st.query_params[key] for key in KEPT if key in st.query_params and key != "max_length"}
-    st.session_state[_KEPT] = {**st.session_state.get(_KEPT, {}), **said}
+def _out_of_address() -> None:
+    """Keep what a link says for the controls that this page does not show."""
+    st.session_state[_HIDDEN] = True
+    for key in KEPT:
+        if key in st.query_params and key not in st.session_state:
+            said = st.query_params[key]
+            st.session_state[key] = int(said) if said.isdigit() else said
 
 
 def _value(key: str, default: Any) -> Any:
-    """What a control says that is not drawn: set by a shortcut, kept from another page, or in the address."""
-    kept = st.session_state.get(_KEPT, {})
-    return st.session_state.get(key, kept.get(key, st.query_params.get(key, default)))
+    """What a control says that is not drawn; Streamlit keeps the value of a bound widget."""
+    return st.session_state.get(key, default)
 
 
 def _settings_as_they_are() -> Settings:

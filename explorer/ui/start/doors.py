@@ -82,7 +82,7 @@ def _find_the_best_layer(choice: Choice, uploaded: str | None) -> None:
 def _fine_tune(choice: Choice, uploaded: str | None) -> None:
     trained = _run_on(uploaded) if uploaded else None
     st.subheader(":material/model_training: Fine-tune on your data")
-    st.markdown("A copy of the model learns from your text, in the background. The original is not changed.")
+    st.markdown("A copy of the model is trained on your text, in the background. The original is not changed.")
     _rail(
         Step(f"Model: {model_names.shown_name(choice.source)}", True),
         Step("Your text" if uploaded is None else f"Your text: {uploaded}", uploaded is not None),

@@ -1,0 +1,29 @@
+"""app: start the app and print its address."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from typing import Any
+
+from explorer.errors import BadChoice
+from explorer.places import app_file
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    verb = verbs.add_parser(
+        "app",
+        help="start the app (the default)",
+        description="Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.",
+    )
+    verb.set_defaults(verb=_app)
+    verb.add_argument("--port", type=int, help="the port (default: 8501 or the next free one)")
+
+
+def _app(options: argparse.Namespace) -> None:
+    if options.port is not None and not 1 <= options.port <= 65535:
+        raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
+    port = [] if options.port is None else ["--server.port", str(options.port)]
+    subprocess.run([sys.executable, "-m", "streamlit", "run", str(app_file()), *port], check=False)

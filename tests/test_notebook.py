@@ -1,0 +1,48 @@
+"""The functions for notebooks: what docs/notebook.md shows runs, and agrees with the libraries."""
+
+import re
+
+import numpy as np
+import pytest
+
+import explorer
+from explorer.data import sample
+from explorer.encoding.locate.model_names import find
+from tests.live import ROOT
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """The names of the page's snippet, after it has run."""
+    text = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
+    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    names: dict[str, object] = {}
+    exec(snippet, names)
+    return names
+
+
+def test_vectors_are_those_of_sentence_transformers(shown):
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(find("all-MiniLM-L6-v2").folder), device="cpu")
+    assert np.allclose(shown["vectors"], model.encode(["The kettle boils.", "Water is hot."]), atol=1e-5)
+    assert shown["layer_4"].shape == shown["vectors"].shape
+    assert not np.allclose(shown["layer_4"], shown["vectors"], atol=1e-2)
+
+
+def test_scores_are_a_table_of_every_layer_and_pooling(shown, bundled_scores):
+    table = shown["table"].set_index("reading")
+    assert len(table) == 31
+    half = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test()))
+    assert table.loc["own", "spearman"] == pytest.approx(half.own_score(), abs=0.01)
+
+
+def test_a_comparison_says_what_the_example_run_says(shown):
+    verdict = shown["verdict"]
+    assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=0.01)
+    assert f"{verdict['exported']:.2f}" in verdict["text"]
+
+
+def test_the_package_has_no_other_names():
+    with pytest.raises(AttributeError, match="no attribute 'train'"):
+        explorer.train  # noqa: B018
