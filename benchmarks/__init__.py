@@ -1,1 +1,1 @@
-"""How fast is Strata, beside its peers and beside what the machine can do? `make bench` prints it."""
+"""Benchmarks of Strata against comparable libraries and the machine's limits; `make bench` runs them."""

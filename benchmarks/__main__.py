@@ -1,4 +1,4 @@
-"""Run the benchmarks by name, or all but the slow ones: `make bench`, `make bench ARGS=memory`."""
+"""Run benchmarks by name, or all but the slow ones: `make bench`, `make bench ARGS=memory`."""
 
 from __future__ import annotations
 

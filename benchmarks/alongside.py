@@ -1,4 +1,4 @@
-"""How long does a click take while a run trains in the same server, beside a click when nothing does?"""
+"""Measure the time of a click while a run trains in the same server, compared with an idle server."""
 
 from __future__ import annotations
 

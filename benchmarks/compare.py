@@ -1,4 +1,4 @@
-"""How long does a comparison take: its intervals, the first look at the Compare page, a click on any page?"""
+"""Measure the time of a comparison: confidence intervals, the first Compare page, clicks on every page."""
 
 from __future__ import annotations
 

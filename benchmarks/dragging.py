@@ -1,4 +1,4 @@
-"""How do two maps of 20,000 sentences move in a browser, under the pointer and when one is dragged?"""
+"""Measure how two maps of 20,000 sentences respond in a browser, to hovering and to dragging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare every score of the grid with Spearman's ρ taken by SciPy on float64 cosines of the same float32 vectors.
+"""Compare every score of the grid with Spearman's ρ by SciPy on float64 cosines of the same float32 vectors.
 
 It needs STRATA_DATA. A second column compares the grid with the model run wholly in float64, a third with bfloat16.
 """

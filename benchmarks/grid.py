@@ -1,4 +1,4 @@
-"""What does the whole grid cost, beside sentence-transformers reading the last layer once?"""
+"""Measure the cost of the whole grid, compared with sentence-transformers encoding the last layer once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long does the first UMAP of a process take, and how faithful is it?"""
+"""Measure the time of a process's first UMAP, and its trustworthiness."""
 
 from __future__ import annotations
 

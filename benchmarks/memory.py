@@ -1,4 +1,4 @@
-"""How much memory does scoring a large model take, above the model itself?"""
+"""Measure the memory of scoring a large model, above the model itself."""
 
 from __future__ import annotations
 

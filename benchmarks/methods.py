@@ -1,4 +1,4 @@
-"""What does a step of each method cost, in time and in memory? Batches of 64, each method in a process of its own."""
+"""Measure the time and memory of a training step of each method: batches of 64, one process per method."""
 
 from __future__ import annotations
 

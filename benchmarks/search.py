@@ -1,4 +1,4 @@
-"""What do an index and the neighbourhoods of a whole corpus cost, and is FAISS quicker than a product in numpy?"""
+"""Measure an index and the neighbours of a whole corpus, and compare FAISS with a NumPy product."""
 
 from __future__ import annotations
 

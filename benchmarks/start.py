@@ -1,4 +1,4 @@
-"""How long until there is something to see, and how long does a click take?"""
+"""Measure the time to the first view and the time of a click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does one step of training cost, beside sentence-transformers' step with MultipleNegativesRankingLoss?
+"""Measure a training step, compared with sentence-transformers' step with MultipleNegativesRankingLoss.
 
 The same model, rows and optimiser, and the step each library takes by itself: loss, gradients, clipping, update.
 """

@@ -1,4 +1,4 @@
-"""How are two things timed so that their ratio can be trusted on a noisy machine?"""
+"""Time two things in turn, so that their ratio is reliable on a noisy machine."""
 
 from __future__ import annotations
 

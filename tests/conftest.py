@@ -1,4 +1,4 @@
-"""What tests share: encoders that are loaded once, and a cache that is not the user's."""
+"""Shared fixtures: encoders loaded once, and a cache separate from the user's."""
 
 import os
 from functools import cache

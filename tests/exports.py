@@ -1,4 +1,4 @@
-"""How is an encoder tuned, and what do three libraries read from its export? The slow way, a sentence at a time."""
+"""Fine-tune an encoder and encode with its export in three libraries, one sentence at a time."""
 
 from __future__ import annotations
 

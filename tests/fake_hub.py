@@ -1,4 +1,4 @@
-"""What would huggingface.co answer? A server on this machine with a few models and sets, for tests of downloading."""
+"""A local server that answers like huggingface.co, with a few models and sets, for tests of downloads."""
 
 from __future__ import annotations
 

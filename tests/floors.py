@@ -1,4 +1,4 @@
-"""The floors of the house as rules, and every place in a source tree that breaks one."""
+"""The rules of the architecture, and a check of a source tree against them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the tables of a page of HTML say? Read by the standard library's parser: a list of rows for each table."""
+"""Parse the tables of an HTML page with the standard library: a list of rows for each table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every file of a source tree imports, where it says so, and whether that happens on import."""
+"""Collect the imports of every file of a source tree, with their lines and whether they run on import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is the app run for real: a server of its own, a browser, and waiting until a page is drawn?"""
+"""Run the app for real: a server, a browser, and waiting for a page to be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of the machine a text was written on, wherever a committed text names one."""
+"""Find folders of the author's machine in committed text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a saved model loaded in a test, and how is it spoiled?"""
+"""Load a saved model in a test, and damage it in known ways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The house keeps its floors, and every rule that says so notices a breach."""
+"""Test that the architecture keeps its rules, and that every rule detects a breach."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two processes with eight rows each against one with sixteen, over a linear map that is trained."""
+"""Test two processes with eight rows each against one with sixteen, training a linear map."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Golden values are worked out by hand in the comments or by the slow loops below, in float64."""
+"""Test the losses against values computed by hand or by slow loops in float64."""
 
 import math
 

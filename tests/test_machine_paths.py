@@ -1,4 +1,4 @@
-"""What is committed reads the same on every machine."""
+"""Test that committed text names no folder of the author's machine."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The functions for notebooks: what docs/notebook.md shows runs, and agrees with the libraries."""
+"""Test the functions for notebooks: docs/notebook.md runs and agrees with the libraries."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The set-up holds together: pins, commands, the server's settings, the look."""
+"""Test the set-up: pins, commands, the server's settings, the theme."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What does a small model of each family look like? Two layers, width 32, random weights, a real tokenizer.
+"""Build a small model of each family: two layers, width 32, random weights, a real tokenizer.
 
 Each is saved in the layout transformers gives its family, so loading it is loading the real thing, only in
 milliseconds. The seed is fixed: a kind is the same model in every test.

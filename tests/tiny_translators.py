@@ -1,4 +1,4 @@
-"""What does a small translator of each family look like? Two layers, random weights, a tokenizer that knows little.
+"""Build a small translator of each family: two layers, random weights, a tokenizer with few words.
 
 Marian, BART and T5 share their words between both languages; FSMT has two vocabularies, here the same.
 """

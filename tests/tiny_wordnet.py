@@ -1,4 +1,4 @@
-"""A WordNet of a few words, written for these tests in the layout of the real one."""
+"""Write a WordNet of a few words in the layout of the real one."""
 
 from pathlib import Path
 

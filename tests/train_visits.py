@@ -1,4 +1,4 @@
-"""How is a run started from the Train page, and how is one looked at there?"""
+"""Start a run from the Train page, and open it there."""
 
 from __future__ import annotations
 

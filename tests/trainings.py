@@ -1,4 +1,4 @@
-"""What is trained in tests? A tiny encoder that tells sentences apart, on a few rows, in steps of milliseconds."""
+"""Short trainings for tests: a tiny encoder that distinguishes sentences, few rows, steps of milliseconds."""
 
 from __future__ import annotations
 

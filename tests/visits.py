@@ -1,4 +1,4 @@
-"""How is a page visited without a browser, and what stands on it?"""
+"""Visit a page without a browser, and read what it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: runs that are not the user's, and a place with all that one needs."""
+"""Shared by the tests of the command line: a folder of runs, and a place with a model, text and pairs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Does `backtranslate` make a file that a method then learns from?"""
+"""Test that `backtranslate` writes a file that a method can train on."""
 
 import json
 

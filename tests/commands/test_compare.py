@@ -1,4 +1,4 @@
-"""Does `compare` tell what changed between two encoders, and the numbers of `score`?"""
+"""Test that `compare` reports the differences of two encoders, with the numbers of `score`."""
 
 import json
 

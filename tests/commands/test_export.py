@@ -1,4 +1,4 @@
-"""Does `export` copy a run's model whole, and write over nothing?"""
+"""Test that `export` copies a run's model completely and overwrites nothing."""
 
 import pytest
 

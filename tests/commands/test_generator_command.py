@@ -1,4 +1,4 @@
-"""Does `generator` make what diffcse then learns with, where there is no hub?"""
+"""Test that `generator` trains a model that diffcse can use without a hub."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Does `methods` tell of every method in the folder, and of every knob it has?"""
+"""Test that `methods` lists every method and every setting."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Does `search` find what a slow loop finds, and say what changed from A to B?"""
+"""Test that `search` finds the results of a slow loop, and the changes from A to B."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Does `train` train what its flags or a file say, tell what came of it, and refuse what cannot be?"""
+"""Test that `train` follows its flags and files, reports its result, and refuses invalid input."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""What two texts can have in common: sentences, swapped words, templates and runs of content words."""
+"""Find what two texts have in common: sentences, swapped words, templates and runs of content words."""
 
 from __future__ import annotations
 

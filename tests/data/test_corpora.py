@@ -1,4 +1,4 @@
-"""Does every source give the rows it can give, in order, and does it say why it cannot give others?"""
+"""Test that every source gives its rows in order, and the reason why it cannot give others."""
 
 from pathlib import Path
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Rows of graded pairs that share a sentence with dev or test pairs are not trained on."""
+"""Test that scored pairs that share a sentence with dev or test pairs are not trained on."""
 
 import pytest
 

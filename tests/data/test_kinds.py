@@ -1,4 +1,4 @@
-"""Is a digest what the texts are, and nothing else?"""
+"""Test that a digest depends on the texts and nothing else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The minimal pairs that ship for training are varied, and have nothing in common with what they are tested on."""
+"""Test that the minimal pairs for training are varied, and share nothing with the test sets."""
 
 from collections import Counter
 

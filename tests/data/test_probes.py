@@ -1,4 +1,4 @@
-"""The probe packs are what they say: minimal pairs, none of them twice."""
+"""Test that the probe packs are minimal pairs without duplicates."""
 
 import pytest
 

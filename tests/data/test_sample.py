@@ -1,4 +1,4 @@
-"""Is the sample that comes with Strata as large, as varied and as balanced as it is said to be?"""
+"""Test that the sample is as large, varied and balanced as stated."""
 
 from bisect import bisect_right
 from collections import Counter

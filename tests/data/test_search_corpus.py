@@ -1,4 +1,4 @@
-"""Is every sentence of a source searched once, and is it said what is left out?"""
+"""Test that every sentence of a source is searched once, and that omissions are reported."""
 
 from pathlib import Path
 

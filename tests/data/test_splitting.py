@@ -1,4 +1,4 @@
-"""No sentence is in two splits, and the splits depend on nothing but the pairs."""
+"""Test that no sentence is in two splits, and that splits depend on the pairs alone."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sentences typed one a line: what is kept, what is passed over, what does not fit."""
+"""Test the parsing of typed sentences: kept, skipped, beyond the limit."""
 
 from explorer.data.typed_lines import read_lines, taken
 

@@ -1,4 +1,4 @@
-"""What is drawn in tests? Scores and geometry of two encoders that nobody has read with, around texts of any kind."""
+"""Made-up data for the tests of figures: scores and geometry of two encoders, with texts of any kind."""
 
 from __future__ import annotations
 

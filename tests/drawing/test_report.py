@@ -1,4 +1,4 @@
-"""The report: whole, alone, with the numbers of the JSON; and whatever a text holds, it is shown as text."""
+"""Test the report: self-contained, with the numbers of the JSON, texts escaped."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The report in a real browser: every picture is drawn, nothing is fetched. Skipped where there is none."""
+"""Test the report in a real browser: every figure is drawn, nothing is downloaded. Skipped without a browser."""
 
 from explorer.drawing.report import report
 from tests import live

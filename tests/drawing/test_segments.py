@@ -1,4 +1,4 @@
-"""Many lines in one trace."""
+"""Test that many lines are joined in one trace."""
 
 import numpy as np
 

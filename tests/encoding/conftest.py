@@ -1,4 +1,4 @@
-"""What the tests of encoding share: a model folder of one's own, to be spoilt."""
+"""Shared by the tests of encoding: a model folder that a test can damage."""
 
 import shutil
 from pathlib import Path

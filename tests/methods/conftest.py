@@ -1,4 +1,4 @@
-"""What the tests of methods share: a tiny encoder that tells sentences apart, and methods started from it."""
+"""Shared by the tests of methods: a tiny encoder that distinguishes sentences, and methods built on it."""
 
 import pytest
 import torch

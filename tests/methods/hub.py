@@ -1,4 +1,4 @@
-"""What of the hub do methods need in tests? A masked language model under the name the paper's has."""
+"""Provide a masked language model under the paper's name, for methods that need the hub."""
 
 from __future__ import annotations
 

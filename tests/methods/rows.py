@@ -1,4 +1,4 @@
-"""What do methods read in tests? Four rows of whatever they eat, of different lengths."""
+"""Rows for the tests of methods: four of each kind, of different lengths."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What the tests of the self-guided methods share: the cases, and what a guide sees, worked out token by token."""
+"""Shared by the tests of self-guided methods: cases, and views computed token by token."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The method that the documentation adds is a method: its code is taken from the page and trained."""
+"""Test the method that the documentation adds: its code is taken from the page and trained."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""Whitening, flow and WK: what is learned from all of the text, what is mapped, and what is refused."""
+"""Test whitening, flow and WK: fitting, mapping, and refused input."""
 
 import numpy as np
 import pytest

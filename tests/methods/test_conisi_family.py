@@ -1,4 +1,4 @@
-"""ConIsI on the values worked out for its formulas, and what it reads beside what."""
+"""Test ConIsI on values computed from its formulas, and its inputs."""
 
 import math
 from types import SimpleNamespace

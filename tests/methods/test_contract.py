@@ -1,4 +1,4 @@
-"""Every method in the folder, whatever it is: a new file is tested the moment it exists."""
+"""Test the contract that every method in the folder keeps; a new file is tested at once."""
 
 import inspect
 import random

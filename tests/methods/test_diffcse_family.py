@@ -1,4 +1,4 @@
-"""DiffCSE: what is masked, what the generator writes, what the discriminator is told, and the loss of it."""
+"""Test DiffCSE: masks, the generator's output, the discriminator's input, and the loss."""
 
 import math
 from unittest import mock

@@ -1,4 +1,4 @@
-"""Learning from graded pairs, against sentence-transformers' own losses and against loops over a batch."""
+"""Test training on scored pairs against sentence-transformers' losses and loops over a batch."""
 
 import math
 

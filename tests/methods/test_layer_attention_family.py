@@ -1,4 +1,4 @@
-"""Layer attention in training: which pooler, which noise, which reading afterwards."""
+"""Test layer attention in training: pooler, noise, and the pooling of the trained model."""
 
 from types import SimpleNamespace
 

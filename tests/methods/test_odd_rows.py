@@ -1,4 +1,4 @@
-"""Rows nobody would wish for: no method may answer them with anything but a finite loss and finite gradients."""
+"""Test that every method has a finite loss and finite gradients on unusual rows."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The pooling that a method trains: the model's own unless another is chosen, and the paper's on request."""
+"""Test the pooling that a method trains: the model default, a chosen one, or the paper's."""
 
 import pytest
 import torch

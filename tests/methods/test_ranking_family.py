@@ -1,4 +1,4 @@
-"""Plain contrastive learning, against sentence-transformers' own losses and against loops over a batch."""
+"""Test contrastive learning against sentence-transformers' losses and loops over a batch."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""How every method in the folder reads sentences once it is trained."""
+"""Test the layer & pooling of every method after training."""
 
 import itertools
 

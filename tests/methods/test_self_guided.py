@@ -1,4 +1,4 @@
-"""SG, SG-OPT, BT and BT + SG-OPT against their formulas, worked out sentence by sentence."""
+"""Test SG, SG-OPT, BT and BT + SG-OPT against their formulas, sentence by sentence."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the self-guided methods share, part by part: the pull, the guide and its views, the draw, the projection."""
+"""Test the shared parts of the self-guided methods: regularisation, guide, views, draw, projection."""
 
 from types import SimpleNamespace
 

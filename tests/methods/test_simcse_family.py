@@ -1,4 +1,4 @@
-"""SimCSE without labels, on pairs and on triplets, against its formulas."""
+"""Test SimCSE without labels, on pairs and on triplets, against its formulas."""
 
 import math
 

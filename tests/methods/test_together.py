@@ -1,4 +1,4 @@
-"""Every method on two processes with half the rows each, as DistributedDataParallel trains it, and on one with all."""
+"""Test every method on two processes with half the rows each against one process with all."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the tests of training share: a place with all that a run needs, and no time to lose on what is so small."""
+"""Shared by the tests of training: a place with all that a run needs, and short intervals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Is every sentence translated once, in order, whatever interrupts the work, and is no file of another kind touched?"""
+"""Test that sentences are translated once and in order despite interruptions, and other files are kept."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The demonstration's recipe can be run as it stands, and trains what it is tested on nowhere."""
+"""Test that the demonstration's recipe is runnable, and trains on nothing that it is tested on."""
 
 from explorer.data import sample
 from explorer.data.corpora import SHIPPED, corpus

@@ -1,4 +1,4 @@
-"""The example run that ships: whole, small, read-only, and found by every page that asks for what was measured."""
+"""Test the example run that ships: complete, small, read-only, and used by every page."""
 
 import json
 from dataclasses import replace

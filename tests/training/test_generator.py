@@ -1,4 +1,4 @@
-"""Does an encoder's copy learn to guess words, is that measured on others, and is what is written a generator?"""
+"""Test that a copy of an encoder learns to predict masked words, measured on held-out sentences."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Runs on graded pairs: from a file with odd columns, from a set that was brought, and what is refused before it."""
+"""Test runs on scored pairs: a file with odd columns, an uploaded set, and refused input."""
 
 import json
 import random

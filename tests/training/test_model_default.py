@@ -1,4 +1,4 @@
-"""Runs on a model with dense layers of its own: what is trained, scored and exported is how that model is read."""
+"""Test runs on a model with dense layers: training, evaluation and export use its model default."""
 
 import json
 

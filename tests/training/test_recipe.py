@@ -1,4 +1,4 @@
-"""Is a recipe the same in a file, on the command line and in memory, and is nonsense refused with a next step?"""
+"""Test that a recipe is the same as file, command and object, and that invalid ones are refused."""
 
 import shlex
 

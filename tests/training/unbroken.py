@@ -1,4 +1,4 @@
-"""What does a run come to that nobody touches, and how is another one broken off on its way there?"""
+"""Train a run without interruption, and interrupt another one at a given point."""
 
 from __future__ import annotations
 

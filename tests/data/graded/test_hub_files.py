@@ -1,4 +1,4 @@
-"""Is a file found in the hub's cache without the network, whatever the data set calls it?"""
+"""Test that a file is found in the hub's cache without the network, whatever its name in the data set."""
 
 import gzip
 import io

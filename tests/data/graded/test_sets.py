@@ -1,4 +1,4 @@
-"""Does a name mean the same set everywhere, and does its stamp change with the file behind it?"""
+"""Test that set names mean the same everywhere, and that a set's stamp changes with its file."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Are the published sets found by any of their names, whole, and with a way out where they are not?"""
+"""Test published sets: found by all of their names, checked for size, with a next step if missing."""
 
 import os
 from collections import Counter

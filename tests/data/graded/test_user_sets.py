@@ -1,4 +1,4 @@
-"""Does what a user brought come back whole, and does a broken file stand in nobody's way?"""
+"""Test that uploaded sets are restored completely, and that a broken file does not affect others."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Do columns find their roles by name, by order and by content, and can people correct that?"""
+"""Test that columns get their roles by name, order and content, and that these can be corrected."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Does every file become the text it holds, or a message that says how to mend it?"""
+"""Test that every file is decoded, or refused with a next step."""
 
 import codecs
 

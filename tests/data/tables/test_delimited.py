@@ -1,4 +1,4 @@
-"""Are delimiter, quotes, header and ragged rows found as a person would find them?"""
+"""Test the detection of delimiter, quotes, header and ragged rows."""
 
 import pytest
 

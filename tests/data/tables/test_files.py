@@ -1,4 +1,4 @@
-"""Is a file refused before it is opened where that can be, and read by its ending where not?"""
+"""Test that files are refused before they are opened if possible, and read by their ending."""
 
 from pathlib import Path
 

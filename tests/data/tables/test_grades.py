@@ -1,4 +1,4 @@
-"""Is every score a finite number, or a named fault; and is a column without any refused for the right reason?"""
+"""Test that scores are finite numbers or named faults, and that unusable columns are refused."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Do jsonl, json and parquet become the same rows of text, and say what they cannot give?"""
+"""Test that jsonl, json and parquet give the same rows, and that invalid content is refused."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Does a report count what a person would count?"""
+"""Test the counts of a report on rows."""
 
 from explorer.data.tables.row_reports import SHOWN, Dropped, Words, report_on
 from explorer.data.tables.table import Table

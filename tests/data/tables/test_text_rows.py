@@ -1,4 +1,4 @@
-"""Does a table become clean sentences, pairs and triplets, and is whatever was dropped in the report?"""
+"""Test that a table becomes clean sentences, pairs and triplets, with dropped rows in the report."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The histogram of neighbours kept: a bar for each number, Jaccard in its hover box."""
+"""Test the histogram of preserved neighbours: a bar for each number, with the Jaccard index on hover."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pictures of one step among many."""
+"""Test the figures of one step among many."""
 
 import numpy as np
 

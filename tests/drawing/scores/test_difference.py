@@ -1,4 +1,4 @@
-"""The grid of differences: every number in its cell, the unsure ones hollow."""
+"""Test the grid of differences: a number in every cell, hollow if it could be chance."""
 
 from dataclasses import replace
 

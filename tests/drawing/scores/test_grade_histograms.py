@@ -1,4 +1,4 @@
-"""Histograms by grade: every step is its share, the highest grade on top, a row without pairs says so."""
+"""Test the histograms by gold score: shares, order, and labels of rows without pairs."""
 
 import numpy as np
 import pytest

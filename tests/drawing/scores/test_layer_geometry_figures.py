@@ -1,4 +1,4 @@
-"""Pictures of the geometry: every point is its number, what is missing is no point, the arrow leads from A to B."""
+"""Test the geometry figures: values, missing values, and the arrow from A to B."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Self-attention as pictures: tokens stay apart, whatever they are called."""
+"""Test the self-attention figures: tokens stay separate, even with equal names."""
 
 import numpy as np
 

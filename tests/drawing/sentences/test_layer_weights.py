@@ -1,4 +1,4 @@
-"""A pooler's weights as pictures: what is drawn is what was measured."""
+"""Test that the figures of a pooler's weights show the measured values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A pair by layer as a picture: lines of cosines, bars that sum to the last."""
+"""Test the figure of a pair by layer: cosines, and bars that sum to the last one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A bar is a mean, a point a pair."""
+"""Test that a bar is a mean and every point a pair."""
 
 import numpy as np
 import pytest

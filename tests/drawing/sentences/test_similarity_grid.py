@@ -1,4 +1,4 @@
-"""Squares of cosines: one scale, one order, and every text shown as it is typed."""
+"""Test the cosine matrices: one scale, one order, texts escaped."""
 
 import numpy as np
 import pytest

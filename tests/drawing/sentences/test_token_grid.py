@@ -1,4 +1,4 @@
-"""Tokens beside tokens, and what each adds: places as axes, nothing read as markup."""
+"""Test the token figures: positions as axes, tokens escaped."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""An export is whole or is not there: full disks, ended processes, folders in the way."""
+"""Test that an export is complete or absent: full disks, ended processes, existing folders."""
 
 import errno
 import resource

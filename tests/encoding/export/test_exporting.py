@@ -1,4 +1,4 @@
-"""A tuned encoder, written by Strata and opened by three libraries: all read it as it was read in training."""
+"""Test that three libraries compute the training's vectors from an exported encoder."""
 
 import json
 from pathlib import Path

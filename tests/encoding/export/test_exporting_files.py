@@ -1,4 +1,4 @@
-"""Which files does an export hold, and what is in them?"""
+"""Test the files of an export and their content."""
 
 import json
 

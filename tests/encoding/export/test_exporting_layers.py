@@ -1,4 +1,4 @@
-"""A reading of all layers, exported: opened by both libraries, by Strata, and where Strata is not."""
+"""Test exported pooling over all layers in both libraries, in Strata, and without Strata."""
 
 import ast
 import json

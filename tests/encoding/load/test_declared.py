@@ -1,4 +1,4 @@
-"""What a folder declares, read from its small files, is what the loaded model does."""
+"""Test that the declared layer & pooling, read from small files, is that of the loaded model."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Does a sentence's translation depend on the sentence and the model alone, and is it said which models make none?"""
+"""Test that a translation depends on sentence and model alone, and that unusable models are refused."""
 
 import json
 import sys

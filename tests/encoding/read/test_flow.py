@@ -1,4 +1,4 @@
-"""A flow: the values worked out for it, its way back, what it makes of a volume, and how it begins."""
+"""Test a flow: computed values, inverse, log-determinant and initialisation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Layer-wise attention on values worked out by hand, beside a slow loop."""
+"""Test layer-wise attention on hand-computed values and against a slow loop."""
 
 import math
 import random

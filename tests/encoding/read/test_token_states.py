@@ -1,4 +1,4 @@
-"""Token by token: their spelling, their states, and what a reading comes to."""
+"""Test tokens: their spelling, their states, and the layers & pooling behind a vector."""
 
 from dataclasses import replace
 

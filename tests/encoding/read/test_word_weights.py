@@ -1,4 +1,4 @@
-"""SBERT-WK's weights of layers and words: the values worked out for them, a slow QR, and what has no weights."""
+"""Test SBERT-WK's weights of layers and words: computed values, a slow QR, and degenerate input."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""How heads look, on weights whose answer is known."""
+"""Test the summaries of attention heads on weights with known answers."""
 
 import math
 

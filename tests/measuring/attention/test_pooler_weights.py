@@ -1,4 +1,4 @@
-"""What a pooler listens to, beside slow loops over sentences, layers and parts."""
+"""Test a pooler's weights against slow loops over sentences, layers and parts."""
 
 import copy
 

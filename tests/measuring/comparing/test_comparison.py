@@ -1,4 +1,4 @@
-"""What changed between two encoders: cells they both have, chosen readings, and tables that say the same."""
+"""Test the differences of two encoders: common cells, chosen layer & pooling, tables."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The verdict on a comparison: the right sides, the right sign, the numbers of the comparison."""
+"""Test the verdict on a comparison: sides, sign and numbers."""
 
 from dataclasses import replace
 

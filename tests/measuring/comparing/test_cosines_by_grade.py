@@ -1,4 +1,4 @@
-"""Histograms of cosines by grade, beside a loop over the pairs."""
+"""Test the histograms of cosines by gold score against a loop over the pairs."""
 
 import math
 import statistics

@@ -1,4 +1,4 @@
-"""What can be told of a pair by its words alone."""
+"""Test the traits of a pair that are computed from its words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which pairs are fixed, broken and still wrong, beside a slow ranking."""
+"""Test improved, worse and still wrong pairs against a slow ranking."""
 
 import numpy as np
 import pytest

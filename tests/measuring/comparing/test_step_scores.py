@@ -1,4 +1,4 @@
-"""The models of a run's steps, scored together."""
+"""Test the scores of a run's checkpoints, computed together."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""From which grade on two sentences are alike: 4 of 5, on whatever scale grades come."""
+"""Test the gold score from which pairs count as similar: 4 of 5, on any scale."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How vectors lie, beside slow loops over every pair."""
+"""Test embedding geometry against slow loops over every pair."""
 
 import math
 

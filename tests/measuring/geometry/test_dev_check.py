@@ -1,4 +1,4 @@
-"""The score of a check-up: that of float64 cosines, missing where the precision cannot rank the pairs."""
+"""Test the dev score: that of float64 cosines, missing if the precision cannot rank the pairs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How far layers have moved: CKA beside its definition by kernels, and the mean cosine of two vectors."""
+"""Test drift: CKA against its definition by kernels, and the shift."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The geometry of every layer: the numbers of vectors read one by one, for all layers in one pass."""
+"""Test the geometry of every layer, in one pass, against vectors encoded one by one."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sentences that travel over the steps of a run."""
+"""Test the maps of sentences over the steps of a run."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Neighbours kept, gained and lost over a corpus, beside sets in a loop."""
+"""Test kept, gained and lost neighbours of a corpus against sets in a loop."""
 
 import math
 

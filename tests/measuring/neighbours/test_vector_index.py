@@ -1,4 +1,4 @@
-"""Neighbours, beside a slow loop over every sentence; equal vectors in the order of the corpus."""
+"""Test neighbours against a slow loop over every sentence, with ties in the order of the corpus."""
 
 import threading
 

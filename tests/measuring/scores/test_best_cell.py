@@ -1,4 +1,4 @@
-"""The best layer & pooling is chosen on the dev set alone, and what is told of it is measured on the test set."""
+"""Test that the best layer & pooling is chosen on the dev set alone and reported on the test set."""
 
 import numpy as np
 import pytest

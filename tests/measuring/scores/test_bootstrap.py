@@ -1,4 +1,4 @@
-"""Is the interval of a difference that of a slow loop, and does it cover the truth as often as it says?"""
+"""Test that a confidence interval equals that of a slow loop, and covers the truth as often as stated."""
 
 import numpy as np
 import pytest

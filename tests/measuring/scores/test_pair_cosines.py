@@ -1,4 +1,4 @@
-"""Cosines in float64: close ones keep their ranks, equal vectors tie, and what a precision cannot show is missing."""
+"""Test cosines in float64: close ones keep their ranks, equal vectors tie, unrankable ones are missing."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The verdict on a tuned model: three scores on the same pairs, and the sentence they make."""
+"""Test the verdict on a tuned model: three scores on the same pairs, and the sentence."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The sentence of a verdict: its kind follows the interval, its numbers are those that were given."""
+"""Test the sentence of a verdict: its kind follows the interval, its numbers are the given ones."""
 
 import re
 

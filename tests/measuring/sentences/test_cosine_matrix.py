@@ -1,4 +1,4 @@
-"""Cosines of every two sentences, beside slow loops, and the order in which alike ones stand."""
+"""Test the cosine matrix against slow loops, and the order of sentences."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What each layer makes of a pair, beside slow loops."""
+"""Test the contributions of layers to a pair's cosine against slow loops."""
 
 import math
 

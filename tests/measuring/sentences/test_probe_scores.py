@@ -1,4 +1,4 @@
-"""What packs come to, beside slow loops."""
+"""Test the scores of probe packs against slow loops."""
 
 import numpy as np
 import pytest

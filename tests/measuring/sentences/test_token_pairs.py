@@ -1,4 +1,4 @@
-"""What tokens add to a cosine, beside slow loops: exact sums, whatever the pooling."""
+"""Test the contributions of tokens to a cosine against slow loops, for every pooling."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What is written is read back the same, by the libraries people read it with."""
+"""Test that exported vectors are read back unchanged by common libraries."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Does a run say beforehand what it needs, refuse what would not fit, and lose nothing by having tried?"""
+"""Test that a run is estimated, that one that would not fit is refused, and that nothing changes by it."""
 
 import re
 from types import SimpleNamespace

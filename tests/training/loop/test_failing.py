@@ -1,4 +1,4 @@
-"""What becomes of a run that fails? Its folder says so, in words, and it goes on from the last good state."""
+"""Test that a failed run records the error and can be resumed from the last good state."""
 
 import math
 

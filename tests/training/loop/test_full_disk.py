@@ -1,4 +1,4 @@
-"""What becomes of a run whose disk is full? It stops and says so, and goes on when there is room."""
+"""Test that a run stops with an error on a full disk, and resumes when there is room."""
 
 import resource
 import shutil

@@ -1,4 +1,4 @@
-"""Holding triplets out of training, and choosing the best checkpoint by them."""
+"""Test held-out triplets, and the choice of the best checkpoint by them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Does a run that is killed ten times, at any moment, come to the same as one that never was?"""
+"""Test that a run killed ten times at random moments ends like an uninterrupted one."""
 
 import json
 import random

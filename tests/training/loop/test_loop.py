@@ -1,4 +1,4 @@
-"""Is a run what it says: the steps it took, the best of them in the folder, the scores those of the model there?"""
+"""Test the record of a run: steps, best checkpoint, and scores equal to those of the saved model."""
 
 import json
 import math

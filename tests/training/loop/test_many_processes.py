@@ -1,4 +1,4 @@
-"""Do two processes that train together learn what one would? Started as torchrun starts them, and by torchrun."""
+"""Test that two processes, also started by torchrun, train like one."""
 
 import multiprocessing.connection
 import os

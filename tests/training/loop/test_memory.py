@@ -1,4 +1,4 @@
-"""Does a process that trains again and again hold no more memory than before, and nothing of what is over?"""
+"""Test that repeated training does not leak memory."""
 
 import json
 import threading

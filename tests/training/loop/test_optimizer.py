@@ -1,4 +1,4 @@
-"""Does the rate climb and fall as published, and does the optimiser touch what it should, as it should?"""
+"""Test the learning rate schedule and the weights that the optimiser changes."""
 
 import pytest
 import torch

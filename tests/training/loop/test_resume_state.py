@@ -1,4 +1,4 @@
-"""Does a learner go on exactly where another one was, and does every process draw its own dropout again?"""
+"""Test that a restored learner continues exactly, and that every process draws its own dropout."""
 
 import pytest
 import torch

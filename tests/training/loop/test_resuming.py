@@ -1,4 +1,4 @@
-"""Is a run that was stopped or broken off gone on with as if nothing had happened, wherever it was?"""
+"""Test that a stopped or interrupted run resumes as if uninterrupted."""
 
 import pytest
 import torch

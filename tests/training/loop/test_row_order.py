@@ -1,4 +1,4 @@
-"""Is every row learned from once an epoch, whichever process and whichever attempt asks for it?"""
+"""Test that every row is used once per epoch, for any number of processes and resumptions."""
 
 import pytest
 

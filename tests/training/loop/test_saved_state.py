@@ -1,4 +1,4 @@
-"""Is a state whole or not there, is it the last good one, and does it come back to the bit?"""
+"""Test that a state is written atomically, and restored to the bit."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""When is it enough? By the rule of SG-BERT's code, which never forgets a fall, and by the usual patience."""
+"""Test early stopping: the rule of SG-BERT's code, and patience."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What a card tells to type is typed here, and gives the vectors of the run."""
+"""Test that the usage code of a model card runs and gives the vectors of the run."""
 
 import json
 from pathlib import Path

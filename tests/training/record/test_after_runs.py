@@ -1,4 +1,4 @@
-"""Runs of what comes after an encoder: no step to take, a model all the same, stacked on another run's model."""
+"""Test runs of methods without training steps, also on another run's model."""
 
 import json
 

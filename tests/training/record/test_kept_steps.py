@@ -1,4 +1,4 @@
-"""The model of every look, where a run keeps them."""
+"""Test the models that a run keeps at every evaluation."""
 
 import pytest
 from safetensors.torch import load_file

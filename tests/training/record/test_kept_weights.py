@@ -1,4 +1,4 @@
-"""What a run keeps of its pooler's weights: those of every look, as the model of that step has them."""
+"""Test the pooler weights that a run records at every evaluation."""
 
 import numpy as np
 import pytest

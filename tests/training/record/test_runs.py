@@ -1,4 +1,4 @@
-"""Is a run what is in its folder: made whole, found, renamed and deleted by whoever may, and never half a run?"""
+"""Test runs as folders: made atomically, found, renamed and deleted."""
 
 import json
 import os

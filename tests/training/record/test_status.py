@@ -1,4 +1,4 @@
-"""Does a viewer learn where a run stands, whatever became of the process that trains it?"""
+"""Test that a viewer reads the right status, whatever happened to the training process."""
 
 import json
 import os

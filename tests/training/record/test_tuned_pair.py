@@ -1,4 +1,4 @@
-"""Which of two models a run tuned from the other."""
+"""Test which of two models a run tuned from the other."""
 
 import pytest
 
