@@ -178,9 +178,7 @@ def test_a_download_that_broke_off_is_noticed_before_loading(bert):
     path = bert / "model.safetensors"
     whole = path.read_bytes()
     path.write_bytes(whole[:-100])
-    with pytest.raises(
-        NotWeights, match=rf"it has {len(whole) - 100:,} bytes instead of {len(whole):,}"
-    ):
+    with pytest.raises(NotWeights, match=rf"it has {len(whole) - 100:,} bytes instead of {len(whole):,}"):
         checking.check(bert)
     path.write_bytes(whole[:50])
     with pytest.raises(NotWeights, match="its header cannot be read"):

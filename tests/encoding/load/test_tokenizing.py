@@ -22,9 +22,7 @@ def test_a_decoder_pads_with_a_token_it_has(tmp_path):
 
 def test_a_tokenizer_of_another_model_is_refused_before_it_breaks_an_index(bert):
     configure_vocabulary(bert, "guitarist", 78)
-    with pytest.raises(
-        UnsupportedModel, match=r"has ids up to 78, .* embeddings for 0 to 77: they do not bel"
-    ):
+    with pytest.raises(UnsupportedModel, match=r"has ids up to 78, .* embeddings for 0 to 77: they do not bel"):
         encoder_of(bert)
     configure_vocabulary(bert, "drums", 500)  # numbers may be left out
     with pytest.raises(UnsupportedModel, match="has ids up to 500"):

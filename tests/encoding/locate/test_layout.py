@@ -35,7 +35,9 @@ def test_a_number_of_layers_that_no_model_has_is_refused_with_what_is_allowed(be
     assert layout.last_layer(bert) == 1000
     configure(bert / "config.json", num_hidden_layers=stated)
     named = re.escape(repr(stated)[:10])
-    with pytest.raises(UnsupportedModel, match=rf"num_hidden_layers is {named}.*, which is not .* from 1 to 1000. Save"):
+    with pytest.raises(
+        UnsupportedModel, match=rf"num_hidden_layers is {named}.*, which is not .* from 1 to 1000. Save"
+    ):
         layout.last_layer(bert)
 
 

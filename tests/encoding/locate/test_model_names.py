@@ -190,7 +190,9 @@ def test_a_link_to_a_model_is_its_name_and_revision(cache, bert, link, name):
     ["https://huggingface.co/datasets/org/set", "https://huggingface.co", "https://a.org/huggingface.co/x", "ftp://x"],
 )
 def test_a_link_to_no_model_is_answered_with_one_that_is(link):
-    with pytest.raises(BadChoice, match=rf"'{link}' is not a link to a model of the hub. Give one such as 'https://hugg"):
+    with pytest.raises(
+        BadChoice, match=rf"'{link}' is not a link to a model of the hub. Give one such as 'https://hugg"
+    ):
         find(link)
 
 
@@ -296,9 +298,7 @@ def test_a_file_that_cannot_be_read_is_named(bert, monkeypatch):
         return opened(path, *args, **options)
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(
-        NotAModelFolder, match=rf"'{bert.name}' cannot be read: {secret}: Permission denied. Check the"
-    ):
+    with pytest.raises(NotAModelFolder, match=rf"'{bert.name}' cannot be read: {secret}: Permission denied. Check the"):
         find(str(bert))
 
 
