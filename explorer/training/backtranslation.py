@@ -74,7 +74,7 @@ def _named(found: Found) -> dict[str, str]:
 
 def _check(texts: Sequence[str], out: Path) -> None:
     if not texts:
-        raise TooFewRows("There is no sentence to translate. Choose a source with at least two sentences.")
+        raise TooFewRows("The source has no sentence to translate. Choose one with at least two sentences.")
     if out.suffix.lower() != ".tsv":
         raise BadChoice(
             f"{out} does not end in .tsv, the format of back-translations. Choose a name that ends in .tsv."

@@ -50,7 +50,7 @@ def _path(hub_id: str, contains: Sequence[str], *, online: bool) -> Path | None:
         if online:  # a test request first, since `snapshot_download` waits forever for a host that does not answer
             HfApi().dataset_info(hub_id, timeout=PATIENCE)
         folder = snapshot_download(hub_id, repo_type="dataset", allow_patterns=wanted, local_files_only=not online)
-    # OSError, the errors of whichever HTTP library the hub was built on, and what is no JSON: a captive portal's page
+    # OSError, errors of the HTTP library, and invalid JSON such as a captive portal's page
     except (*HfHubHTTPError.__bases__, ValueError):
         return None
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file())

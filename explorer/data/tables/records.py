@@ -10,7 +10,7 @@ from typing import Any
 from explorer.data.tables.table import Table, named
 from explorer.errors import UnreadableFile
 
-Record = tuple[int, dict[str, Any]]  # (line it stands on, its values by field)
+Record = tuple[int, dict[str, Any]]  # (its line, its values by field)
 CALLED = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", type(None): "null"}
 EXAMPLE = 'Write each record like {"sentence1": "…", "sentence2": "…", "score": 3.5}, one per line or all in one list.'
 

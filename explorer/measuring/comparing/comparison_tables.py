@@ -52,9 +52,9 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
 
 
 def told_difference(interval: Interval) -> str:
-    """`+3.25 (2.41 to 4.10)`; "" if missing."""
+    """`+3.25 (2.41 to 4.10)`; `n/a` if missing."""
     if not math.isfinite(float(interval.difference)):
-        return "none"
+        return NO_SCORE
     return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"
 
 

@@ -26,7 +26,7 @@ HOW_TO_READ = (
 class GoldBin:
     """Pairs of one band of gold scores: counts (side, bin of cosine), and each side's median, NaN without cosines."""
 
-    label: str  # the grades
+    label: str  # the gold scores
     pairs: int
     counts: NDArray[np.intp]
     medians: tuple[float, ...]

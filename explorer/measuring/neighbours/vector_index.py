@@ -129,7 +129,7 @@ def _flat(known: Floats) -> tuple[Any, Floats]:
     import faiss
 
     if sys.platform == "darwin":
-        faiss.omp_set_num_threads(1)  # its OpenMP beside torch's ends the process there (faiss-wheels issue 73)
+        faiss.omp_set_num_threads(1)  # its OpenMP together with torch's kills the process there (faiss-wheels issue 73)
     index = faiss.IndexFlatIP(known.shape[1])
     index.add(known)
     return index, faiss.rev_swig_ptr(index.get_xb(), known.size).reshape(known.shape)

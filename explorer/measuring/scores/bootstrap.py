@@ -103,9 +103,9 @@ def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float3
 class _Spearman:
     """ρ of gold with a column of cosines, on every resample at once.
 
-    The rank of a value on a resample is the number of drawn values below it, and half of those that are equal: to
-    sort once is enough for all resamples. Ranks of n values spread by (n³ - Σ t³) / 12, where t are the sizes of
-    the groups of equal ones (Kendall 1945).
+    The rank of a value in a resample is the number of drawn values below it plus half of the ties, so sorting once is
+    enough for all resamples. The sum of squares of n centred ranks is (n³ - Σ t³) / 12, where t are the sizes of the
+    groups of ties (Kendall 1945).
     """
 
     def __init__(self, gold: Floats, times: NDArray[np.float32]) -> None:

@@ -1,4 +1,4 @@
-"""Compare the scores of two models and judge them; where a run tuned one from the other, as people use both."""
+"""Compare the scores of two models and judge them, under their model defaults if a run tuned one from the other."""
 
 from __future__ import annotations
 

@@ -1,0 +1,38 @@
+"""Say why a layer & pooling has no score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.encoding.read.readings import Reading
+from explorer.measuring.scores.correlation import SAME, SAME_VECTOR
+from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.pair_cosines import Cosines
+
+NO_SCORE = "n/a"  # in the place of a score
+
+
+def why_missing(scores: LayerScores, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> str:
+    """The reason why a layer & pooling has no score; "" if it has one."""
+    if not np.isnan(scores.score(reading, metric, aggregate)):
+        return ""
+    if not scores.is_measured(reading):
+        return NOT_MEASURABLE.format(scores.precision)
+    cosines = scores.cosines_of(reading)
+    if np.ptp(cosines) <= SAME:
+        if reading.pooling == "cls" and reading.row.layers == (0,) and cosines.min() > 1 - SAME_VECTOR:
+            return "every [CLS] of layer 0 is the same vector"
+        return "all cosines are equal"
+    if np.ptp(scores.gold) == 0:
+        return "all gold scores are equal"
+    return f"no {aggregate}: {_part_without(scores, cosines)} has no correlation"
+
+
+def _part_without(scores: LayerScores, cosines: Cosines) -> str:
+    """The first sub-corpus whose gold scores or cosines are all equal."""
+    names = np.array(scores.parts)
+    for name in dict.fromkeys(scores.parts):
+        inside = names == name
+        if np.ptp(scores.gold[inside]) == 0 or np.ptp(cosines[inside]) <= SAME:
+            return name
+    return "a sub-corpus"
