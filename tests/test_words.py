@@ -44,12 +44,12 @@ KEPT = {
     "corpus that is brought",
     "graded pairs",
     "grid of readings",
-    "likest and unlikest pairs",
+    "likest and unlikest pairs",  # of older links
     "listen to {}",
     "own reading",
     "sentences that are brought",
     "text that is brought",
-    "the graded pairs",
+    "the graded pairs",  # of older links
 }
 
 

@@ -18,6 +18,7 @@ Places = NDArray[np.float32]
 
 RING = "#E0218A"  # of selected sentences in three dimensions; not a colour of a category
 SHARP = 5000  # most sentences that are drawn as vector graphics; more as WebGL
+FEW = 60  # fewer sentences than this are written on the map
 HEIGHT = 460
 
 
@@ -36,8 +37,12 @@ def flat_map(
     described: Described,
     colour: Column,
     selected: Sequence[int] | None,
+    clusters: Sequence[tuple[str, tuple[float, float]]] = (),
 ) -> go.Figure:
-    """A map in two dimensions with selectable sentences; `customdata` is a sentence's number."""
+    """A map in two dimensions with selectable sentences; `customdata` is a sentence's number.
+
+    A few sentences are written beside their points; of many, the names of clusters are written at their centres.
+    """
     figure = go.Figure()
     texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
     for name, one, other in _joined(described):
@@ -67,6 +72,16 @@ def flat_map(
                 unselected={"marker": {"opacity": 0.15}},
             )
         )
+    if len(places) < FEW:
+        figure.add_scatter(
+            x=places[:, 0], y=places[:, 1], mode="text", text=[short_text(text, 28) for text in described.texts],
+            textposition="top center", textfont={"size": 10}, hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+    for name, (x, y) in clusters:
+        figure.add_annotation(
+            x=x, y=y, text=short_text(name, 40), showarrow=False, font={"size": 11, "color": "#ffffff"},
+            bgcolor="rgba(27,42,46,0.72)", borderpad=2,
+        )  # fmt: skip
     axis: dict[str, Any] = {"showticklabels": False, "zeroline": False, "showgrid": False, "title": None}
     figure.update_xaxes(range=span[0], constrain="domain", **axis)
     figure.update_yaxes(range=span[1], scaleanchor="x", constrain="domain", **axis)

@@ -88,6 +88,7 @@ def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Ite
 
 
 def _with(described: Described, known: Iterable[Column]) -> Described:
-    """Put the change columns first, but after the names of pairs that are joined by lines."""
-    first = described.columns[: 1 if described.lines else 0]
+    """Put the change columns first, but after groups: the first column colours the map by default."""
+    grouped = bool(described.columns) and not described.columns[0].counts
+    first = described.columns[: 1 if described.lines or grouped else 0]
     return replace(described, columns=(*first, *known, *described.columns[len(first) :]))

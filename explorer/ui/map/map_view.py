@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.map_sentences import Column
 from explorer.drawing.maps import sentence_maps as drawing
 from explorer.measuring.maps import map_tables
+from explorer.measuring.maps.cluster_names import Cluster, clusters
 from explorer.measuring.maps.projection import Way
 from explorer.ui import messages
 from explorer.ui.access import side_readers
@@ -88,7 +91,8 @@ def _one_map(
         figure = drawing.deep_map(places, span, mapped.described, colour, selected)
         st.plotly_chart(figure, key=f"{key} in 3-D", config=config, alt=alt)
         return
-    figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name))
+    names = [(one.name, one.middle(places)) for one in _clusters(mapped)]
+    figure = drawing.flat_map(places, span, mapped.described, colour, selection.lit(name), names)
     st.plotly_chart(
         # a new revision even for the same selection: otherwise the lasso's outline stays
         figure.update_layout(uirevision=selection.times(name)),
@@ -100,8 +104,23 @@ def _one_map(
     )
 
 
+def _clusters(mapped: Mapped) -> tuple[Cluster, ...]:
+    """Names for regions of A's map; none where every sentence is written."""
+    if len(mapped.described) < drawing.FEW:
+        return ()
+    return _named(mapped.described.digest, mapped.maps.one.places, mapped.described.texts)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[Cluster, ...]:
+    return clusters(_texts, places)
+
+
 def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
-    """The selected sentences as a table, and the neighbours of the row that is picked."""
+    """The selected sentences as a table, those that moved most first, and the neighbours of the picked row."""
+    moved = mapped.described.column(MOVED)
+    if moved is not None:
+        selected = tuple(sorted(selected, key=lambda at: -float(moved.cells[at])))
     st.subheader(f"{len(selected):,} selected")
     rows = map_tables.rows(mapped.described, [], selected)
     numbers = {

@@ -13,9 +13,11 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import refused_clicks, upload_boxes
+from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
 
-PAIRS, EXTREMES, FILE, TYPED = "all sentences of the pairs", "likest and unlikest pairs", "a file", "typed sentences"
+PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
+FILE, TYPED = "a file", "typed sentences"
+RENAMED = {"likest and unlikest pairs": EXTREMES}
 UPLOAD = "sentences that are brought"
 SUGGESTED = "\n".join(
     (
@@ -29,6 +31,7 @@ SUGGESTED = "\n".join(
 
 def asked_for(choice: Choice, seed: int) -> Described | None:
     """The sentences with their attributes; None, with the error shown, if there are none."""
+    renamed_options.accept("mapped", RENAMED)
     kind: str = st.segmented_control(
         "Sentences",
         [PAIRS, EXTREMES, FILE, TYPED],

@@ -13,15 +13,17 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import refused_clicks, upload_boxes
+from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
 
-PAIRS = "the graded pairs"
+PAIRS = "the evaluation set"
+RENAMED = {"the graded pairs": PAIRS}
 SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
 
 def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Searched | None:
     """The corpus; None, with the error shown, if there is none. The widgets are drawn into `line`."""
+    renamed_options.accept(SOURCE, RENAMED)
     with line:
         source: str = st.selectbox(
             "Search in",

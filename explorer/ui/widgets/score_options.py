@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.missing_scores import NO_SCORE
 
 
 def ways(scores: LayerScores) -> tuple[str, str]:
@@ -37,8 +38,8 @@ def ways(scores: LayerScores) -> tuple[str, str]:
 
 
 def told(score: float) -> str:
-    """A score with two decimals; a missing one is `none`, never 0."""
-    return "none" if np.isnan(score) else f"{score:.2f}"
+    """A score with two decimals; a missing one is `n/a`, never 0."""
+    return NO_SCORE if np.isnan(score) else f"{score:.2f}"
 
 
 def what_is_good(metric: str) -> str:

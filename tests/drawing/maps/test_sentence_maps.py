@@ -96,3 +96,20 @@ def test_many_sentences_are_drawn_as_a_picture():
     places = np.zeros((count, 2), dtype=np.float32)
     assert drawing.flat_map(places, drawing.spans(places), many, many.columns[0], None).data[0].type == "scattergl"
     assert marks(flat())[0].type == "scatter"
+
+
+def test_a_few_sentences_are_written_at_their_points():
+    (written,) = (trace for trace in flat().data if trace.mode == "text")
+    assert [*zip(written.x, written.y, strict=True)] == [tuple(place) for place in PLACES]
+    assert len(written.text) == len(TEXTS)
+    assert "<b>" not in written.text[0]
+    assert max(map(len, written.text)) < 60
+
+
+def test_names_of_clusters_are_written_at_their_centres():
+    figure = drawing.flat_map(
+        PLACES, drawing.spans(PLACES), SENTENCES, NAMES, None, [("<b>boat</b>, sail", (1.0, 2.0))]
+    )
+    (name,) = figure.layout.annotations
+    assert (name.x, name.y) == (1.0, 2.0)
+    assert "<b>" not in name.text

@@ -88,7 +88,7 @@ def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
     furnished.switch_page("pages/search.py").run()
     furnished.file_uploader[0].set_value(("mine.txt", LINES, "text/plain")).run()
     assert furnished.error, "told once, after the click"
-    assert furnished.selectbox(key="corpus").value == "the graded pairs"
+    assert furnished.selectbox(key="corpus").value == "the evaluation set"
 
 
 def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
