@@ -220,6 +220,8 @@ def shape(source: Source) -> Iterator[Breach]:
     lines, most = len(source.text.splitlines()), LONGEST_PAGE if source.module.startswith("pages.") else LONGEST
     if not source.docstring:
         yield Breach(source.path, 1, "shape", "has no docstring; its first line states what the file does")
+    elif source.docstring.strip().splitlines()[0].endswith("?"):
+        yield Breach(source.path, 1, "shape", "asks a question in its first line; state what the file does")
     if lines > most:
         yield Breach(source.path, most + 1, "shape", f"has {lines} lines; {most} are allowed: make it two files")
     for name in sorted(NO_NOUN & set(source.module.split("."))):

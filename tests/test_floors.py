@@ -126,6 +126,13 @@ def test_a_file_without_a_docstring_is_found(house: Path) -> None:
     ]
 
 
+def test_a_file_that_opens_with_a_question_is_found(house: Path) -> None:
+    (house / "pages/train.py").write_text('"""Who trains here?"""\n')
+    assert [str(breach).partition(";")[0] for breach in breaches(house)] == [
+        "pages/train.py:1: shape: asks a question in its first line"
+    ]
+
+
 def test_a_folder_with_too_many_files_is_found(house: Path) -> None:
     build(house, {f"explorer/measuring/room/file{number}.py": "" for number in range(MOST_FILES + 1)})
     (found,) = breaches(house)

@@ -1,4 +1,4 @@
-"""How do a number, an error, an empty state and running work look?"""
+"""Show a number, an error, and text of a user or a file, safely."""
 
 from __future__ import annotations
 

@@ -14,4 +14,5 @@ def accept(key: str, renamed: Mapping[str, str]) -> None:
     today = renamed.get(st.query_params.get(key, ""))
     if today is not None:
         with suppress(StreamlitAPIException):  # bound: the widget was drawn already, by today's text
-            st.query_params[key] = today
+            del st.query_params[key]
+            st.session_state[key] = today
