@@ -27,6 +27,7 @@ from explorer.measuring.geometry.geometry_tables import (
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import CI
 
 MOST = 20  # pairs of a kind
@@ -56,7 +57,7 @@ def _verdict(findings: Findings) -> Iterator[str]:
     if verdict.tuning is None:
         return
     told = [
-        standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else "none", one.reading)
+        standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else NO_SCORE, one.reading)
         for label, one in verdict.numbers()
     ]
     yield standalone.beside(*told, kind="cards")
@@ -87,7 +88,7 @@ def _chosen(findings: Findings) -> Iterator[str]:
     cards = [
         standalone.card(
             f"{side}: {found.name}",
-            "none" if row[side] is None else f"{row[side]:.2f}",
+            NO_SCORE if row[side] is None else f"{row[side]:.2f}",
             str(row[f"reading {side}"]),
         )
         for side, found in zip("AB", findings.found, strict=True)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.scores.grid import CELL_HEIGHT, GAP, heights_of, laid_out
+from explorer.drawing.scores.grid import CELL_HEIGHT, GAP, heights_of, laid_out, mark_missing
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.layer_scores import NOT_MEASURABLE
+from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
 from explorer.measuring.scores.verdict_text import CI
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
@@ -26,6 +26,7 @@ def difference_grid(
     name: str = "B - A",
 ) -> go.Figure:
     """B - A in every cell; blue: B is better. A difference that could be chance is hollow.
+    A cell without a difference says so in grey, and why in its hover text.
 
     If both declare a model default, its difference is above, as wide as the grid. Grids of one `widest`
     have one scale of colour; `name` is the label of a difference in hover text.
@@ -46,6 +47,7 @@ def difference_grid(
                 **_colours(widest),
             )
     _add_frames(figure, grid, heights)
+    mark_missing(figure, np.isnan(grid.difference), heights)
     _add_cells(figure, comparison, grid, heights, widest, name)
     if own is not None:
         top += 1 + GAP
@@ -84,7 +86,8 @@ def _add_cells(
     columns = len(GRID_POOLINGS)
     every = [(row, column) for row in range(len(heights)) for column in range(columns)]
     for colour, inside in (
-        (None, [at for at in every if not grid.sure[at]]),
+        (QUIET, [at for at in every if np.isnan(grid.difference[at])]),
+        (None, [at for at in every if np.isfinite(grid.difference[at]) and not grid.sure[at]]),
         ("#000000", [at for at in every if grid.sure[at] and abs(grid.difference[at]) <= 0.5 * widest]),
         ("#ffffff", [at for at in every if grid.sure[at] and abs(grid.difference[at]) > 0.5 * widest]),
     ):
@@ -94,7 +97,7 @@ def _add_cells(
             mode="markers+text",
             marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
             customdata=[row * columns + column for row, column in inside],
-            text=["" if np.isnan(grid.difference[at]) else f"{grid.difference[at]:+.2f}" for at in inside],
+            text=[NO_SCORE if np.isnan(grid.difference[at]) else f"{grid.difference[at]:+.2f}" for at in inside],
             textfont={"color": colour} if colour else {},
             hovertext=[
                 _told(comparison, Reading(comparison.rows[row], GRID_POOLINGS[column]), grid, (row, column), name)
@@ -159,8 +162,9 @@ def _widest(*several: Interval | None) -> float:
 def _told(comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str) -> str:
     title = reading.title
     for scores in (comparison.one, comparison.other):
-        if not scores.is_measured(reading):
-            return f"<b>{title}</b><br>" + NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>")
+        why = why_missing(scores, reading)
+        if why:
+            return f"<b>{title}</b><br>{NO_SCORE}:<br>" + why.replace(": ", ":<br>")
     if np.isnan(interval.difference[at]):
         return f"<b>{title}</b><br>no correlation on one side"
     verdict = "significant" if interval.sure[at] else "could be chance"

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from explorer.drawing.style import (
     ACCENT,
     GRID_SCALE,
+    QUIET,
     hover_text,
     text_colours,
 )
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
-from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
 
 Span = tuple[float, float]
 
@@ -34,7 +36,8 @@ def layer_by_pooling(
 ) -> go.Figure:
     """A cell for every layer & pooling: layer 0 at the bottom, pairs of layers above, the model default on top.
 
-    Two grids with one `span` have one scale of colour; `short` omits the names of pairs of layers.
+    Two grids with one `span` have one scale of colour; `short` omits the names of pairs of layers. A cell without a
+    score says so in grey, and why in its hover text.
 
     A heatmap has no click events, so every cell has an invisible point with its number; its customdata is the index of
     the layer & pooling.
@@ -59,13 +62,13 @@ def layer_by_pooling(
                 ygap=2,
                 hoverinfo="skip",
             )
+    mark_missing(figure, np.isnan(table), heights)
     figure.add_trace(_cells(scores, table, heights, low, high))
     top = heights[-1]
     if own is not None:
         top += 1 + GAP
-        told = scores.own_title
-        if not scores.is_measured(OWN):
-            told += f", {NOT_MEASURABLE.format(scores.precision)}"
+        why = why_missing(scores, OWN, metric, aggregate)
+        told = f"{scores.own_title}, {why}" if why else scores.own_title
         _add_own(figure, own, told, table.size, top, low, high)
     if chosen is not None and (chosen != OWN or own is not None):
         figure.add_shape(type="rect", line={"color": ACCENT, "width": 4}, **_frame(scores, chosen, heights, top))
@@ -121,6 +124,8 @@ def _frame(scores: LayerScores, chosen: Reading, heights: list[float], top: floa
 def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, low: float, high: float) -> None:
     """The model default: one cell as wide as the grid."""
     right = len(GRID_POOLINGS) - 0.5
+    if np.isnan(own):
+        figure.add_shape(**_MISSING, x0=-0.44, x1=right - 0.06, y0=top - 0.44, y1=top + 0.44)
     figure.add_heatmap(
         x=[-0.5, right],
         y=[top - 0.5, top + 0.5],
@@ -140,8 +145,8 @@ def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, 
         mode="markers+text",
         marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
         customdata=[cells] * columns,
-        text=["" if column != columns // 2 else "none" if np.isnan(own) else f"{own:.2f}" for column in range(columns)],
-        textfont={"color": text_colours(np.array([own]), low, high)[0]},
+        text=[_number(own) if column == columns // 2 else "" for column in range(columns)],
+        textfont={"color": _text_colours(np.array([own]), low, high)[0]},
         hovertext=[f"<b>model default</b><br>{hover_text(title)}"] * columns,
         hovertemplate="%{hovertext}<extra></extra>",
     )
@@ -157,11 +162,43 @@ def _cells(
         mode="markers+text",
         marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
         customdata=list(range(len(heights) * columns)),
-        text=["" if np.isnan(score) else f"{score:.2f}" for score in table.flat],
-        textfont={"color": text_colours(table, low, high)},
+        text=[_number(score) for score in table.flat],
+        textfont={"color": _text_colours(table, low, high)},
         hovertext=[note for row in notes(scores) for note in row],
         hovertemplate="%{hovertext}<extra></extra>",
     )
+
+
+_MISSING: dict[str, Any] = {
+    "type": "rect",
+    "layer": "below",
+    "line": {"color": QUIET, "width": 1, "dash": "dot"},
+    "fillcolor": "rgba(138, 143, 152, 0.12)",
+}
+
+
+def mark_missing(figure: go.Figure, missing: NDArray[np.bool_], heights: list[float]) -> None:
+    """Add a grey, dotted frame around every cell (row, pooling) without a score."""
+    # all at once, since plotly checks all earlier shapes for each added one
+    figure.update_layout(
+        shapes=[
+            *figure.layout.shapes,
+            *(
+                {**_MISSING, "x0": at - 0.44, "x1": at + 0.44, "y0": heights[row] - 0.44, "y1": heights[row] + 0.44}
+                for row, at in np.argwhere(missing).tolist()
+            ),
+        ]
+    )
+
+
+def _number(score: float) -> str:
+    return NO_SCORE if np.isnan(score) else f"{score:.2f}"
+
+
+def _text_colours(values: NDArray[np.float64], low: float, high: float) -> list[str]:
+    """Grey where there is no score, else black or white."""
+    colours = zip(values.ravel(), text_colours(values, low, high), strict=True)
+    return [QUIET if np.isnan(value) else colour for value, colour in colours]
 
 
 def notes(scores: LayerScores) -> list[list[str]]:
@@ -176,15 +213,15 @@ def notes(scores: LayerScores) -> list[list[str]]:
             lines = [f"<b>{reading.title}</b>"]
             if len(row.layers) == 2:
                 lines.append(pair_name(row, scores.last))
-            if not scores.is_measured(reading):
-                lines.append(NOT_MEASURABLE.format(scores.precision).replace(": ", ":<br>"))
-            elif np.isnan(scores.table()[place, column]):
-                lines.append("all cosines are equal:<br>no correlation")
+            whole = why_missing(scores, reading)
+            if whole:
+                lines.append(f"{NO_SCORE}: {whole}".replace(": ", ":<br>"))
             else:
                 for (metric, way), table in tables.items():
-                    score = table[place, column]
                     joined = f" ({way})" if scores.has_parts else ""
-                    lines.append(f"{metric}{joined}: {'none' if np.isnan(score) else f'{score:.2f}'}")
+                    lines.append(f"{metric}{joined}: {_number(table[place, column])}")
+                reasons = (why_missing(scores, reading, metric, way) for metric, way in tables)
+                lines += [hover_text(why) for why in dict.fromkeys(reasons) if why]
             notes[-1].append("<br>".join(lines))
     return notes
 

@@ -20,6 +20,7 @@ from explorer.measuring.geometry.geometry_tables import drift_rows, geometry_row
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.table_cells import Rows
 
@@ -203,4 +204,4 @@ def _cell(interval: Interval, at: tuple[int, ...]) -> str:
 
 
 def _score(score: object) -> str:
-    return f"{score:.2f}" if isinstance(score, float) and math.isfinite(score) else "none"
+    return f"{score:.2f}" if isinstance(score, float) and math.isfinite(score) else NO_SCORE

@@ -7,6 +7,7 @@ import math
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.table_cells import Rows, rounded
 
 

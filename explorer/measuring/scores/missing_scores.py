@@ -18,13 +18,13 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "Spearman",
         return ""
     if not scores.is_measured(reading):
         return NOT_MEASURABLE.format(scores.precision)
+    if np.ptp(scores.gold) == 0:
+        return "all gold scores are equal"
     cosines = scores.cosines_of(reading)
     if np.ptp(cosines) <= SAME:
         if reading.pooling == "cls" and reading.row.layers == (0,) and cosines.min() > 1 - SAME_VECTOR:
             return "every [CLS] of layer 0 is the same vector"
         return "all cosines are equal"
-    if np.ptp(scores.gold) == 0:
-        return "all gold scores are equal"
     return f"no {aggregate}: {_part_without(scores, cosines)} has no correlation"
 
 

@@ -16,6 +16,7 @@ from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.missing_scores import why_missing
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, side_scores
 from explorer.ui.access.side_scores import Shown
@@ -130,9 +131,11 @@ def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label
         )
     if scores.own is not None:
         score = score_options.told(scores.score(OWN, metric, aggregate))
-        messages.number(cards, "Model default", score, scores.own_title, border=True, help=help)
+        note = why_missing(scores, OWN, metric, aggregate) or scores.own_title
+        messages.number(cards, "Model default", score, note, border=True, help=help)
     score = score_options.told(scores.score(shown.reading, metric, aggregate))
-    messages.number(cards, "Chosen layer & pooling", score, shown.reading.title, border=True, help=help)
+    note = why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
+    messages.number(cards, "Chosen layer & pooling", score, note, border=True, help=help)
 
 
 def _told_how(shown: Shown, what: str) -> None:

@@ -8,13 +8,18 @@ from explorer.data import sample
 from explorer.drawing.scores.by_layer import score_by_layer
 from explorer.drawing.scores.cosine_boxes import cosine_by_gold
 from explorer.drawing.scores.grid import layer_by_pooling
-from explorer.drawing.style import GRID_SCALE, _luminance, hover_text, text_colours
+from explorer.drawing.style import ACCENT, GRID_SCALE, QUIET, _luminance, hover_text, text_colours
 from explorer.encoding.read.readings import OWN, parse, readings
 
 
 @pytest.fixture
 def chosen():
     return parse("mean of layer 3", 6)
+
+
+def chosen_frame(figure):
+    (frame,) = (shape for shape in figure.layout.shapes if shape.line.color == ACCENT)
+    return frame
 
 
 def test_every_cell_of_the_grid_holds_its_score_and_its_place(bundled_scores, chosen):
@@ -38,7 +43,7 @@ def test_the_models_own_reading_is_a_row_of_its_own_on_top(bundled_scores, chose
     _, number = (trace for trace in figure.data if trace.type == "scatter")
     assert [text for text in number.text if text] == [f"{bundled_scores.own_score():.2f}"]
     assert {figure.layout.yaxis.tickvals[-1]} == set(number.y) == {max(figure.layout.yaxis.tickvals)}
-    (frame,) = layer_by_pooling(bundled_scores, "Spearman", "all", OWN).layout.shapes
+    frame = chosen_frame(layer_by_pooling(bundled_scores, "Spearman", "all", OWN))
     assert frame.y0 < number.y[0] < frame.y1
     assert score_by_layer(bundled_scores, "Spearman", "all", OWN).data
     without = layer_by_pooling(replace(bundled_scores, own=None), "Spearman", "all", chosen)
@@ -54,8 +59,26 @@ def test_hovering_tells_every_metric_joined_in_every_way(bundled_scores, chosen)
         for way in ("all", "mean", "wmean"):
             score = bundled_scores.score(parse("mean of layer 6", 6), metric, way)
             assert f"{metric} ({way}): {score:.2f}" in last
-    assert "no correlation" in cells.hovertext[0]
-    assert cells.text[0] == ""
+
+
+def test_a_cell_without_a_score_says_so_in_grey_and_why_on_hover(bundled_scores, chosen):
+    lost = bundled_scores.cosines.copy()
+    lost[3, 0] = np.nan
+    scores = replace(bundled_scores, cosines=lost, precision="bfloat16", own=np.full_like(bundled_scores.own, np.nan))
+    figure = layer_by_pooling(scores, "Spearman", "all", chosen)
+    cells, own = (trace for trace in figure.data if trace.type == "scatter")
+    missing = {readings(6).index(parse(title, 6)) for title in ("cls of layer 0", "cls of layer 3")}
+    for place, (text, colour) in enumerate(zip(cells.text, cells.textfont.color, strict=True)):
+        assert ((text, colour) == ("n/a", QUIET)) == (place in missing)
+    assert list(cells.customdata) == list(range(len(readings(6)))), "every cell can be clicked"
+    first, third = (cells.hovertext[place] for place in sorted(missing))
+    assert "every [CLS] of layer 0 is the same vector" in first
+    assert "not measurable in bfloat16" in third
+    assert "n/a" in own.text
+    assert "not measurable in bfloat16" in own.hovertext[0].replace("<br>", " ")
+    frames = [shape for shape in figure.layout.shapes if shape.line.dash == "dot"]
+    heights = figure.layout.yaxis.tickvals
+    assert [round((one.y0 + one.y1) / 2, 6) for one in frames] == [heights[0], heights[3], heights[-1]]
 
 
 def test_numbers_stand_out_from_every_colour_of_the_scale():
@@ -77,7 +100,7 @@ def test_a_line_goes_through_the_layers_and_not_on_to_the_pairs(bundled_scores, 
 
 
 def test_the_chosen_reading_is_marked_in_both_pictures(bundled_scores, chosen):
-    (frame,) = layer_by_pooling(bundled_scores, "Spearman", "all", chosen).layout.shapes
+    frame = chosen_frame(layer_by_pooling(bundled_scores, "Spearman", "all", chosen))
     assert frame.x0 < 1 < frame.x1
     assert frame.y0 < 3 < frame.y1
     ring = score_by_layer(bundled_scores, "Spearman", "all", chosen).data[-1]

@@ -316,7 +316,7 @@ def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(a
     app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
     measured(app)
     assert not app.exception
-    assert [cards(app)[name] for name in ("A", "B", "B - A")] == ["none"] * 3
+    assert [cards(app)[name] for name in ("A", "B", "B - A")] == ["n/a"] * 3
     told = [said for said in words(app.caption) if "Not measurable in bfloat16" in said]
     assert [said[:2] for said in told] == ["A:", "B:"]
     assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))

@@ -251,7 +251,8 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     app.switch_page("pages/layers.py")
     measured(app)
     assert "single has no correlation" in app.warning[0].value
-    assert {card.value for card in app.metric} == {"none"}
+    assert {card.value for card in app.metric} == {"n/a"}
+    assert {card.delta for card in app.metric} == {"no mean: single has no correlation"}
 
 
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app):
@@ -259,13 +260,15 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app):
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    assert cards(app)["Chosen layer & pooling"] == "none"
+    assert cards(app)["Chosen layer & pooling"] == "n/a"
+    notes = {card.label: card.delta for card in app.metric}
+    assert notes["Chosen layer & pooling"] == "not measurable in bfloat16: switch precision to float32"
     (told,) = (said for said in words(app.caption) if said.startswith("Not measurable in bfloat16"))
     assert "cls of layer 3" in told
     assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
     app.radio(key="precision").set_value("float32")
     measured(app)
-    assert cards(app)["Chosen layer & pooling"] != "none"
+    assert cards(app)["Chosen layer & pooling"] != "n/a"
     assert not any(said.startswith("Not measurable") for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3
