@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.errors import StrataError
-from explorer.ui import messages
 
 MISSING = "–"  # in a cell of a table that has no number
 
@@ -29,6 +28,15 @@ def number(
     )
 
 
+def changed(
+    where: DeltaGenerator, label: str, value: str, change: float, told: str, *, lower_is_better: bool, help: str
+) -> None:
+    """A number in a box with its change: an arrow, green where it became better and red where it became worse."""
+    colour: Literal["normal", "inverse", "off"] = "off" if not change else "inverse" if lower_is_better else "normal"
+    arrow: Literal["auto", "off"] = "auto" if change else "off"
+    where.metric(label, value, told, delta_color=colour, delta_arrow=arrow, border=True, help=help)
+
+
 def trouble(error: StrataError | str, details: str = "") -> None:
     """An error, with its next step."""
     st.error(plain(str(error)), icon=":material/error:")
@@ -42,7 +50,7 @@ def told_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -
     for sentence, is_cut in zip(sentences, cut, strict=True):
         if is_cut:
             st.warning(
-                f"Only the first {most:,} tokens were read of “{messages.plain(shortened(sentence))}”.",
+                f"Only the first {most:,} tokens were read of “{plain(shortened(sentence))}”.",
                 icon=":material/content_cut:",
             )
 

@@ -13,7 +13,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.replay import step_grid, step_map
+from explorer.ui.replay import playing, step_grid, step_map
 from explorer.ui.runs import run_curves, run_metrics
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
@@ -45,6 +45,8 @@ METRICS = (
         "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",
     ),
 )
+
+HIGHER_IS_BETTER = {"dev"}
 
 
 def choose_run() -> Run | None:
@@ -87,11 +89,15 @@ def choose_seed(run: Run) -> int:
 def choose_step(looks: list[Line], run: Run) -> int:
     """Choose an evaluation step; returns its index."""
     steps = [look["step"] for look in looks]
+    playing.turn_to_next(steps)
     best = next((look["step"] for look in reversed(looks) if look.get("best")), steps[-1])
-    if st.session_state.get("replayed_step") not in steps:
-        st.session_state["replayed_step"] = best  # of another run, or none yet
-    step: int = st.select_slider(
-        "Step", steps, key="replayed_step", bind="query-params", help="Move with the arrow keys."
+    if st.session_state.get(playing.STEP) not in steps:
+        st.session_state[playing.STEP] = best  # of another run, or none yet
+    line = st.container(horizontal=True, vertical_alignment="bottom")
+    with line:
+        playing.button(steps)
+    step: int = line.select_slider(
+        "Step", steps, key=playing.STEP, bind="query-params", help="Move with the arrow keys."
     )
     return steps.index(step)
 
@@ -102,8 +108,12 @@ def numbers(looks: list[Line], at: int) -> None:
     for label, name, digits, help in METRICS:
         now, before = looks[at].get(name), looks[0].get(name)
         told = "none" if now is None else f"{now:.{digits}f}"
-        note = "" if before is None else f"{before:.{digits}f} at step {looks[0]['step']}"
-        messages.number(cards, label, told, note, border=True, help=help)
+        if now is None or before is None:
+            messages.number(cards, label, told, border=True, help=help)
+            continue
+        change = round(now - before, digits)
+        since = f"{change:+.{digits}f} since step {looks[0]['step']}"
+        messages.changed(cards, label, told, change, since, lower_is_better=name not in HIGHER_IS_BETTER, help=help)
 
 
 def figures(run: Run, looks: list[Line], number: int, at: int) -> None:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
 
 from explorer.data import sample
 from explorer.encoding.locate import model_names
@@ -12,6 +13,8 @@ from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui.access import jobs
+from explorer.ui.replay import playing
+from explorer.ui.runs import run_metrics
 from tests import trainings
 from tests.visits import cards, measured
 
@@ -43,6 +46,40 @@ def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
         assert cards(app)["Dev score"] == f"{score:.2f}"
     assert len(app.get("plotly_chart")) == 3
     assert any("keep_steps=on" in caption.value for caption in app.caption)
+
+
+def test_a_number_says_by_colour_whether_it_became_better(app, place):
+    app.query_params["replayed"] = "plain"
+    app.run()
+    looks = run_metrics.numbers(trainings.runs.find("plain", place.runs).folder).looks()
+    app.select_slider(key="replayed_step").set_value(looks[-1]["step"]).run()
+    shown = {card.label: card for card in app.metric}
+    for label, name, better in (
+        ("Dev score", "dev", 1),
+        ("Alignment", "alignment", -1),
+        ("Uniformity", "uniformity", -1),
+    ):
+        change = round(looks[-1][name] - looks[0][name], 2 if name == "dev" else 3)
+        colours = {1: "GREEN", -1: "RED", 0: "GRAY"}
+        expected = colours[int(np.sign(change)) * better]
+        assert MetricProto.MetricColor.Name(shown[label].proto.color) == expected, (label, change)
+
+
+def test_play_goes_on_to_the_last_step_and_stops_there(app, place, monkeypatch):
+    monkeypatch.setattr(playing, "EVERY", 1e-6)
+    app.query_params["replayed"] = "plain"
+    app.run()
+    steps = list(trainings.looks(trainings.runs.find("plain", place.runs)))
+    app.select_slider(key=playing.STEP).set_value(steps[0]).run()
+    app.button(key="play").click().run()
+    assert app.select_slider(key=playing.STEP).value == steps[-1]
+    assert app.button(key="play").label == "Play"
+    monkeypatch.setattr(playing, "EVERY", 60.0)
+    app.button(key="play").click().run()
+    assert app.select_slider(key=playing.STEP).value == steps[0], "from the last step it starts again"
+    assert app.button(key="play").label == "Pause"
+    app.button(key="play").click().run()
+    assert app.button(key="play").label == "Play"
 
 
 def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
