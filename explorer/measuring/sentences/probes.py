@@ -15,6 +15,14 @@ Floats = NDArray[np.float64]
 
 CHANCE = 0.5
 RESAMPLES = 1000
+# the difference of a pack in a sentence, where it is not the name of the pack
+_NOTICED = {
+    "role swap": "a role swap",
+    "antonym": "an antonym",
+    "number": "a changed number",
+    "quantifier": "a changed quantifier",
+    "time order": "a changed order in time",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,19 @@ class Probed:
         """The same over every pack whose pairs differ in meaning."""
         others = [cosines for pack, cosines in zip(self.packs, self.cosines, strict=True) if not pack.same]
         return share_above(self.of(PARAPHRASE), np.concatenate(others))
+
+
+def verdict(name: str, pack: str, share: Share) -> str:
+    """One sentence: whether an encoder notices the difference of a pack, by the interval of its share."""
+    what = _NOTICED.get(pack, pack)
+    cases, chance = f"{100 * share.value:.0f} % of cases", f"chance is {100 * CHANCE:.0f} %"
+    if share.low > CHANCE:
+        said = f"{name} notices {what}"
+    elif share.high < CHANCE:
+        said = f"{name} does not notice {what}"
+    else:
+        said = f"Whether {name} notices {what} cannot be told from chance"
+    return f"{said}: it distinguishes a paraphrase from it in {cases}, {chance}."
 
 
 def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Share:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.data import probes
 from explorer.drawing.sentences import probe_bars
-from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of
+from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of, verdict
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import microscope
@@ -75,16 +75,24 @@ def _packs(one: Probed, other: Probed | None) -> None:
         },
         placeholder=messages.MISSING,
     )
+    _verdicts(one, other)
     same = " and ".join(pack.name for pack in one.packs if pack.same)
-    named = " ".join(
-        f"{name} distinguishes paraphrase from negation in {100 * side.distinguished('negation').value:.0f} % of cases "
-        "(chance 50 %)."
-        for name, side in (("A", one), ("B", other))
-        if side is not None
-    )
     st.caption(
-        f"{named} Confidence interval: {RESAMPLES:,} bootstrap resamples of the pairs. "
+        f"Confidence interval: {RESAMPLES:,} bootstrap resamples of the pairs. "
         f"{messages.MISSING}: pairs of {same} have the same meaning, so there is nothing to distinguish."
+    )
+
+
+def _verdicts(one: Probed, other: Probed | None) -> None:
+    """A line for each pack of another meaning: whether A and B notice the difference."""
+    sides = [(name, side) for name, side in (("A", one), ("B", other)) if side is not None]
+    st.markdown(
+        "\n".join(
+            f"- **{pack.name}**: "
+            + " ".join(verdict(name, pack.name, side.distinguished(pack.name)) for name, side in sides)
+            for pack in one.packs
+            if not pack.same
+        )
     )
 
 

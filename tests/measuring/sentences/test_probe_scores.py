@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from explorer.data.probes import Pack
-from explorer.measuring.sentences.probes import Probed, changed, pack_rows, pair_rows, probed, sentences_of, share_above
+from explorer.measuring.sentences.probes import (
+    Probed,
+    Share,
+    changed,
+    pack_rows,
+    pair_rows,
+    probed,
+    sentences_of,
+    share_above,
+    verdict,
+)
 
 PACKS = (
     Pack("paraphrase", True, "", ("a", "b", "c"), ("d", "e", "f")),
@@ -73,6 +83,22 @@ def test_a_share_of_none_or_all_has_the_binomial_bound():
     assert (1 - none.high) ** 60 == pytest.approx(0.025)
     every = share_above(np.ones(60), np.zeros(80))
     assert (every.value, every.high, every.low) == (1, 1, pytest.approx(1 - none.high))
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (Share(0.13, 0.07, 0.2), "A does not notice negation"),
+        (Share(0.47, 0.38, 0.56), "Whether A notices negation cannot be told from chance"),
+        (Share(0.4, 0.3, 0.5), "Whether A notices negation cannot be told from chance"),
+        (Share(0.6, 0.5, 0.7), "Whether A notices negation cannot be told from chance"),
+        (Share(0.88, 0.81, 0.94), "A notices negation"),
+    ],
+)
+def test_a_verdict_is_sure_only_where_the_interval_excludes_chance(share, said):
+    cases = f"{100 * share.value:.0f} % of cases"
+    told = f"{said}: it distinguishes a paraphrase from it in {cases}, chance is 50 %."
+    assert verdict("A", "negation", share) == told
 
 
 def test_rows_hold_every_pack_and_every_pair_of_both_sides(vectors):
