@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# weights of n layers are nearly uniform if they spread over less than this share of 1/n
+UNIFORM = 0.25
+
 
 @dataclass(frozen=True, eq=False)
 class Listening:
@@ -52,6 +55,17 @@ class Listening:
         """The layer with the highest weight for each sentence, by number."""
         heard = np.where(np.isfinite(self.by_layer), self.by_layer, -np.inf)
         return [self.layers[int(place)] for place in heard.argmax(axis=-1)]
+
+    @property
+    def nearly_uniform(self) -> tuple[bool, ...]:
+        """Whether no layer is preferred, for each sentence: its weights spread over less than a quarter of 1/n."""
+        spread = np.ptp(self.by_layer, axis=-1)
+        return tuple(bool(one < UNIFORM / len(self.layers)) for one in spread)
+
+    @property
+    def attention_share(self) -> Floats | None:
+        """The share of each sentence's vector that attention over layers makes; None if it is the only part."""
+        return self.shares[:, -1] if len(self.parts) > 1 else None
 
     @property
     def by_layer(self) -> Floats:

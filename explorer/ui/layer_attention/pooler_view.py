@@ -13,6 +13,7 @@ from explorer.measuring.attention.attention_tables import part_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
 from explorer.measuring.scores.correlation import spearman
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.ui import messages
 from explorer.ui.access import cached, encoder_loading, side_scores
 from explorer.ui.access.sidebar_choice import Choice
@@ -20,12 +21,17 @@ from explorer.ui.frame import second_encoder
 from explorer.ui.layer_attention import cached_attention, pooler_history
 from explorer.ui.widgets import downloads, picture_format
 
+UNIFORM = "nearly uniform: no layer is preferred"
+
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     """The whole view, for an encoder with a pooler over its layers."""
     heard = cached_attention.listening(found, sentences, choice.settings)
     messages.told_of_cuts(sentences, heard.cut, heard.max_length)
     beside = _beside(sentences)
+    _headline(heard, "A")
+    if beside is not None:
+        _headline(beside[1], "B")
     _heatmaps(found, heard, beside, sentences)
     st.subheader("Layer weights and layer scores")
     shown = side_scores.shown(choice)
@@ -38,6 +44,25 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     _parts(heard, sentences)
     st.subheader("Over training")
     pooler_history.show(found, heard)
+
+
+def _headline(heard: Listening, side: str) -> None:
+    """The share of attention in the vector of each sentence."""
+    shares = heard.attention_share
+    if shares is None:
+        return
+    cards = st.container(horizontal=True)
+    for which, share, uniform in zip(("first", "second"), shares, heard.nearly_uniform, strict=True):
+        messages.number(
+            cards,
+            f"Attention's share in {side}, {which} sentence",
+            f"{100 * share:.1f} %" if np.isfinite(share) else NO_SCORE,
+            f"weights are {UNIFORM}" if uniform else "",
+            border=True,
+            help="The part of the sentence vector that comes from attention over layers; the rest comes from "
+            f"{messages.plain(' and '.join(heard.parts[:-1]))} and the bias. Near 0 %: attention changes almost "
+            "nothing. It can be below 0 % or above 100 %, where parts work against each other.",
+        )
 
 
 def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
@@ -122,6 +147,11 @@ def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
 
 def _listened_most(heard: Listening) -> str:
     first, second = heard.loudest
+    if all(heard.nearly_uniform):
+        return f"In both sentences the weights are {UNIFORM}."
+    if any(heard.nearly_uniform):
+        flat, other, layer = ("first", "second", second) if heard.nearly_uniform[0] else ("second", "first", first)
+        return f"In the {flat} sentence the weights are {UNIFORM}. Layer {layer} has the highest weight in the {other}."
     if first == second:
         return f"Layer {first} has the highest weight in both sentences."
     return f"Layer {first} has the highest weight in the first sentence, layer {second} in the second."
@@ -133,14 +163,19 @@ def _compared(heard: Listening, scores: Floats) -> str:
     if not known.any():
         return "No layer has a score on this set."
     best = heard.layers[int(np.nanargmax(scores))]
-    agreeing = sum(layer == best for layer in heard.loudest)
+    told = f"Under {heard.answers}, layer {best} has the best score ({np.nanmax(scores):.2f})"
+    if all(heard.nearly_uniform):
+        return f"{told}; the weights prefer no layer."
+    agreeing = sum(
+        layer == best and not uniform for layer, uniform in zip(heard.loudest, heard.nearly_uniform, strict=True)
+    )
     verdict = (
         "but it has the highest weight in neither sentence.",
         "and it has the highest weight in one of the two sentences.",
         "and it has the highest weight in both sentences.",
     )[agreeing]
     together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
-    told = f"Under {heard.answers}, layer {best} has the best score ({np.nanmax(scores):.2f}), {verdict}"
+    told += f", {verdict}"
     if np.isfinite(together):
         told += f" Rank correlation of weights and scores over {known.sum()} layers: ρ = {together:+.2f} (−1 to 1)."
     return told

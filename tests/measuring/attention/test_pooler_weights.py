@@ -13,7 +13,7 @@ from explorer.encoding.read.pooling import FIRST_LAST, pool_cls
 from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
-from explorer.measuring.attention.pooler_weights import ProbeWeights, listening
+from explorer.measuring.attention.pooler_weights import Listening, ProbeWeights, listening
 from tests.tiny_models import LAYERS, POSITIONS, SENTENCES, WIDTH
 
 
@@ -62,6 +62,25 @@ def test_layers_count_from_the_first_one_that_is_asked(listener):
     assert heard.layers == [1, 2]
     assert heard.weights.shape == (2, 2, 2)
     assert heard.loudest == [1 + int(place) for place in heard.by_layer.argmax(1)]
+
+
+def weighing(*by_layer, parts=("attention over layers",)):
+    """Weights of sentences whose query layers agree."""
+    weights = np.array([[row] * len(row) for row in by_layer])
+    shares = np.arange(len(by_layer) * len(parts), dtype=float).reshape(len(by_layer), len(parts))
+    return Listening(weights, 0, "cls", "mean", parts, shares, shares, (False,) * len(by_layer), POSITIONS)
+
+
+def test_weights_are_nearly_uniform_if_they_spread_over_less_than_a_quarter_of_an_equal_weight():
+    heard = weighing([0.27, 0.25, 0.25, 0.23], [0.29, 0.25, 0.25, 0.21], [0.281, 0.25, 0.25, 0.219])
+    assert heard.nearly_uniform == (True, False, True), "a quarter of 1/4 is 0.0625"
+    assert weighing([0.5, 0.5], [np.nan, 1.0]).nearly_uniform == (True, False), "what is missing is not uniform"
+
+
+def test_the_share_of_attention_is_that_of_the_last_part(listener):
+    heard = listening(listener(), SENTENCES[:2])
+    assert heard.attention_share == pytest.approx(heard.shares[:, heard.parts.index("attention over layers")])
+    assert weighing([0.5, 0.5]).attention_share is None, "there is nothing else"
 
 
 def test_what_a_part_gives_is_what_is_lost_with_its_columns_of_the_dense_layer(listener):

@@ -5,9 +5,10 @@ import time
 
 import pytest
 
+from explorer.measuring.attention import pooler_weights
 from explorer.training.record import runs
 from explorer.ui.access import jobs
-from explorer.ui.layer_attention import heads_view, sentence_pair_form
+from explorer.ui.layer_attention import heads_view, pooler_view, sentence_pair_form
 from tests import trainings
 from tests.tiny_models import FAMILIES, save_tiny
 
@@ -122,6 +123,23 @@ def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
     assert downloads(listener) == ["Weights (CSV)", "Path (CSV)"]
+
+
+def test_the_share_of_attention_is_the_headline_and_is_that_of_the_table(listener):
+    (parts,) = (one.value for one in listener.dataframe)
+    shares = parts[parts["part"] == "attention over layers"]["share"]
+    assert [card.value for card in listener.metric] == [f"{100 * share:.1f} %" for share in shares]
+    assert listener.metric[0].label == "Attention's share in A, first sentence"
+
+
+@pytest.mark.parametrize(("limit", "uniform"), [(1e9, True), (0.0, False)])
+def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch, limit, uniform):
+    monkeypatch.setattr(pooler_weights, "UNIFORM", limit)
+    told = words(settled(listener).caption)
+    assert (pooler_view.UNIFORM in told, "has the highest weight in" in told) == (uniform, not uniform)
+    assert ("Rank correlation of weights and scores" in told) == (not uniform)
+    assert "has the best score" in told
+    assert all((pooler_view.UNIFORM in card.delta) == uniform for card in listener.metric)
 
 
 def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, monkeypatch):
