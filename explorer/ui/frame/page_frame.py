@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import second_encoder, sidebar, training_line
+from explorer.ui.frame import presentation, second_encoder, sidebar, training_line
 from explorer.ui.frame.page_list import PAGES, named
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
@@ -48,6 +48,7 @@ def enter() -> None:
         st.rerun()
     page = named(st.session_state[_ADDRESS])
     st.html(_LESS_SPACE)
+    presentation.look()
     st.title("Strata" if page is PAGES[0] else page.title)
     st.caption(page.purpose)
 

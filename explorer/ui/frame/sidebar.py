@@ -19,6 +19,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Choice, titles
+from explorer.ui.frame import presentation
 from explorer.ui.widgets import picture_format
 
 ANOTHER = "another encoder"
@@ -46,6 +47,7 @@ def draw(*, scores: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
         _another_model()
         settings = _measurement_settings() if scores else _settings_as_they_are()
         picture_format.control()
+        presentation.control()
     st.session_state[_CHOICE] = Choice(source, pairs, reading, settings)
     return second, job
 

@@ -186,12 +186,34 @@ def test_the_reading_is_kept_from_page_to_page(app):
     assert app.selectbox(key="reading").value == "cls of layer 3"
 
 
-def test_a_set_that_is_nowhere_names_the_next_step(app, monkeypatch):
+@pytest.mark.parametrize("name", ["STS16 test", "sts16 test", "STS16"])
+@pytest.mark.parametrize("file", ["pages/layers.py", "pages/compare.py", "pages/map.py", "pages/search.py"])
+def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(app, monkeypatch, file, name):
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    app.query_params["sts"] = "STS16 test"
+    app.query_params["sts"], app.query_params["beside"] = name, "all-MiniLM-L6-v2"
+    app.switch_page(file)
+    measured(app)
+    assert [one.value for one in (*app.error, *app.exception)] == []
+    (card,) = (said for said in words(app.info) if "is not on this disk" in said)
+    assert card.startswith("STS16 test is not on this disk. Fetch it from the hub, or set `STRATA_DATA` to a folder")
+    assert [one.label for one in app.button if "Fetch" in one.label] == ["Fetch STS16 test from the hub"]
+
+
+def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, monkeypatch):
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    app.query_params["sts"] = "SICK-R test"
     app.switch_page("pages/layers.py").run()
-    assert "STRATA\\_DATA" in app.error[0].value
-    assert [button.label for button in app.button] == ["Fetch STS16 test from the hub"]
+    assert not app.error
+    assert any("the hub does not have it. Set `STRATA_DATA`" in said for said in words(app.info))
+    assert not app.button
+
+
+@pytest.mark.parametrize("name", ["STS99 test", "STS16 dev", "nonsense", "mine.csv · 0123abcd"])
+def test_a_name_that_means_no_set_is_an_error(app, name):
+    app.query_params["sts"] = name
+    app.switch_page("pages/layers.py").run()
+    assert len(app.error) == 1
+    assert not any("is not on this disk" in said for said in words(app.info))
 
 
 def test_an_impossible_length_is_an_error_in_words(app):
