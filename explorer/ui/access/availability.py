@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from explorer.data.graded import sets, sts
+from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
@@ -30,12 +31,11 @@ def encoder(source: str) -> Found | None:
 
 
 def pairs(name: str) -> GradedPairs | None:
-    """The pairs of a set; None, with the error and a fetch button, if they are not on this disk."""
+    """The pairs of a set; None, with a card and a fetch button, or the error, if they are not on this disk."""
     try:
         return cached_text.graded_file(name) if _is_file(name) else cached_text.graded_pairs(name)
     except SetNotFound as error:
-        messages.trouble(error)
-        offer_set(name)
+        set_not_found(error, *published(name)[-1:])  # without a split it is the test split, the last one
     except StrataError as error:
         messages.trouble(error)
     return None
@@ -55,11 +55,53 @@ def on_this_disk(name: str) -> bool:
     return True
 
 
-def offer_set(name: str) -> None:
-    """A button that fetches a published set; one button for each split if the name has none."""
-    for title in sts.menu():
-        if name in (title, title.rpartition(" ")[0]) and not on_this_disk(title):
-            offer(f"Fetch {title} from the hub", partial(_fetch_set, title))
+def published(name: str) -> tuple[str, ...]:
+    """The titles of the published splits that a name means: one, all of a set named without a split, or none."""
+    if user_sets.is_own(name):
+        return ()
+    with suppress(SetNotFound):
+        found = sts.find(name)
+        return tuple(f"{found.name} {split.name}" for split in found.splits)
+    with suppress(SetNotFound):
+        known, split = sts.name_and_split(name)
+        title = f"{sts.find(known).name} {sts.split_name(split)}"
+        return (title,) if title in sts.menu() else ()
+    return ()
+
+
+def set_not_found(error: SetNotFound, *titles: str) -> None:
+    """A card for each published split that is not on this disk; the error, if it is about anything else."""
+    missing = {title: why for title in titles if (why := _why_missing(title))}
+    if str(error) not in missing.values():
+        messages.trouble(error)
+    for title in missing:
+        offer_set(title)
+
+
+def _why_missing(title: str) -> str:
+    try:
+        cached_text.graded_pairs(title)
+    except StrataError as error:
+        return str(error) if isinstance(error, SetNotFound) else ""
+    return ""
+
+
+def offer_set(title: str) -> None:
+    """A card for a published split that is not on this disk, with a button that fetches it if the hub has it."""
+    name, split = sts.name_and_split(title)
+    (found,) = (one for one in sts.find(name).splits if one.name == split)
+    folder = f"`{sts.VARIABLE}` to a folder that has it as `{found.file}`."
+    if not found.on_hub:
+        st.info(
+            f"{messages.plain(title)} is not on this disk, and the hub does not have it. Set {folder}",
+            icon=":material/database_off:",
+        )
+        return
+    st.info(
+        f"{messages.plain(title)} is not on this disk. Fetch it from the hub, or set {folder}",
+        icon=":material/cloud_download:",
+    )
+    offer(f"Fetch {title} from the hub", partial(_fetch_set, title))
 
 
 def offer(label: str, make: jobs.Make) -> None:

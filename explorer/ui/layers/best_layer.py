@@ -160,7 +160,7 @@ def _inflated(name: str) -> None:
     if why:
         st.caption(messages.plain(why))
     elif missing is not None:
-        st.caption(f"{messages.plain(missing)} is not on this disk. Fetch it to choose on dev and report on test.")
+        st.caption(f"With {messages.plain(missing)} the best is chosen on the dev set and reported on the test set.")
         availability.offer_set(missing)
     elif names is not None:
         dev, test = map(messages.plain, names)

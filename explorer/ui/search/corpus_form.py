@@ -59,11 +59,11 @@ def _read(source: str, choice: sidebar_choice.Choice) -> Searched | None:
             pairs = availability.pairs(choice.sts)
             return None if pairs is None else search_corpus.of_pairs(pairs)
         return cached_text.searched(source)
+    except SetNotFound as error:
+        availability.set_not_found(error, *availability.published(source))
     except StrataError as error:
         messages.trouble(error)
-        if isinstance(error, SetNotFound):
-            availability.offer_set(source)
-        return None
+    return None
 
 
 def _take(path: str) -> None:

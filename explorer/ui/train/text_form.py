@@ -58,11 +58,12 @@ def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
         return None
     try:
         count, reports = cached_text.rows(chosen, eats, columns(chosen, eats))
+    except SetNotFound as error:
+        titles = (title for source in chosen for title in availability.published(source))
+        availability.set_not_found(error, *dict.fromkeys(titles))
+        return None
     except StrataError as error:
         messages.trouble(error)
-        if isinstance(error, SetNotFound):
-            for source in chosen:
-                availability.offer_set(source)
         return None
     _told(count, eats, reports)
     return count

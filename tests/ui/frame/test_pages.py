@@ -144,7 +144,7 @@ def small_set(folder):
         rows = zip(pairs.gold, pairs.first, pairs.second, strict=True)
         lines = [f"{gold}\t{first}{'!' * at}\t{second}\n" for gold, first, second in rows]
         (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\n" + "".join(lines), encoding="utf-8")
-    splits = tuple(sts.Split(name, f"STSB/{name}.tsv", 40) for name in ("dev", "test"))
+    splits = tuple(sts.Split(name, f"STSB/{name}.tsv", 40, (name,)) for name in ("dev", "test"))
     return replace(sts.SETS[0], splits=splits, part=None, tag=None)
 
 
@@ -205,7 +205,7 @@ def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, 
     app.switch_page("pages/layers.py").run()
     assert not app.error
     assert any("the hub does not have it. Set `STRATA_DATA`" in said for said in words(app.info))
-    assert not app.button
+    assert not [one.label for one in app.button if "Fetch" in one.label]
 
 
 @pytest.mark.parametrize("name", ["STS99 test", "STS16 dev", "nonsense", "mine.csv · 0123abcd"])
@@ -221,7 +221,7 @@ def test_an_impossible_length_is_an_error_in_words(app):
     app.switch_page("pages/layers.py")
     measured(app)
     assert "5000 tokens is not possible" in app.error[0].value
-    assert [button.label for button in app.button] == ["Try again"]
+    assert "Try again" in [button.label for button in app.button]
 
 
 def test_a_broken_model_folder_is_an_error_in_words(app, tmp_path):

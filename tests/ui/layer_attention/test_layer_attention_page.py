@@ -146,7 +146,7 @@ def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, mon
     monkeypatch.delenv("STRATA_DATA", raising=False)
     listener.selectbox(key="sts").select("STS16 test")
     settled(listener)
-    assert "STRATA_DATA" in words(listener.error)
+    assert "STS16 test is not on this disk" in words(listener.info)
     assert charts(listener) == 4
     assert "has the best score" not in words(listener.caption)
 

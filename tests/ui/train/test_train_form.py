@@ -228,7 +228,16 @@ def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
     app.query_params["data"] = "STS12"
     well(app.run())
     assert "Fetch STS12 test from the hub" in labels(app)
+    assert not app.error
+    assert any("is not on this disk" in one.value for one in app.info)
     assert button(app, "Start").disabled
+
+
+def test_a_name_that_means_nothing_is_an_error_where_another_can_be_fetched(app):
+    app.query_params["data"] = ["nonsense", "STS12"]
+    well(app.run())
+    assert "nonsense" in app.error[0].value
+    assert "Fetch STS12 test from the hub" in labels(app)
 
 
 def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tmp_path, monkeypatch):
