@@ -32,6 +32,8 @@ def app():
     """The app before its first run; what a test began in it ends with the test."""
     yield AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     jobs.stop_all()
+    for key in list(jobs._jobs):  # a stopped job would be shown to the next test
+        jobs.forget(key)
 
 
 @pytest.fixture
