@@ -139,7 +139,7 @@ def test_a_key_starts_and_ends_the_presentation(page, address):
 
 
 def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
-    chosen = {"reading": "cls of layer 2", "sts": "Sample pairs, test half"}
+    chosen = {"reading": "mean of layer 2", "sts": "Sample pairs, test half"}
     for opened in ("layers", "train"):
         page.goto(f"{address}/{opened}?{urlencode(chosen)}")
         settle(page)
