@@ -72,10 +72,11 @@ def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, 
     from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
     from explorer.training.loop.preparing import graded
-    from explorer.training.record.model_comparison import compared
+    from explorer.training.record.model_comparison import verdict_on
 
     other = load(other) if isinstance(other, str) else other
     known, found = graded(pairs), (one.found, other.found)
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
-    return compared(found, known, comparison, ("Spearman", "all")).verdict.as_json()
+    ways = ("Spearman", "all")
+    return verdict_on(found, known, comparison, ways, lambda about: about.chosen(*ways))[1].as_json()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
     from explorer.measuring.comparing.comparison_report import Findings
+    from explorer.measuring.scores.bootstrap import Interval
     from explorer.measuring.scores.layer_scores import LayerScores
 
 
@@ -67,7 +68,7 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
     from explorer.training.loop.preparing import graded
-    from explorer.training.record.model_comparison import compared
+    from explorer.training.record.model_comparison import verdict_on
 
     ways = options.metric, options.aggregate
     _check(options)
@@ -87,13 +88,17 @@ def _found(options: argparse.Namespace) -> Findings:
         sides = scored(pairs)
         picked = None if dev is None else pick(dev, scored(dev), pairs, options.metric)
         readings = picked.readings if picked else _asked_for(options, found)
-        done = compared(found, pairs, Comparison(*sides, *readings), ways, options.seed)
+        comparison = Comparison(*sides, *readings)
+        differences = comparison.differences(*ways, seed=options.seed)
+
+        def chosen(about: Comparison) -> Interval:
+            return differences.chosen if about is comparison else about.chosen(*ways, seed=options.seed)
+
+        _, verdict = verdict_on(found, pairs, comparison, ways, chosen)
         if options.geometry or options.report:
             work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    return Findings(
-        found, pairs, done.comparison, done.differences, *ways, options.seed, geometry, picked, done.verdict
-    )
+    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict)
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -27,6 +27,22 @@ def address(folders):
         yield address
 
 
+@pytest.fixture(scope="module")
+def browser():
+    with live.browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser):
+    """A page of its own for each test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1400})
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    yield page
+    context.close()
+
+
 @pytest.fixture
 def app():
     """The app before its first run; what a test began in it ends with the test."""

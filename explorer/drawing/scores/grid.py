@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,18 +51,7 @@ def layer_by_pooling(
     layers = scores.last + 1
     for part in (slice(0, layers), slice(layers, None)):
         if len(heights[part]):
-            figure.add_heatmap(
-                x=list(range(len(GRID_POOLINGS))),
-                y=heights[part],
-                z=table[part],
-                zmin=low,
-                zmax=high,
-                colorscale=GRID_SCALE,
-                showscale=False,
-                xgap=2,
-                ygap=2,
-                hoverinfo="skip",
-            )
+            _add_heat(figure, list(range(len(GRID_POOLINGS))), heights[part], table[part], low, high)
     mark_missing(figure, np.isnan(table), heights)
     figure.add_trace(_cells(scores, table, heights, low, high))
     top = heights[-1]
@@ -121,23 +111,21 @@ def _frame(scores: LayerScores, chosen: Reading, heights: list[float], top: floa
     return {"x0": left, "x1": right, "y0": height - 0.48, "y1": height + 0.48}
 
 
+def _add_heat(
+    figure: go.Figure, x: Sequence[float], y: Sequence[float], table: NDArray[np.float64], low: float, high: float
+) -> None:
+    """The colours of cells; hover and clicks are answered by points above them."""
+    figure.add_heatmap(
+        x=x, y=y, z=table, zmin=low, zmax=high, colorscale=GRID_SCALE, showscale=False, xgap=2, ygap=2, hoverinfo="skip"
+    )
+
+
 def _add_own(figure: go.Figure, own: float, title: str, cells: int, top: float, low: float, high: float) -> None:
     """The model default: one cell as wide as the grid."""
     right = len(GRID_POOLINGS) - 0.5
     if np.isnan(own):
         figure.add_shape(**_MISSING, x0=-0.44, x1=right - 0.06, y0=top - 0.44, y1=top + 0.44)
-    figure.add_heatmap(
-        x=[-0.5, right],
-        y=[top - 0.5, top + 0.5],
-        z=[[own]],
-        zmin=low,
-        zmax=high,
-        colorscale=GRID_SCALE,
-        showscale=False,
-        xgap=2,
-        ygap=2,
-        hoverinfo="skip",
-    )
+    _add_heat(figure, [-0.5, right], [top - 0.5, top + 0.5], np.array([[own]]), low, high)
     columns = len(GRID_POOLINGS)
     figure.add_scatter(  # answers clicks, as the points on the cells do; its place is that behind the last cell
         x=list(range(columns)),

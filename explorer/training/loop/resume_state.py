@@ -70,7 +70,7 @@ def load(folder: Path) -> State | None:
     last = max(saves, key=_number)
     try:
         return State(load_file(last / "tensors"), json.loads((last / "notes.json").read_text(encoding="utf-8")))
-    except Exception as error:
+    except Exception as error:  # safetensors and json raise errors of their own for a damaged file
         raise CannotResume(
             f"The state in {last} cannot be read ({_short(error)}). Delete the folder {folder} to start the run over."
         ) from error

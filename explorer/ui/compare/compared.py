@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
-from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
-from explorer.training.record.tuned_pair import tuning
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
+from explorer.measuring.scores.bootstrap import Interval
+from explorer.training.record.model_comparison import verdict_on
 from explorer.ui import messages
 from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
@@ -68,16 +69,14 @@ def compared(
     """Compute the comparison; None if the two cannot be compared, with the error shown."""
     one, other = sides
     measured = one.measured, other.measured
-    found = one.found, other.found
+
+    def chosen(about: Comparison) -> Interval:
+        return cached_differences.differences(measured, about, *ways).chosen
+
     try:
         differences = cached_differences.differences(measured, comparison, *ways)
-        tuned = tuning(found, one.pairs.name)
-        about = judged(comparison, tuned)
-        gap = (
-            differences.chosen if about is comparison else cached_differences.differences(measured, about, *ways).chosen
-        )
+        about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, ways, chosen)
     except StrataError as error:
         messages.trouble(error)
         return None
-    verdict = judge(found, one.pairs, about, gap, ways, tuned)
     return Compared(sides, choices, ways, comparison, differences, about, verdict)

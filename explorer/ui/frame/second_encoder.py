@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.encoding.load import declared
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
@@ -95,8 +93,7 @@ def _reading(source: str, choice: Choice) -> str | None:
         "default, the model default of B.",
     )
     reading = choice.reading if title == SAME else title
-    if declared.named(reading, folder) == declared.default(folder):
-        st.caption(messages.plain(declared.described(declared.default(folder), folder)))
+    sidebar.tell_default(reading, folder)
     return reading
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -183,10 +184,15 @@ def _reading_control(source: str) -> str | None:
         "is pooled by the mean of its last layer, as sentence-transformers does. You can also click a cell of the grid "
         "on the Layers page.",
     )
-    folder = cached.found(source).folder
-    if declared.named(title, folder) == declared.default(folder):
-        st.caption(messages.plain(declared.described(declared.default(folder), folder)))
+    tell_default(title, cached.found(source).folder)
     return title
+
+
+def tell_default(title: str | None, folder: Path) -> None:
+    """Say which pooling the model default is, where that is what a title means in a model."""
+    default = declared.default(folder)
+    if declared.named(title, folder) == default:
+        st.caption(messages.plain(declared.described(default, folder)))
 
 
 def with_current(options: list[str], key: str) -> list[str]:

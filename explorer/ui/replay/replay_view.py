@@ -18,35 +18,37 @@ from explorer.ui.runs import run_curves, run_metrics
 from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
 
-# label, name in the metrics file, digits, what is good
+# label, name in the metrics file, digits, whether lower is better, what is good
 METRICS = (
     (
         "Dev score",
         "dev",
         2,
+        False,
         "Spearman × 100 on the dev set. Higher is better, at most 100; good models reach 75 to 90.",
     ),
     (
         "Alignment",
         "alignment",
         3,
+        True,
         "Mean squared distance of positive pairs, 0 to 4. Lower is better; typical: 0.2 to 1.",
     ),
     (
         "Uniformity",
         "uniformity",
         3,
+        True,
         "How evenly vectors spread on the sphere, about −4 to 0 (log). Lower is better; typical: −3.8 to −1.",
     ),
     (
         "Mean cosine of random pairs",
         "strangers",
         3,
+        True,
         "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",
     ),
 )
-
-HIGHER_IS_BETTER = {"dev"}
 
 
 def choose_run() -> Run | None:
@@ -105,7 +107,7 @@ def choose_step(looks: list[Line], run: Run) -> int:
 def numbers(looks: list[Line], at: int) -> None:
     """The metrics at the step, next to those at the first step."""
     cards = st.container(horizontal=True)
-    for label, name, digits, help in METRICS:
+    for label, name, digits, lower_is_better, help in METRICS:
         now, before = looks[at].get(name), looks[0].get(name)
         told = "none" if now is None else f"{now:.{digits}f}"
         if now is None or before is None:
@@ -113,7 +115,7 @@ def numbers(looks: list[Line], at: int) -> None:
             continue
         change = round(now - before, digits)
         since = f"{change:+.{digits}f} since step {looks[0]['step']}"
-        messages.changed(cards, label, told, change, since, lower_is_better=name not in HIGHER_IS_BETTER, help=help)
+        messages.changed(cards, label, told, change, since, lower_is_better=lower_is_better, help=help)
 
 
 def figures(run: Run, looks: list[Line], number: int, at: int) -> None:

@@ -12,21 +12,6 @@ from tests.live import settle
 pytestmark = live.IN_A_BROWSER
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with live.browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 1400})
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    yield page
-    context.close()
-
-
 def open_layers(page, address, query=""):
     page.goto(f"{address}/layers{query}")
     page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 3", timeout=120_000)

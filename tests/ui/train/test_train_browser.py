@@ -13,19 +13,10 @@ from tests.live import settle
 pytestmark = live.IN_A_BROWSER
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with live.browser() as browser:
-        yield browser
-
-
 @pytest.fixture
-def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 1400})
-    page = context.new_page()
-    page.set_default_timeout(120_000)
-    yield page
-    context.close()
+def page(page):
+    page.set_default_timeout(120_000)  # a run is trained meanwhile
+    return page
 
 
 @pytest.fixture(autouse=True)
