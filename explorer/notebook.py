@@ -57,25 +57,25 @@ def score(model: Model, pairs: str = "sample") -> pd.DataFrame:
     """Spearman and Pearson × 100 (higher is better, at most 100) of every layer & pooling on scored pairs."""
     import pandas as pd
 
+    from explorer.data.sources import scored_pairs
     from explorer.measuring.scores.measure import measure
     from explorer.measuring.scores.score_tables import score_rows
     from explorer.progress import finish
-    from explorer.training.loop.preparing import graded
 
-    return pd.DataFrame(score_rows(finish(measure(model.found, graded(pairs), model.settings))))
+    return pd.DataFrame(score_rows(finish(measure(model.found, scored_pairs(pairs)[0], model.settings))))
 
 
 def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, Any]:
     """The verdict on B against A on the same pairs, each under its model default; `text` says it in a sentence."""
+    from explorer.data.sources import scored_pairs
     from explorer.encoding.load.declared import default
     from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.scores.measure import measure
     from explorer.progress import finish
-    from explorer.training.loop.preparing import graded
     from explorer.training.record.model_comparison import verdict_on
 
     other = load(other) if isinstance(other, str) else other
-    known, found = graded(pairs), (one.found, other.found)
+    known, found = scored_pairs(pairs)[0], (one.found, other.found)
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
     ways = ("Spearman", "all")

@@ -23,6 +23,8 @@ FLOORS = {
         "explorer.gathering",
         "explorer.knobs",
         "explorer.errors",
+        "explorer.typed_json",
+        "explorer.metric_lines",
         "explorer.places",
         "explorer.progress",
     ),

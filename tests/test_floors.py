@@ -35,7 +35,7 @@ HOUSE = {  # everything here is allowed
 
 MOST_ARROWS = {
     "explorer.commands": 12,
-    "explorer.data": 25,
+    "explorer.data": 30,
     "explorer.drawing": 9,
     "explorer.encoding": 7,
     "explorer.measuring": 16,

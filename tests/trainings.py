@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from explorer.methods import load
+from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.progress import Progress, finish
 from explorer.training import running
 from explorer.training.recipe import Recipe
@@ -150,12 +151,12 @@ def weights(run: Run) -> dict[str, Tensor]:
 
 def looks(run: Run, number: int = 1) -> dict[int, float]:
     """The development score of each step that was looked at, of one of its seeds."""
-    return {line["step"]: line["dev"] for line in run.metrics() if line["number"] == number and "dev" in line}
+    return {line.step: line.dev for line in run.metrics() if line.number == number and isinstance(line, Evaluation)}
 
 
 def losses(run: Run, number: int = 1) -> dict[int, float]:
     """The loss of each step, of one of its seeds."""
-    return {line["step"]: line["loss"] for line in run.metrics() if line["number"] == number and "loss" in line}
+    return {line.step: line.loss for line in run.metrics() if line.number == number and isinstance(line, TrainingStep)}
 
 
 def process(do: Callable[..., object], *arguments: object) -> multiprocessing.process.BaseProcess:

@@ -60,6 +60,7 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _found(options: argparse.Namespace) -> Findings:
+    from explorer.data import sources
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.comparing.comparison_report import Findings
@@ -67,13 +68,12 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.measuring.geometry.layer_geometry import layer_geometry
     from explorer.measuring.scores.measure import Settings, measure
     from explorer.progress import finish
-    from explorer.training.loop.preparing import graded
     from explorer.training.record.model_comparison import verdict_on
 
     ways = options.metric, options.aggregate
     _check(options)
-    pairs = graded(options.sts, options.online)
-    dev = graded(options.dev, options.online) if options.dev else None
+    pairs, _ = sources.scored_pairs(options.sts, online=options.online)
+    dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     # float32, since rounding to bfloat16 alone changes a score by up to 0.1
     precision = "float32" if options.precision == "auto" else options.precision

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import reading_flags
@@ -78,18 +77,13 @@ def _score(options: argparse.Namespace) -> None:
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
-    from explorer.data.graded import sets
-    from explorer.data.tables import text_rows
-    from explorer.errors import BadChoice
+    from explorer.data import sources
 
     columns = dict(role_and_name(column) for column in options.column)
-    if Path(options.sts).is_file() or (Path(options.sts).suffix and options.sts not in sets.names()):
-        pairs, report = text_rows.read_graded_pairs(Path(options.sts), columns)
+    pairs, report = sources.scored_pairs(options.sts, columns, options.online)
+    if report is not None:
         print(report, file=sys.stderr)
-        return pairs
-    if columns:
-        raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
-    return sets.by_name(options.sts, online=options.online)
+    return pairs
 
 
 def role_and_name(column: str) -> tuple[str, str]:

@@ -119,7 +119,7 @@ def _run(run: Run, options: argparse.Namespace) -> None:
             print(verdict.text, file=sys.stderr)
         told = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "verdict": status.verdict and status.verdict.as_json(),
-                "seeds": [dict(result) for result in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
+                "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(told, indent=1))
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Lookup
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
-from pathlib import Path
 from typing import Literal, cast, get_args
 
-from explorer.data import sample
+from explorer.data import sample, sources
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets, digest_of
 from explorer.data.tables import text_rows
@@ -168,15 +166,11 @@ def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
 
 def _is_file(source: str) -> bool:
     """Whether a source is a file; an error if it is neither a file nor a set."""
-    path = Path(source)
-    if not user_sets.is_own(source) and (path.suffix.lower() in ENDINGS or len(path.parts) > 1):
+    if sources.is_file(source):
         return True
     try:
         sets.check(source)
     except SetNotFound as error:
-        with suppress(OSError):  # too long for a file name
-            if source and path.exists():
-                return True
         named = " or ".join(f"'{name}'" for name in SHIPPED)
         raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
     return False

@@ -89,11 +89,11 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
 
     known, keep = False, training.recipe.schedule().keep_steps
     for step in training.steps(resume=states.there(run.state)):
-        if not known and (step.update or step.look):
+        if not known and (step.update or step.checkup):
             known = True
             _note_what_was_found(run, recorder, training)
         recorder.record(step)
-        if step.look is not None and keep and training.learner is not None:
+        if step.checkup is not None and keep and training.learner is not None:
             saved_model.put_step(run, training, training.learner)
         wish = run.wish()
         if training.world.size > 1:
@@ -132,16 +132,22 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
     write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
     sentences = prepared.dev.sentences
     recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
-    facts = {"rows": len(prepared.corpus), "precision": training.world.precision,
-             "device": str(training.world.device), "reading": training.reading, "seen": prepared.seen,
-             "default": prepared.encoder.default_head.describe(),
-             "pairs": {name: len(pairs) for name, pairs in training.judged()},
-             "held_out": len(prepared.held_out) if prepared.held_out else 0}  # fmt: skip
-    if training.estimate:  # a resumed run has one already
-        facts["estimate"] = training.estimate.told
+    before = recorder.status.facts
+    facts = replace(
+        before,
+        rows=len(prepared.corpus),
+        precision=training.world.precision,
+        device=str(training.world.device),
+        reading=training.reading,
+        seen=prepared.seen,
+        default=prepared.encoder.default_head.describe(),
+        pairs={name: len(pairs) for name, pairs in training.judged()},
+        held_out=len(prepared.held_out) if prepared.held_out else 0,
+        estimate=training.estimate.told if training.estimate else before.estimate,  # a resumed run has one already
+    )
     verdict = training.verdict
     base = verdict.dev and verdict.dev.declared_base
-    recorder.put(base=base, verdict=verdict, facts={**recorder.status.facts, **facts})
+    recorder.put(base=base, verdict=verdict, facts=facts)
     for report in filter(None, (prepared.seen, *prepared.reports)):
         recorder.log(report)
 

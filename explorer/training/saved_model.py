@@ -13,8 +13,9 @@ from explorer.places import write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.loop.preparing import versions
+from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.model_card.card import card
-from explorer.training.model_card.card_facts import CardFacts, SeedScores
+from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.recipe import paper_values
 from explorer.training.record.runs import Run
 
@@ -58,7 +59,7 @@ def take(run: Run, folder: Path) -> None:
 def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> CardFacts:
     recipe, prepared, method = training.recipe, training.prepared, learner.method
     encoder = prepared.encoder
-    done = [SeedScores(**result) for result in training.results]
+    done = list(training.results)
     if learner.seed not in (one.seed for one in done):  # stopped early
         done.append(SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
     return CardFacts(

@@ -48,7 +48,7 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert told["verdict"]["test"]["exported"] == best["test"]
     assert f"{told['verdict']['test']['difference']:+.2f} (95 % CI" in err
     assert [seed["seed"] for seed in told["seeds"]] == [1, 7]
-    assert told["seeds"][0] == first.status().results[0], "as in a run of the app"
+    assert told["seeds"][0] == first.status().results[0].as_json(), "as in a run of the app"
     assert told["seeds"][1]["dev"] == max(score for step, score in looks(run, 2).items() if step)
     assert run.status().state == FINISHED
 
@@ -87,7 +87,7 @@ def test_flags_change_the_recipe_of_a_file(place, first, said):
     assert made.settings | {"first_layer": 1, "steps": 2, "projection": False} == made.settings
     assert made.model == str(place.model)
     assert runs.find("sg").status().verdict.test is None
-    assert runs.find("sg").status().results[0]["test"] is None
+    assert runs.find("sg").status().results[0].test is None
 
 
 def test_an_estimate_is_told_and_nothing_is_left(place, words, said):

@@ -16,6 +16,7 @@ from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, shelf_key
 from explorer.measuring.sentences import shipped_vectors
 from explorer.measuring.sentences.probes import probed, sentences_of
+from explorer.metric_lines import Evaluation
 from explorer.places import examples_folder
 from explorer.training import saved_model
 from explorer.training.demonstration import recipe
@@ -92,10 +93,10 @@ def test_its_probe_packs_are_found_without_encoding(run, bundled_encoder):
 
 
 def test_it_can_be_replayed(run):
-    looks = [line for line in run.metrics() if "uniformity" in line]
+    looks = [line for line in run.metrics() if isinstance(line, Evaluation)]
     assert len(looks) > 5
     sentences = recorder.probe_sentences(run)
-    found = recorder.probes(run, 1, [line["step"] for line in looks])
+    found = recorder.probes(run, 1, [one.step for one in looks])
     assert found.shape[:2] == (len(looks), len(sentences))
     assert set(sentences) <= set(sample.dev().sentences)
 

@@ -8,6 +8,7 @@ import pytest
 from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
+from explorer.metric_lines import TrainingStep
 from explorer.training.record.runs import KEEP, LOG
 from tests.exports import by_sentence_transformers
 from tests.trainings import WORDS, new, spearman, texts_of, train
@@ -37,12 +38,12 @@ def test_a_file_of_graded_pairs_is_trained_on_and_the_export_scores_what_the_run
     columns = {"first": "left text", "second": "right text", "score": "my rating"}
     run = train(new(place, name, data=(str(odd_file),), columns=columns))
     (result,) = run.status().results
-    losses = [line["loss"] for line in run.metrics() if "loss" in line]
+    losses = [line.loss for line in run.metrics() if isinstance(line, TrainingStep)]
     assert len(losses) == 6
-    assert run.status().facts["rows"] == 30
+    assert run.status().facts.rows == 30
     first, second, gold = texts_of(place.test)
     sides = (by_sentence_transformers(run.model, tuple(side)) for side in (first, second))
-    assert result["test"] == pytest.approx(spearman(*sides, gold), abs=0.01)
+    assert result.test == pytest.approx(spearman(*sides, gold), abs=0.01)
     kinds = [line["type"].rsplit(".", 1)[-1] for line in json.loads((run.model / "modules.json").read_text())]
     assert kinds == ["Transformer", "Pooling"]
 
@@ -55,7 +56,7 @@ def test_a_set_that_was_brought_is_trained_on_without_the_rows_it_is_evaluated_o
         GradedPairs("mine.csv", (*first, dev[0], "x"), (*second, "y", dev[3]), (*gold, 1.0, 2.0), ("",) * 22)
     )
     run = train(new(place, "cosent", data=(brought,)))
-    assert run.status().facts["rows"] == 20
+    assert run.status().facts.rows == 20
     log = (run.folder / LOG).read_text(encoding="utf-8")
     assert f"held out: 2 of 22 rows of {brought} share a sentence with the dev or test pairs" in log
     assert brought.split(" · ")[0] in (run.folder / "recipe.yaml").read_text(encoding="utf-8")

@@ -40,7 +40,7 @@ def test_the_export_reads_as_the_run_did_in_sentence_transformers(place, declare
     assert_close(by_strata(run.model), by_sentence_transformers(run.model))
     first, second, gold = texts_of(place.test)
     found = spearman(*(by_sentence_transformers(run.model, tuple(side)) for side in (first, second)), gold)
-    assert result["test"] == pytest.approx(found, abs=0.01)
+    assert result.test == pytest.approx(found, abs=0.01)
     before, after = (load_file(folder / "2_Dense" / "model.safetensors") for folder in (declared, run.model))
     assert all(torch.equal(before[one], after[one]) for one in before)
     before, after = (load_file(folder / "model.safetensors") for folder in (declared, run.model))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from explorer.metric_lines import MetricLine
 from explorer.training import running
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED
@@ -16,8 +19,8 @@ def begun(place: Place, **changes) -> Run:
     return new(place, "sg", **({"seeds": (1, 2), "settings": SETTINGS} | changes))
 
 
-def untimed(run: Run) -> list[dict]:
-    return [{name: value for name, value in line.items() if name != "time"} for line in run.metrics()]
+def untimed(run: Run) -> list[MetricLine]:
+    return [replace(line, time=0.0) for line in run.metrics()]
 
 
 def assert_same(run: Run, other: Run) -> None:

@@ -5,14 +5,15 @@ The input is the lines of metrics.jsonl, thinned and with a smoothed loss.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
 from explorer.drawing.style import ACCENT, QUIET
+from explorer.metric_lines import Evaluation, MetricLine, TrainingStep
 
-Lines = Sequence[Mapping[str, Any]]
+Lines = Sequence[MetricLine]
 
 # after Okabe and Ito, ordered for contrast; more than five seeds differ by dashes
 SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
@@ -29,29 +30,29 @@ def dev_scores(
     A star below the dashed line is labelled. The step `at` is a vertical line.
     """
     figure = go.Figure()
-    best: list[Mapping[str, Any]] = []
+    best: list[Evaluation] = []
     for number, seed, own in _by_seed(lines):
-        looks = [line for line in own if "strangers" in line]
+        evaluations = [line for line in own if isinstance(line, Evaluation)]
         figure.add_scatter(
-            x=[line["step"] for line in looks],
-            y=[line.get("dev") for line in looks],  # None without a correlation: a gap, never 0
+            x=[one.step for one in evaluations],
+            y=[one.dev for one in evaluations],  # None without a correlation: a gap, never 0
             mode="lines+markers",
             name=f"seed {seed}" if _several(lines) else "tuned",
             line=_line(number),
             marker={"size": 6},
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
         )
-        best += [line for line in looks if line.get("best")][-1:]
-    below = [base is not None and line["dev"] < base for line in best]
+        best += [one for one in evaluations if one.best][-1:]
+    below = [base is not None and one.dev is not None and one.dev < base for one in best]
     for is_below, name, symbol in (
         (False, "best checkpoint", "star"),
         (True, "best checkpoint, below the base", "star-open"),
     ):
-        shown = [line for line, one in zip(best, below, strict=True) if one is is_below]
+        shown = [one for one, lower in zip(best, below, strict=True) if lower is is_below]
         if shown:
             figure.add_scatter(
-                x=[line["step"] for line in shown],
-                y=[line["dev"] for line in shown],
+                x=[one.step for one in shown],
+                y=[one.dev for one in shown],
                 mode="markers",
                 name=name,
                 marker={"symbol": symbol, "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
@@ -66,18 +67,23 @@ def dev_scores(
         figure.add_vline(x=at, line={"color": ACCENT, "width": 2})
     _steps(figure, lines, total)
     figure.update_yaxes(title="Spearman × 100", zeroline=False)
-    return _laid_out(figure, bool(best) or _several(lines) or any("held_out" in line for line in lines))
+    return _laid_out(
+        figure,
+        bool(best)
+        or _several(lines)
+        or any(isinstance(line, Evaluation) and line.held_out is not None for line in lines),
+    )
 
 
 def losses(lines: Lines, total: int = 0) -> go.Figure:
     """The loss of every step (faint) and smoothed."""
     figure = go.Figure()
     for number, seed, own in _by_seed(lines):
-        steps = [line for line in own if "smooth" in line]
-        places = [line["step"] for line in steps]
+        steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
+        places = [line.step for line in steps]
         figure.add_scatter(
             x=places,
-            y=[line["loss"] for line in steps],
+            y=[line.loss for line in steps],
             mode="lines",
             name=f"seed {seed}, not smoothed",
             legendgroup=str(number),
@@ -88,7 +94,7 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
         )
         figure.add_scatter(
             x=places,
-            y=[line["smooth"] for line in steps],
+            y=[line.smooth for line in steps],
             mode="lines",
             name=f"seed {seed}",
             legendgroup=str(number),
@@ -101,8 +107,7 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
 
 
 def geometry(lines: Lines, total: int = 0) -> go.Figure:
-    """Similarity of positive and random pairs in a batch, and alignment and uniformity at evaluations, in three "
-    "rows."""
+    """Similarity of positive and random pairs in a batch, and alignment and uniformity at evaluations, in 3 rows."""
     from plotly.subplots import make_subplots
 
     titles = (
@@ -118,12 +123,12 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
             (2, "alignment", None, "alignment"),
             (3, "uniformity", None, "uniformity"),
         ):
-            known = [line for line in own if name in line]
+            known = [(line.step, value) for line in own if (value := getattr(line, name, None)) is not None]
             figure.add_scatter(
                 row=row,
                 col=1,
-                x=[line["step"] for line in known],
-                y=[line[name] for line in known],
+                x=[step for step, _ in known],
+                y=[value for _, value in known],
                 mode="lines" if row == 1 else "lines+markers",
                 name=f"seed {seed}" if _several(lines) else told,
                 showlegend=name == "positive" or (name == "negative" and not _several(lines)),
@@ -139,17 +144,17 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
     return figure.update_layout(margin={"t": 70}, legend={"y": 1.06})
 
 
-def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[Mapping[str, Any]]]]:
+def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[MetricLine]]]:
     """(index of the seed from 0, the seed, its lines)."""
-    seeds: dict[int, list[Mapping[str, Any]]] = {}
+    seeds: dict[int, list[MetricLine]] = {}
     for line in lines:
-        seeds.setdefault(line["number"], []).append(line)
+        seeds.setdefault(line.number, []).append(line)
     for number, own in sorted(seeds.items()):
-        yield number - 1, own[0]["seed"], own
+        yield number - 1, own[0].seed, own
 
 
 def _several(lines: Lines) -> bool:
-    return len({line["number"] for line in lines}) > 1
+    return len({line.number for line in lines}) > 1
 
 
 def _line(number: int) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _line(number: int) -> dict[str, Any]:
 
 def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
     """The axis of steps, up to the planned end of the run."""
-    done = max((line["step"] for line in lines), default=0)
+    done = max((line.step for line in lines), default=0)
     end = max(1, done, min(total, 2 * done))
     figure.update_xaxes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
 
@@ -168,11 +173,11 @@ def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
 def _held_out(figure: go.Figure, lines: Lines) -> None:
     """The accuracy on held-out triplets, if it chooses the best checkpoint: a faint line for each seed."""
     for number, seed, own in _by_seed(lines):
-        known = [line for line in own if "held_out" in line]
+        known = [line for line in own if isinstance(line, Evaluation) and line.held_out is not None]
         if known:
             figure.add_scatter(
-                x=[line["step"] for line in known],
-                y=[line["held_out"] for line in known],
+                x=[one.step for one in known],
+                y=[one.held_out for one in known],
                 mode="lines",
                 name=f"seed {seed}, accuracy on held-out triplets, %"
                 if _several(lines)

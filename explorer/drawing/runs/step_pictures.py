@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,13 +13,13 @@ from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict_text import CI
+from explorer.metric_lines import Evaluation
 
 HEIGHT = 430
 # the colour of the line, faint
 _SHADE = "rgba(140, 107, 177, 0.2)"
 # not a star, which marks the best step in the score figure
 _MARKED = {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}}
-Lines = Sequence[Mapping[str, Any]]
 
 
 def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
@@ -65,32 +64,32 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
     return _laid_out(figure)
 
 
-def alignment_and_uniformity(looks: Lines, at: int) -> go.Figure:
+def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.Figure:
     """The path of a run: alignment (lower is better) by uniformity (lower is better)."""
-    known = [line for line in looks if "alignment" in line and "uniformity" in line]
+    known = [one for one in evaluations if one.alignment is not None and one.uniformity is not None]
     figure = go.Figure()
     figure.add_scatter(
-        x=[line["uniformity"] for line in known],
-        y=[line["alignment"] for line in known],
+        x=[one.uniformity for one in known],
+        y=[one.alignment for one in known],
         mode="lines+markers",
-        customdata=[line["step"] for line in known],
+        customdata=[one.step for one in known],
         line={"color": SIDES[0], "width": 2},
         marker={"size": 7},
         hovertemplate="step %{customdata}: uniformity %{x:.3f}, alignment %{y:.3f}<extra></extra>",
-        name="looks",
+        name="evaluations",
     )
-    for line in known:
-        if line["step"] == looks[at]["step"]:
+    for one in known:
+        if one.step == evaluations[at].step:
             figure.add_scatter(
-                x=[line["uniformity"]],
-                y=[line["alignment"]],
+                x=[one.uniformity],
+                y=[one.alignment],
                 mode="markers",
                 marker=_MARKED,
                 hoverinfo="skip",
                 name="this step",
             )
-    for line in known[:1]:
-        figure.add_annotation(x=line["uniformity"], y=line["alignment"], text="before", ax=24, ay=-18)
+    for one in known[:1]:
+        figure.add_annotation(x=one.uniformity, y=one.alignment, text="before", ax=24, ay=-18)
     figure.update_xaxes(title="uniformity (lower is better)", zeroline=False)
     figure.update_yaxes(title="alignment (lower is better)", zeroline=False)
     return _laid_out(figure)

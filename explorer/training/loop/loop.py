@@ -7,7 +7,7 @@ records what it yields.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from explorer import typed_json
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
@@ -27,6 +28,7 @@ from explorer.training.loop.learner import Learner, Update
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
 from explorer.training.loop.resume_state import State
+from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.recipe import Recipe
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
@@ -43,13 +45,13 @@ class Step:
     step: int = 0
     total: int = 0
     update: Update | None = None
-    look: Checkup | None = None
+    checkup: Checkup | None = None
     accuracy: float | None = None  # on held-out triplets, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
     told: str = ""
     looked_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
-    result: Mapping[str, Any] | None = None
+    result: SeedScores | None = None
 
 
 class Training:
@@ -62,7 +64,7 @@ class Training:
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
         self.base: dict[str, BaseCosines] = {}  # by evaluation set: dev, and test if there is one
-        self.results: list[dict[str, Any]] = []
+        self.results: list[SeedScores] = []
         self.champion: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
         self._saved_at = time.monotonic()
@@ -100,7 +102,7 @@ class Training:
         state = resume_state.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
         base = {f"base/{name}": _stacked(cosines) for name, cosines in self.base.items()}
-        notes = {**state.notes, "results": self.results}
+        notes = {**state.notes, "results": [one.as_json() for one in self.results]}
         resume_state.save(self.folder / "state", State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
 
@@ -115,21 +117,21 @@ class Training:
         own, champion = learner.best_score, self._champion_score()
         if champion is not None and (own is None or champion >= own):
             learner.wear(self.champion)
-            self.worn = next(one["seed"] for one in self.results if _chosen_by(one) == champion)
+            self.worn = next(one.seed for one in self.results if one.selection_score == champion)
         else:
             learner.take_best()
             self.worn = learner.seed
         return learner
 
     def _champion_score(self) -> float | None:
-        return max((score for one in self.results if (score := _chosen_by(one)) is not None), default=None)
+        return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
-        found = next((one.get("verdict") for one in self.results if one["seed"] == self.worn), None)
+        found = next((one.verdict for one in self.results if one.seed == self.worn), None)
         if found is not None or not self.base:
-            return verdicts.read(found) or Verdict()
+            return found or Verdict()
         before = {name: verdicts.base_outcome(pairs, self.base[name]) for name, pairs in self.judged()}
         return Verdict(**before, optimistic=bool(self.prepared.seen))
 
@@ -167,12 +169,12 @@ class Training:
     def _look_if_due(self, learner: Learner) -> Iterator[Step]:
         if not learner.look_due:
             return
-        look = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
+        found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
         accuracy = yield from self._telling(learner.held_out_accuracy(), "evaluating on held-out triplets")
-        criterion = learner.criterion(look.spearman, accuracy)
-        best = learner.note(criterion, look.spearman)
+        criterion = learner.criterion(found.spearman, accuracy)
+        best = learner.note(criterion, found.spearman)
         done = Progress("training", learner.step, learner.total)
-        yield self._step(done, look=look, accuracy=accuracy, criterion=criterion, best=best)
+        yield self._step(done, checkup=found, accuracy=accuracy, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
@@ -191,15 +193,22 @@ class Training:
             # a copy, since a state cannot hold one tensor under two names
             self.champion = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
         remark = learner.method.remark()
-        result = {"seed": learner.seed, "steps": learner.step, "best_step": learner.best_step, "dev": learner.best_dev,
-                  "test": verdict.test and verdict.test.exported, "verdict": verdict.as_json()}  # fmt: skip
-        if self.prepared.held_out:
-            result["criterion"] = own
-        self.results.append(result | ({"remark": remark} if remark else {}))
-        yield self._step(Progress("training", learner.step, learner.total), result=self.results[-1], told=remark)
+        result = SeedScores(
+            seed=learner.seed,
+            steps=learner.step,
+            best_step=learner.best_step,
+            dev=learner.best_dev,
+            test=verdict.test.exported if verdict.test else None,
+            verdict=verdict,
+            criterion=own if self.prepared.held_out else None,
+            remark=remark,
+        )
+        self.results.append(result)
+        yield self._step(Progress("training", learner.step, learner.total), result=result, told=remark)
 
     def _recall(self, state: State) -> Iterator[Step]:
-        self.results = list(state.notes["results"])
+        found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
+        self.results = [one for one in found if one is not None]
         self.base = {name: BaseCosines(*cosines.numpy()) for name, cosines in state.under("base/").items()}
         self.champion = state.under("champion/")
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
@@ -227,12 +236,6 @@ class Training:
             return Step(progress, seed, len(self.results) + 1, **news)
         number = self.recipe.seeds.index(seed) + 1
         return Step(progress, seed, number, learner.step, learner.total, **news)
-
-
-def _chosen_by(result: Mapping[str, Any]) -> float | None:
-    """The selection score of a seed's best checkpoint: the dev score, unless held-out triplets are used."""
-    score: float | None = result.get("criterion", result["dev"])
-    return score
 
 
 def _stacked(cosines: BaseCosines) -> Tensor:

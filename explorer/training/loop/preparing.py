@@ -6,14 +6,11 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.data import corpora, held_out
+from explorer.data import corpora, held_out, sources
 from explorer.data.corpora import Corpus
-from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables import text_rows
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
@@ -84,8 +81,8 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     """
     yield Progress("reading the text", 0, 0)
     corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
-    dev = graded(recipe.dev, online)
-    test = graded(recipe.test, online) if recipe.test else None
+    dev, _ = sources.scored_pairs(recipe.dev, online=online)
+    test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
     corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
     others: dict[str, Found] = {}
@@ -107,13 +104,6 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
 def _found(model: str, online: bool) -> Work[Found]:
     yield Progress(f"loading {model}", 0, 0)
     return (yield from model_names.fetch(model)) if online else model_names.find(model)
-
-
-def graded(source: str, online: bool = False) -> GradedPairs:
-    """The scored pairs of a name in the menu, or of a file."""
-    if source not in sets.names() and Path(source).suffix and Path(source).is_file():
-        return text_rows.read_graded_pairs(source)[0]
-    return sets.by_name(source, online=online)
 
 
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -5,23 +5,18 @@ The card never holds training text, only the name, the number of rows and the di
 
 from __future__ import annotations
 
-import re
 import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explorer.data import uploads
+from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
 from explorer.training.model_card import usage_code
-from explorer.training.model_card.card_facts import CardFacts, SeedScores
+from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.model_card.markdown import fenced, one_line, plain, table
-
-__all__ = ["CardFacts", "SeedScores", "card", "named"]
-
-_PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
 
 def card(facts: CardFacts) -> str:
@@ -58,14 +53,18 @@ def _result(split: str, name: str, score: float) -> dict[str, Any]:
     value = round(score / 100, 6)  # from 0 to 1, as sentence-transformers writes this metric
     return {
         "task": {"type": "semantic-similarity", "name": "Semantic Similarity"},
-        "dataset": {"type": "unknown", "name": one_line(named(name)), "split": split},
+        "dataset": {"type": "unknown", "name": one_line(sources.shown(name)), "split": split},
         "metrics": [{"type": "spearman_cosine", "value": value, "name": "Spearman Cosine"}],
     }
 
 
 def _what(facts: CardFacts) -> str:
     hub = facts.on_hub
-    base = f"[{plain(named(facts.base))}](https://huggingface.co/{hub})" if hub else plain(named(facts.base))
+    base = (
+        f"[{plain(sources.shown(facts.base))}](https://huggingface.co/{hub})"
+        if hub
+        else plain(sources.shown(facts.base))
+    )
     revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
     return (
         f"# {plain(facts.run)}\n\n"
@@ -109,7 +108,7 @@ def _results(facts: CardFacts) -> str:
         seeds = [getattr(one, use) for one in facts.seeds]
         cells = (*map(_score, scores), _difference(found), _spread(seeds))
         if any(cells):
-            rows.append((f"{plain(named(name))} ({use}, {facts.set_sizes.get(use, 0):,} pairs)", *cells))
+            rows.append((f"{plain(sources.shown(name))} ({use}, {facts.set_sizes.get(use, 0):,} pairs)", *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nThe model was not evaluated."
@@ -124,8 +123,8 @@ def _results(facts: CardFacts) -> str:
 
 def _verdict(facts: CardFacts) -> list[str]:
     """The verdict on the test set, or on the dev set if there is no test set."""
-    sets = {"test": plain(named(facts.test_set or "")), "dev": plain(named(facts.dev_set))}
-    told = verdicts.headline(facts.verdict, plain(named(facts.base)), sets, facts.set_sizes)
+    sets = {"test": plain(sources.shown(facts.test_set or "")), "dev": plain(sources.shown(facts.dev_set))}
+    told = verdicts.headline(facts.verdict, plain(sources.shown(facts.base)), sets, facts.set_sizes)
     return [] if told is None else [f"**{told.word}**: {told.detail}"]
 
 
@@ -138,7 +137,7 @@ def _difference(found: Outcome) -> str:
 def _training(facts: CardFacts) -> str:
     model = facts.model
     rows = {
-        "Trained on": f"{plain(' + '.join(map(named, facts.data)))}, {facts.data_rows:,} rows",
+        "Trained on": f"{plain(' + '.join(map(sources.shown, facts.data)))}, {facts.data_rows:,} rows",
         "SHA-256 of the training text": facts.data_digest,
         "Overlap with the test set": plain(facts.seen) or None,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
@@ -148,7 +147,7 @@ def _training(facts: CardFacts) -> str:
         "Remark": plain(model.remark) or None,
         "Time": None if facts.seconds is None else _duration(facts.seconds),
     }
-    again = shlex.join(map(named, shlex.split(facts.command)))
+    again = shlex.join(map(sources.shown, shlex.split(facts.command)))
     return "\n\n".join(
         (
             "## Training",
@@ -174,14 +173,6 @@ def _settings(facts: CardFacts) -> str:
 def _sources(facts: CardFacts) -> str:
     versions = table(("", "version"), [(plain(name), plain(number)) for name, number in facts.versions.items()])
     return f"## Versions\n\n{versions}\n\n## Citation\n\n{fenced('bibtex', facts.paper.bibtex)}"
-
-
-def named(source: str) -> str:
-    """The name of a source as shown: of an uploaded file its name, of a path on this machine its last part."""
-    uploaded = uploads.name_of(source)
-    if uploaded is not None:
-        return uploaded
-    return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
 
 
 def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:

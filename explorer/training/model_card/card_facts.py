@@ -4,29 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import bundled
 from explorer.knobs import Values
 from explorer.measuring.scores.verdict import Verdict
+from explorer.training.loop.seed_scores import SeedScores
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
     from explorer.methods import Paper
-
-
-@dataclass(frozen=True)
-class SeedScores:
-    """One training of a run: its best step, and Spearman × 100 there."""
-
-    seed: int
-    steps: int | None = None
-    best_step: int | None = None
-    dev: float | None = None
-    test: float | None = None
-    verdict: Mapping[str, Any] | None = None  # against the base, as in status.json
-    criterion: float | None = None  # the score that chose the best step, if not the dev score alone
-    remark: str = ""  # what the method reports about its rows
 
 
 @dataclass(frozen=True)

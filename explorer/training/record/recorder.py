@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer import metric_lines
 from explorer.errors import NotWritable
+from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import LOG, METRICS, Run
 
 if TYPE_CHECKING:
+    from explorer.measuring.geometry.dev_check import Checkup
+    from explorer.training.loop.learner import Update
     from explorer.training.loop.loop import Step
 
 BEAT = 0.5  # seconds between two writes of the status, if only the step has changed
@@ -62,19 +65,20 @@ class Recorder:
         if step.progress.stage == "starting":  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
         if step.update is not None:
-            self._measure(step, {"loss": step.update.loss, "rate": step.update.rate,
-                                 "positive": step.update.partners, "negative": step.update.strangers})  # fmt: skip
-        if step.look is not None:
-            self._take_look(step)
+            self._append(METRICS, metric_lines.as_text(_training_step(step, step.update)))
+        if step.checkup is not None:
+            self._evaluated(step, step.checkup)
         if step.told:
             self.log(step.told)
         if step.result is not None:
-            told = {name: number for name, number in step.result.items() if isinstance(number, (int, float, str))}
-            self.log("seed done: " + ", ".join(f"{name} {_told(number)}" for name, number in told.items()))
+            scores = {
+                name: value for name, value in step.result.as_json().items() if isinstance(value, (int, float, str))
+            }
+            self.log("seed done: " + ", ".join(f"{name} {_told(value)}" for name, value in scores.items()))
         changed = step.progress.stage != self.status.doing
         if changed and step.progress.stage != "training":
             self.log(step.progress.stage)
-        if changed or step.look or step.result or time.monotonic() - self._written > BEAT:
+        if changed or step.checkup or step.result or time.monotonic() - self._written > BEAT:
             self._tell(step, changed)
 
     def trim(self, number: int, step: int, looked_at: int) -> None:
@@ -82,14 +86,15 @@ class Recorder:
         kept = [
             line
             for line in self.run.metrics()
-            if line["number"] < number
-            or (line["number"] == number and line["step"] <= (looked_at if "best" in line else step))
+            if line.number < number
+            or (line.number == number and line.step <= (looked_at if isinstance(line, Evaluation) else step))
         ]
-        text = "".join(json.dumps(line) + "\n" for line in kept)
+        text = "".join(map(metric_lines.as_text, kept))
         write_whole(self.run.folder / METRICS, lambda file: file.write(text.encode()), _ROOM)
-        best = max((line for line in kept if line.get("best")), key=chosen_by, default=None)
-        self._best = None if best is None else chosen_by(best)
-        self.put(best=best and best.get("dev"), best_step=best and best["step"])
+        chosen = [(score, line) for line in kept if isinstance(line, Evaluation) and line.best
+                  if (score := line.selection_score) is not None]  # fmt: skip
+        self._best, best = max(chosen, key=lambda one: one[0], default=(None, None))
+        self.put(best=best and best.dev, best_step=best and best.step)
 
     def probe_sentences(self, sentences: list[str]) -> None:
         """Save the probe's sentences; they stay in this folder, and no card or export contains them."""
@@ -100,31 +105,19 @@ class Recorder:
             _ROOM,
         )
 
-    def _take_look(self, step: Step) -> None:
-        look = step.look
-        if look is None:
-            return
+    def _evaluated(self, step: Step, found: Checkup) -> None:
         path = self.run.folder / PROBE / f"seed-{step.seed}-step-{step.step:06d}.npy"
-        write_whole(path, lambda file: np.save(file, look.probe), _ROOM)
-        if look.layers is not None:
-            layers = look.layers
+        write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
+        if found.layers is not None:
+            layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
-        self._measure(step, {"dev": look.spearman, "alignment": look.alignment, "uniformity": look.uniformity,
-                             "alike": look.alike, "strangers": look.strangers, "best": step.best,
-                             **({} if step.accuracy is None else
-                                {"held_out": step.accuracy, "criterion": step.criterion})})  # fmt: skip
+        self._append(METRICS, metric_lines.as_text(_evaluation(step, found)))
         told = "" if step.accuracy is None else f", held-out triplets {step.accuracy:.1f} % right"
         best = ", the best so far" * step.best
-        self.log(f"seed {step.seed}, step {step.step}: dev {look.spearman:.2f}{told}{best}")
+        self.log(f"seed {step.seed}, step {step.step}: dev {found.spearman:.2f}{told}{best}")
         if step.best and step.criterion is not None and (self._best is None or step.criterion > self._best):
             self._best = step.criterion
-            self.status = replace(self.status, best=look.spearman, best_step=step.step)
-
-    def _measure(self, step: Step, numbers: Mapping[str, Any]) -> None:
-        line = {"number": step.number, "seed": step.seed, "step": step.step, "time": round(time.time(), 3)}
-        # JSON has no NaN: leave it out
-        known = {name: number for name, number in numbers.items() if not _missing(number)}
-        self._append(METRICS, json.dumps({**line, **known}) + "\n")
+            self.status = replace(self.status, best=found.spearman, best_step=step.step)
 
     def _tell(self, step: Step, changed: bool) -> None:
         training = step.progress.stage == "training"
@@ -148,10 +141,29 @@ class Recorder:
             raise NotWritable(f"{self.run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
 
-def chosen_by(line: Mapping[str, Any]) -> float:
-    """The selection score in a line of metrics: the dev score, unless held-out triplets are used."""
-    score: float = line.get("criterion", line.get("dev", -math.inf))
-    return score
+def _training_step(step: Step, update: Update) -> TrainingStep:
+    return TrainingStep(
+        **_when(step), loss=update.loss, rate=update.rate, positive=update.partners, negative=update.strangers
+    )
+
+
+def _evaluation(step: Step, found: Checkup) -> Evaluation:
+    """`criterion` is recorded if held-out triplets are used."""
+    return Evaluation(
+        **_when(step),
+        dev=found.spearman,
+        alignment=found.alignment,
+        uniformity=found.uniformity,
+        alike=found.alike,
+        strangers=found.strangers,
+        best=step.best,
+        held_out=step.accuracy,
+        criterion=None if step.accuracy is None else step.criterion,
+    )
+
+
+def _when(step: Step) -> Mapping[str, Any]:
+    return {"number": step.number, "seed": step.seed, "step": step.step, "time": round(time.time(), 3)}
 
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
@@ -192,10 +204,6 @@ def _array(path: Path) -> np.ndarray[Any, Any] | None:
         return found
     except (OSError, ValueError, EOFError):
         return None
-
-
-def _missing(number: object) -> bool:
-    return isinstance(number, float) and not math.isfinite(number)
 
 
 def _told(number: object) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from explorer.data import sources
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict_text import Sentence
-from explorer.training.model_card.card import named
 from explorer.training.record.status import Status
 
 
@@ -13,6 +13,5 @@ def headline(status: Status) -> Sentence | None:
     if status.verdict is None:
         return None
     facts = status.facts
-    sets = {use: named(str(facts.get(use) or "")) for use in ("test", "dev")}
-    pairs = {use: int(size) for use, size in dict(facts.get("pairs", {})).items()}
-    return verdicts.headline(status.verdict, named(str(facts.get("model", ""))), sets, pairs)
+    sets = {use: sources.shown(facts.set_of(use)) for use in ("test", "dev")}
+    return verdicts.headline(status.verdict, sources.shown(facts.model), sets, facts.pairs or {})

@@ -7,7 +7,6 @@ finished) and README.md. `wish` is a request of a viewer to stop.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -16,11 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from explorer import metric_lines
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.status import Status
 
 if TYPE_CHECKING:
@@ -73,13 +75,13 @@ class Run:
         """The status; a run without a status file yet is waiting."""
         return statuses.read(self.folder) or Status(state=statuses.INTERRUPTED)
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """Every line of the metrics, in order: of a step or of an evaluation."""
+    def metrics(self) -> list[MetricLine]:
+        """Every line of the metrics, in order."""
         try:
             lines = (self.folder / METRICS).read_bytes().split(b"\n")
         except OSError:
             return []
-        return [json.loads(line) for line in lines[:-1] if line]  # the last one may be incomplete
+        return [read for line in lines[:-1] if (read := metric_lines.read(line))]  # the last one may be incomplete
 
     def log_tail(self, lines: int = 20) -> str:
         """The end of the log."""
@@ -166,8 +168,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-        facts = {"method": recipe.method, "model": recipe.model, "data": list(recipe.data), "dev": recipe.dev,
-                 "test": recipe.test}  # fmt: skip
+        facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test)
         statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
         part.rename(run.folder)
     except OSError as error:

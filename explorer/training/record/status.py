@@ -6,14 +6,15 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from explorer.measuring.scores import verdict as verdicts
+from explorer import typed_json
 from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
+from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.record.run_facts import RunFacts
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
 INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
@@ -45,9 +46,9 @@ class Status:
     seconds: float = 0.0  # of work, over all processes of the run
     error: str = ""
     details: str = ""
-    results: tuple[Mapping[str, Any], ...] = ()  # a line for each seed that is done
+    results: tuple[SeedScores, ...] = ()  # of each seed that is done
     verdict: Verdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
-    facts: Mapping[str, Any] = field(default_factory=dict)  # method, model, estimate: shown in the list of runs
+    facts: RunFacts = field(default_factory=RunFacts)
     pid: int = 0
     born: float = 0.0  # the start time of that process, since process ids are reused
     host: str = ""
@@ -72,18 +73,20 @@ class Status:
             return None
         return (self.total - self.step + (self.seeds - self.seed_number) * self.total) / pace
 
+    def as_json(self) -> dict[str, Any]:
+        """The status as the file holds it."""
+        parts = {"results": [one.as_json() for one in self.results], "facts": self.facts.as_json()}
+        return asdict(self) | parts
+
 
 def read(folder: Path) -> Status | None:
     """Read the status of a run: interrupted if its process has ended; None if there is none."""
     try:
-        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        content["results"] = tuple(content["results"])
-        content["verdict"] = verdicts.read(content.get("verdict"))
-        status = Status(**content)
-    except (OSError, ValueError, KeyError, TypeError):
+        status = typed_json.read(Status, json.loads((folder / FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
         return None
-    if status.live and not _alive(folder, status):
-        return Status(**{**content, "state": INTERRUPTED})
+    if status is not None and status.live and not _alive(folder, status):
+        return replace(status, state=INTERRUPTED)
     return status
 
 
@@ -91,7 +94,7 @@ def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
     pid = os.getpid()
     signed = replace(status, pid=pid, born=_born(pid), host=socket.gethostname(), beat=time.time())
-    text = json.dumps(asdict(signed), ensure_ascii=False, indent=1)
+    text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
     write_whole(folder / FILE, lambda file: file.write(text.encode()), "Make room on that disk, then resume the run.")
     return signed
 

@@ -24,8 +24,8 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         if run is None or found[1 - place].digest != _base_digest(run):
             continue
         facts = run.status().facts
-        seen = bool(facts.get("seen")) and _is_called(str(facts.get("test") or ""), pairs)
-        return Tuning(place, str(facts.get("reading") or ""), seen)
+        seen = bool(facts.seen) and _is_called(facts.set_of("test"), pairs)
+        return Tuning(place, facts.reading or "", seen)
     return None
 
 

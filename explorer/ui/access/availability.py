@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import streamlit as st
 
+from explorer.data import sources
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate import model_names
@@ -33,17 +33,12 @@ def encoder(source: str) -> Found | None:
 def pairs(name: str) -> GradedPairs | None:
     """The pairs of a set; None, with a card and a fetch button, or the error, if they are not on this disk."""
     try:
-        return cached_text.graded_file(name) if _is_file(name) else cached_text.graded_pairs(name)
+        return cached_text.graded_file(name) if sources.is_file(name) else cached_text.graded_pairs(name)
     except SetNotFound as error:
         set_not_found(error, *published(name)[-1:])  # without a split it is the test split, the last one
     except StrataError as error:
         messages.trouble(error)
     return None
-
-
-def _is_file(name: str) -> bool:
-    """Whether the name is a file, as on the command line."""
-    return name not in sets.names() and bool(Path(name).suffix) and Path(name).is_file()
 
 
 def on_this_disk(name: str) -> bool:

@@ -19,13 +19,13 @@ def compare_with_base(run: Run) -> None:
     The base stays the model that is trained next.
     """
     facts = run.status().facts
-    if facts.get("model"):
-        sidebar.choose_encoder(str(facts["model"]))
+    if facts.model:
+        sidebar.choose_encoder(facts.model)
     second_encoder.choose(f"{model_names.RUN}{run.name}")
     second_encoder.choose_each_default()
-    judged = facts.get("test") or facts.get("dev")
-    if judged:
-        sidebar.choose_set(str(judged))
+    evaluated = facts.test or facts.dev
+    if evaluated:
+        sidebar.choose_set(evaluated)
 
 
 def train_on_own_pairs(name: str) -> dict[str, str]:

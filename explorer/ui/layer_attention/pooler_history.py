@@ -67,16 +67,21 @@ def path_of(run: Run) -> Path | None:
     """The weights of the seed that the model was saved from; None if no evaluation kept any."""
     status = run.status()
     number, seed = status.seed_number, status.seed
-    scored = [(result["dev"], -place, result["seed"]) for place, result in enumerate(status.results) if result["dev"]]
+    scored = [
+        (one.selection_score, -place, one.seed)
+        for place, one in enumerate(status.results)
+        if one.selection_score is not None
+    ]
     if scored:
         _, place, seed = max(scored)  # the first of equals, like the trainer
         number = 1 - place
-    looks = run_metrics.numbers(run.folder).looks(number)
     known = [
-        (look, weights) for look in looks if (weights := recorder.layer_weights(run, seed, look["step"])) is not None
+        (one, weights)
+        for one in run_metrics.numbers(run.folder).evaluations(number)
+        if (weights := recorder.layer_weights(run, seed, one.step)) is not None
     ]
     if not known:
         return None
-    best = next((look["step"] for look, _ in reversed(known) if look.get("best")), None)
-    steps = tuple(look["step"] for look, _ in known)
+    best = next((one.step for one, _ in reversed(known) if one.best), None)
+    steps = tuple(one.step for one, _ in known)
     return Path(seed, steps, np.stack([weights.mean(axis=0) for _, weights in known]).astype(np.float64), best)

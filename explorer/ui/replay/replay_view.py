@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.drawing.runs import metric_curves, step_pictures
 from explorer.encoding.locate import model_names
+from explorer.metric_lines import Evaluation
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -15,7 +16,6 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.replay import playing, step_grid, step_map
 from explorer.ui.runs import run_curves, run_metrics
-from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
 
 # label, name in the metrics file, digits, whether lower is better, what is good
@@ -54,7 +54,9 @@ METRICS = (
 def choose_run() -> Run | None:
     """Choose a run with at least two evaluations; a run that is A or B comes first."""
     found = {
-        run.name: run for run in [*runs.every(), *runs.examples()] if len(run_metrics.numbers(run.folder).looks()) > 1
+        run.name: run
+        for run in [*runs.every(), *runs.examples()]
+        if len(run_metrics.numbers(run.folder).evaluations()) > 1
     }
     if not found:
         st.info("No run to replay yet. Train one: its evaluation steps are saved.", icon=":material/model_training:")
@@ -74,25 +76,27 @@ def choose_run() -> Run | None:
 def choose_seed(run: Run) -> int:
     """Choose one of the run's seeds; returns its number, counted from 1."""
     seeds = run.recipe().seeds
-    looked = [number for number in range(1, len(seeds) + 1) if len(run_metrics.numbers(run.folder).looks(number)) > 1]
-    if len(looked) < 2:
-        return looked[0]
+    evaluated = [
+        number for number in range(1, len(seeds) + 1) if len(run_metrics.numbers(run.folder).evaluations(number)) > 1
+    ]
+    if len(evaluated) < 2:
+        return evaluated[0]
     number: int = st.segmented_control(
         "Seed",
-        looked,
+        evaluated,
         format_func=lambda number: str(seeds[number - 1]),
-        default=looked[0],
+        default=evaluated[0],
         required=True,
         key=f"seed of {run.name}",
     )
     return number
 
 
-def choose_step(looks: list[Line], run: Run) -> int:
+def choose_step(evaluations: list[Evaluation], run: Run) -> int:
     """Choose an evaluation step; returns its index."""
-    steps = [look["step"] for look in looks]
+    steps = [one.step for one in evaluations]
     playing.turn_to_next(steps)
-    best = next((look["step"] for look in reversed(looks) if look.get("best")), steps[-1])
+    best = next((one.step for one in reversed(evaluations) if one.best), steps[-1])
     if st.session_state.get(playing.STEP) not in steps:
         st.session_state[playing.STEP] = best  # of another run, or none yet
     line = st.container(horizontal=True, vertical_alignment="bottom")
@@ -104,29 +108,29 @@ def choose_step(looks: list[Line], run: Run) -> int:
     return steps.index(step)
 
 
-def numbers(looks: list[Line], at: int) -> None:
+def numbers(evaluations: list[Evaluation], at: int) -> None:
     """The metrics at the step, next to those at the first step."""
     cards = st.container(horizontal=True)
     for label, name, digits, lower_is_better, help in METRICS:
-        now, before = looks[at].get(name), looks[0].get(name)
+        now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
         told = "none" if now is None else f"{now:.{digits}f}"
         if now is None or before is None:
             messages.number(cards, label, told, border=True, help=help)
             continue
         change = round(now - before, digits)
-        since = f"{change:+.{digits}f} since step {looks[0]['step']}"
+        since = f"{change:+.{digits}f} since step {evaluations[0].step}"
         messages.changed(cards, label, told, change, since, lower_is_better=lower_is_better, help=help)
 
 
-def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
+def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> None:
     """The sentence map at the step, and the step on the run's curves."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        step_map.show(run, looks, run.recipe().seeds[number - 1], at)
+        step_map.show(run, evaluations, run.recipe().seeds[number - 1], at)
     with right:
         st.subheader("Embedding geometry")
         st.plotly_chart(
-            step_pictures.alignment_and_uniformity(looks, at),
+            step_pictures.alignment_and_uniformity(evaluations, at),
             key="alignment and uniformity",
             config=picture_format.config("replay"),
             alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
@@ -138,7 +142,7 @@ def figures(run: Run, looks: list[Line], number: int, at: int) -> None:
         )
     status = run.status()
     st.plotly_chart(
-        metric_curves.dev_scores(looks, status.base, 0, looks[at]["step"], run_curves.same_reading(status)),
+        metric_curves.dev_scores(evaluations, status.base, 0, evaluations[at].step, run_curves.same_reading(status)),
         key="replayed scores",
         config=picture_format.config("replay"),
         alt="The dev score at each evaluation step, this step marked.",
@@ -151,8 +155,8 @@ def show() -> None:
     if run is None:
         return
     number = choose_seed(run)
-    looks = run_metrics.numbers(run.folder).looks(number)
-    at = choose_step(looks, run)
-    numbers(looks, at)
-    figures(run, looks, number, at)
-    step_grid.show(run, looks, number, at)
+    evaluations = run_metrics.numbers(run.folder).evaluations(number)
+    at = choose_step(evaluations, run)
+    numbers(evaluations, at)
+    figures(run, evaluations, number, at)
+    step_grid.show(run, evaluations, number, at)

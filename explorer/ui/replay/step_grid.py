@@ -17,12 +17,12 @@ from explorer.measuring.comparing.comparison_tables import told_difference
 from explorer.measuring.comparing.step_scores import Change, changes, score_steps, step_rows
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.metric_lines import Evaluation
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, remembered, side_scores, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import downloads, picture_format, score_options
 
 GRID, CHANGED = "replayed grid", "replayed changes"
@@ -38,10 +38,10 @@ class Kept:
     at: int
 
 
-def show(run: Run, looks: list[Line], number: int, at: int) -> None:
+def show(run: Run, evaluations: list[Evaluation], number: int, at: int) -> None:
     """The grid at the step, if the run saved its models; on request, for all steps."""
     st.subheader("Every layer & pooling at this step")
-    kept = _kept(run, looks, number, at)
+    kept = _kept(run, evaluations, number, at)
     if kept is None:
         return
     _pins(kept.names[kept.at])
@@ -59,14 +59,12 @@ def show(run: Run, looks: list[Line], number: int, at: int) -> None:
         _this_step(kept, choice)
 
 
-def _kept(run: Run, looks: list[Line], number: int, at: int) -> Kept | None:
+def _kept(run: Run, evaluations: list[Evaluation], number: int, at: int) -> Kept | None:
     seeds = run.recipe().seeds
     there = set(model_names.steps_of(run.name))
     named = {
-        look[
-            "step"
-        ]: f"{model_names.RUN}{run.name}@{model_names.step_name(seeds[number - 1], look['step'], len(seeds))}"
-        for look in looks
+        one.step: f"{model_names.RUN}{run.name}@{model_names.step_name(seeds[number - 1], one.step, len(seeds))}"
+        for one in evaluations
     }
     named = {step: name for step, name in named.items() if name in there}
     if not named:
@@ -75,14 +73,13 @@ def _kept(run: Run, looks: list[Line], number: int, at: int) -> Kept | None:
             "**More settings** (command line: `--set keep_steps=on`)."
         )
         return None
-    if looks[at]["step"] not in named:
+    if evaluations[at].step not in named:
         st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, named))}.")
         return None
-    times = [
-        f"{look['step']} {look['time']}" for look in looks if look["step"] in named
-    ]  # they differ if the run is repeated
+    # times differ if the run is repeated
+    times = [f"{one.step} {one.time}" for one in evaluations if one.step in named]
     key = digest_of([str(run.folder), str(number), *times])
-    return Kept(key, tuple(named), tuple(named.values()), list(named).index(looks[at]["step"]))
+    return Kept(key, tuple(named), tuple(named.values()), list(named).index(evaluations[at].step))
 
 
 def _pins(source: str) -> None:

@@ -15,22 +15,22 @@ from explorer.errors import RunError
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import Way
 from explorer.measuring.maps.step_maps import Travel, travel_by_umap
+from explorer.metric_lines import Evaluation
 from explorer.progress import Work
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui.access import remembered
 from explorer.ui.replay import cached_maps
-from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
 
 WAY = Way("UMAP")
 
 
-def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
+def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
     """The map at the step."""
     st.subheader("Sentence map")
-    steps = tuple(look["step"] for look in looks)
-    found = cached_maps.travel(run, seed, steps, looks[-1]["time"])
+    steps = tuple(one.step for one in evaluations)
+    found = cached_maps.travel(run, seed, steps, evaluations[-1].time)
     if found is None:
         st.caption("No map: this run kept no vectors that can be projected. Train it again to get a map.")
         return
@@ -40,7 +40,7 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
         if len(sentences) < projection.LEAST:
             told = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {told}"
         else:
-            places = _by_umap(run, seed, steps, looks[-1]["time"], travel)
+            places = _by_umap(run, seed, steps, evaluations[-1].time, travel)
             if places is None:
                 return
             kind, told, travel = "UMAP", _told_of_umap(travel), replace(travel, places=places)
@@ -50,7 +50,7 @@ def show(run: Run, looks: list[Line], seed: int, at: int) -> None:
         config=picture_format.config("replay"),
         alt="Sentences of the dev set on a map, each with a line from its position before training.",
     )
-    believed = cached_maps.believed(run, seed, steps[at], looks[-1]["time"], kind, travel.places[at])
+    believed = cached_maps.believed(run, seed, steps[at], evaluations[-1].time, kind, travel.places[at])
     st.caption(
         f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {told} {believed.told} "
         f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.runs import metric_curves
+from explorer.metric_lines import Evaluation, MetricLine
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.runs import run_metrics
-from explorer.ui.runs.run_metrics import Line
 from explorer.ui.widgets import picture_format
 
 ALIKE = 0.99  # mean cosine of random pairs from which on the embeddings have collapsed
@@ -24,7 +24,7 @@ def figures(run: Run, status: Status) -> None:
     total = status.total if status.live else 0  # an ended run needs no room for further steps
     left, right = st.columns(2, gap="medium")
     with left:
-        reading = str(status.facts.get("reading") or "")
+        reading = status.facts.reading or ""
         st.markdown("**Spearman on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
         st.plotly_chart(
             metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status)),
@@ -65,14 +65,14 @@ def same_reading(status: Status) -> float | None:
     return status.verdict.dev.same_reading_base if status.verdict and status.verdict.dev else None
 
 
-def _collapse(lines: list[Line]) -> None:
-    looks = [line for line in lines if "strangers" in line]
-    if not looks:
+def _collapse(lines: list[MetricLine]) -> None:
+    evaluations = [line for line in lines if isinstance(line, Evaluation)]
+    if not evaluations:
         return
-    last = max(looks, key=lambda line: (line["number"], line["step"]))
-    if last["strangers"] >= ALIKE:
+    last = max(evaluations, key=lambda one: (one.number, one.step))
+    if last.strangers is not None and last.strangers >= ALIKE:
         st.warning(
-            f"The embeddings have collapsed: at step {last['step']} of seed {last['seed']}, random pairs have a mean "
-            f"cosine of {last['strangers']:.3f}. Train again with a lower learning rate or a larger temperature.",
+            f"The embeddings have collapsed: at step {last.step} of seed {last.seed}, random pairs have a mean "
+            f"cosine of {last.strangers:.3f}. Train again with a lower learning rate or a larger temperature.",
             icon=":material/compress:",
         )

@@ -5,25 +5,23 @@ A run of many hours writes megabytes, and the page refreshes every second.
 
 from __future__ import annotations
 
-import json
 import threading
-from contextlib import suppress
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TypeVar
 
 import streamlit as st
 
+from explorer import metric_lines
+from explorer.metric_lines import Evaluation, MetricLine, TrainingStep
 from explorer.training.record.runs import METRICS
-
-if TYPE_CHECKING:
-    pass
-
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
 # steps that a smoothed loss averages over: a tenth of those so far, within these bounds
 SHORTEST, LONGEST = 5, 200
 
-Line = dict[str, Any]
+Line = TypeVar("Line", bound=MetricLine)
 
 
 class RunNumbers:
@@ -35,29 +33,29 @@ class RunNumbers:
         self._forget()
 
     def _forget(self) -> None:
-        self._steps: dict[int, list[Line]] = {}  # by the number of the seed
-        self._looks: dict[int, list[Line]] = {}
+        self._steps: dict[int, list[TrainingStep]] = {}  # by the number of the seed
+        self._evaluations: dict[int, list[Evaluation]] = {}
         self._means: dict[int, float] = {}
         self._read, self._file, self._first = 0, 0, b""
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[MetricLine]:
         """Each seed's evaluations and steps, thinned to what a figure can show; the best evaluation is always kept."""
         with self._lock:
             self._read_on()
-            found: list[Line] = []
-            for looks in self._looks.values():
-                shown = _thinned(looks)
-                best = next((look for look in reversed(looks) if look.get("best")), None)
+            found: list[MetricLine] = []
+            for evaluations in self._evaluations.values():
+                shown = _thinned(evaluations)
+                best = next((one for one in reversed(evaluations) if one.best), None)
                 found += shown if best is None or best in shown else sorted([*shown, best], key=_step)
             for steps in self._steps.values():
                 found += _thinned(steps)
             return found
 
-    def looks(self, number: int = 1) -> list[Line]:
+    def evaluations(self, number: int = 1) -> list[Evaluation]:
         """The evaluations of a seed; by default the first one's."""
         with self._lock:
             self._read_on()
-            return list(self._looks.get(number, []))
+            return list(self._evaluations.get(number, []))
 
     def _read_on(self) -> None:
         try:
@@ -76,41 +74,38 @@ class RunNumbers:
         whole = new[: new.rfind(b"\n") + 1]  # the last line may be half-written
         self._read += len(whole)
         for line in whole.splitlines():
-            with suppress(ValueError, KeyError, TypeError):  # a disk that was full leaves half a line in the middle
-                self._take(json.loads(line))
+            read = metric_lines.read(line)
+            if isinstance(read, Evaluation):
+                _put(self._evaluations.setdefault(read.number, []), read)
+            elif read is not None and read.loss is not None:
+                self._smooth(read, read.loss)
 
-    def _take(self, line: Line) -> None:
-        number, step = line["number"], line["step"]
-        if "loss" not in line:
-            _put(self._looks.setdefault(number, []), line)
-            return
-        steps = self._steps.setdefault(number, [])
-        if not steps or step <= steps[-1]["step"]:  # the first step, or a repeated one
-            self._means[number] = line["loss"]
+    def _smooth(self, line: TrainingStep, loss: float) -> None:
+        number, steps = line.number, self._steps.setdefault(line.number, [])
+        if not steps or line.step <= steps[-1].step:  # the first step, or a repeated one
+            self._means[number] = loss
         newest = 2 / (1 + min(LONGEST, max(SHORTEST, len(steps) / 10)))
-        mean = self._means[number] = (1 - newest) * self._means[number] + newest * line["loss"]
-        _put(steps, {**line, "smooth": mean})
+        mean = self._means[number] = (1 - newest) * self._means[number] + newest * loss
+        _put(steps, replace(line, smooth=mean))
+
+
+def _step(line: MetricLine) -> int:
+    return line.step
 
 
 def _put(lines: list[Line], line: Line) -> None:
     """Add a line; it replaces lines of steps that are repeated after a resume."""
-    while lines and lines[-1]["step"] >= line["step"]:
+    while lines and lines[-1].step >= line.step:
         lines.pop()
     lines.append(line)
 
 
-def _step(line: Line) -> int:
-    step: int = line["step"]
-    return step
-
-
-def _thinned(lines: list[Line]) -> list[Line]:
+def _thinned(lines: Sequence[Line]) -> list[Line]:
     """At most POINTS of the lines, evenly spaced, including the last one."""
     if len(lines) <= POINTS:
-        return lines
+        return list(lines)
     stride = -(-len(lines) // (POINTS - 1))
-    kept = lines[::stride]
-    return kept if kept[-1] is lines[-1] else [*kept, lines[-1]]
+    return [*lines[:-1:stride], lines[-1]]
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -140,6 +140,6 @@ def _run_on(uploaded: str) -> str | None:
     """The newest finished run that was trained on this file."""
     for run in runs.every()[:LATEST]:
         status = run.status()
-        if status.state == statuses.FINISHED and sets.parts(uploaded)[0] in status.facts.get("data", ()):
+        if status.state == statuses.FINISHED and sets.parts(uploaded)[0] in status.facts.data:
             return run.name
     return None

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
-from explorer.training.model_card.card import named
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -24,8 +24,8 @@ def base() -> str | None:
     run = _run_of(source)
     if run is None:
         st.markdown(
-            f"Fine-tunes a copy of **{messages.plain(named(source))}**, the model of the sidebar. The original is not "
-            "changed; a new model is saved."
+            f"Fine-tunes a copy of **{messages.plain(sources.shown(source))}**, the model of the sidebar. The original "
+            "is not changed; a new model is saved."
         )
         return source
     options = [source, *_base_of(run)]
@@ -57,8 +57,8 @@ def choose(source: str) -> None:
 
 def _told(option: str, run: Run, source: str) -> str:
     if option == source:
-        return f"{messages.plain(named(option))}: stacks on run {messages.plain(run.name)}"
-    return f"{messages.plain(named(option))}: the base of that run"
+        return f"{messages.plain(sources.shown(option))}: stacks on run {messages.plain(run.name)}"
+    return f"{messages.plain(sources.shown(option))}: the base of that run"
 
 
 def _run_of(source: str) -> Run | None:

@@ -32,7 +32,7 @@ def recipe() -> Recipe | None:
     there = model is not None and availability.encoder(model) is not None
     left, right = st.columns(2, gap="medium")
     with left:
-        sources = text_form.sources()
+        sources = text_form.chosen_text()
     with right:
         card = method_menu.method()
         method_menu.about(card)

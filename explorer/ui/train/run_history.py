@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.training.model_card.card import named
+from explorer.data import sources
 from explorer.training.record import run_verdict, runs
 from explorer.training.record.runs import Run
 from explorer.ui.runs import run_in_address, run_metrics, run_status_text, training_queue
@@ -59,13 +59,13 @@ def _choose(found: list[Run], key: str) -> None:
 def _row(run: Run) -> dict[str, Any]:
     status = training_queue.standing(run)
     tested, verdict = status.verdict and status.verdict.test, run_verdict.headline(status)
-    scores = [line.get("dev") for line in run_metrics.numbers(run.folder).looks()]
+    scores = [one.dev for one in run_metrics.numbers(run.folder).evaluations()]
     stride = max(1, len(scores) // POINTS)
     return {
         "Run": run.name,
         "State": "example" if run.is_example else status.state,
-        "Method": status.facts.get("method"),
-        "Base": named(str(status.facts.get("model", ""))),
+        "Method": status.facts.method or None,
+        "Base": sources.shown(status.facts.model),
         "Test": tested and tested.exported,
         "Gain": tested and tested.difference,
         "Verdict": verdict and verdict.word,

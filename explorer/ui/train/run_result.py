@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
-from explorer.measuring.scores import verdict as verdicts
+from explorer.training.loop.seed_scores import SeedScores, spread
 from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
-from explorer.training.record.seed_scores import spread
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.frame import shortcuts
@@ -37,8 +33,8 @@ def card(run: Run, status: Status) -> None:
             "steps or a lower learning rate. The base is not changed.",
             icon=":material/trending_down:",
         )
-    if status.facts.get("seen"):
-        st.warning(messages.plain(str(status.facts["seen"])), icon=":material/visibility:")
+    if status.facts.seen:
+        st.warning(messages.plain(status.facts.seen), icon=":material/visibility:")
     if len(status.results) > 1:
         _seeds(status)
     _model(run, status)
@@ -66,19 +62,19 @@ def _seeds(status: Status) -> None:
             hide_index=True,
             column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
         )
-        test = spread(status.results, "test")
+        test = spread([one.test for one in status.results])
         told = "" if test is None else f"Test: {test[0]:.2f} ± {test[1]:.2f}, mean and standard deviation over seeds. "
         st.caption(f"{told}Gain: minus the base under model default. The seed with the best dev score is saved.")
 
 
-def _seed_row(result: Mapping[str, Any]) -> dict[str, Any]:
-    verdict = verdicts.read(result.get("verdict"))
+def _seed_row(one: SeedScores) -> dict[str, object]:
+    tested = one.verdict.test if one.verdict else None
     return {
-        "Seed": str(result["seed"]),
-        "Best checkpoint": result["best_step"],
-        "Dev": result["dev"],
-        "Test": result["test"],
-        "Gain": verdict.test.difference if verdict and verdict.test else None,
+        "Seed": str(one.seed),
+        "Best checkpoint": one.best_step,
+        "Dev": one.dev,
+        "Test": one.test,
+        "Gain": tested.difference if tested else None,
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.data import sources
 from explorer.measuring.scores.verdict import Outcome
-from explorer.training.model_card.card import named
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.runs import run_status_text
@@ -24,7 +24,7 @@ def show(status: Status) -> None:
     if verdict is None:
         st.caption("No comparison with the base: this run was trained by an older version. Train it again to get one.")
         return
-    trained = str(status.facts.get("reading") or "trained layer & pooling")
+    trained = status.facts.reading or "trained layer & pooling"
     for use, found in (("Test", verdict.test), ("Dev", verdict.dev)):
         if found is not None:
             _row(use, found, trained, status)
@@ -40,11 +40,11 @@ def lower(status: Status) -> list[str]:
 
 
 def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
-    name, pairs = status.facts.get(use.lower()), dict(status.facts.get("pairs", {})).get(use.lower())
+    name, pairs = status.facts.set_of(use.lower()), status.facts.size_of(use.lower())
     size = f", {pairs:,} pairs" if pairs else ""
-    st.markdown(f"**{use} set**: {messages.plain(named(str(name)))}{size} · Spearman × 100")
+    st.markdown(f"**{use} set**: {messages.plain(sources.shown(name))}{size} · Spearman × 100")
     cards = st.columns(3, gap="small")
-    default = str(status.facts.get("default", ""))
+    default = status.facts.default or ""
     before = (("base, model default", found.declared_base, default, "base"),
               ("base, trained layer & pooling", found.same_reading_base, trained, "same"))  # fmt: skip
     for card, (label, score, note, help) in zip(cards, before, strict=False):

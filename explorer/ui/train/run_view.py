@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.training.model_card.card import named
+from explorer.data import sources
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
@@ -52,16 +52,16 @@ def _headline(run: Run, status: Status) -> None:
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts
-    text = " + ".join(named(str(source)) for source in facts.get("data", []))
-    rows = f" ({facts['rows']:,} rows)" if "rows" in facts else ""
+    text = " + ".join(map(sources.shown, facts.data))
+    rows = "" if facts.rows is None else f" ({facts.rows:,} rows)"
     told = [
-        f"{facts.get('method', '')} on {named(str(facts.get('model', '')))}",
+        f"{facts.method} on {sources.shown(facts.model)}",
         f"text: {text}{rows}",
-        f"dev: {named(str(facts.get('dev', run_status_text.NONE)))}",
-        f"test: {named(str(facts.get('test') or run_status_text.NONE))}",
+        f"dev: {sources.shown(facts.dev or run_status_text.NONE)}",
+        f"test: {sources.shown(facts.test or run_status_text.NONE)}",
     ]
-    if "device" in facts:
-        told.append(f"{facts['precision']} on {facts['device']}")
+    if facts.device:
+        told.append(f"{facts.precision} on {facts.device}")
     st.caption(messages.plain(" · ".join(told)))
 
 
@@ -77,8 +77,8 @@ def _under_way(run: Run, status: Status) -> None:
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
         st.caption(f"Waiting for: {messages.plain(front.title)}")
-    if status.facts.get("estimate"):
-        st.caption(messages.plain(f"Estimated at the start: {status.facts['estimate']}."))
+    if status.facts.estimate:
+        st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate}."))
     if run.wish():
         st.caption("Stopping after this step …")
         return

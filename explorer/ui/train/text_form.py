@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
-from explorer.data import uploads
+from explorer.data import sources, uploads
 from explorer.data.corpora import SAMPLE, SHIPPED, Eats
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.sample import MINIMAL_PAIRS
 from explorer.data.tables.column_roles import ROLES
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
-from explorer.training.model_card.card import named
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, method_cards
 from explorer.ui.runs.train_form_keys import FILLED, SOURCES, choose
@@ -24,7 +22,7 @@ UPLOAD = "text that is brought"
 GUESSED = "(as recognised)"
 
 
-def sources() -> tuple[str, ...]:
+def chosen_text() -> tuple[str, ...]:
     """The chosen names and files."""
     filled = st.session_state.pop(FILLED, False)
     chosen: list[str] = st.multiselect(
@@ -89,7 +87,7 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
         except StrataError:  # `rows` shows the error
             continue
         if lack:
-            return f"{named(source)} {lack}"
+            return f"{sources.shown(source)} {lack}"
     return ""
 
 
@@ -158,8 +156,7 @@ def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
 
 
 def _files(chosen: Sequence[str]) -> list[str]:
-    known = {*SHIPPED, *sets.names(), *sets.halves(), *(one.name for one in sts.SETS)}
-    return [source for source in chosen if source not in known and not user_sets.is_own(source) and Path(source).suffix]
+    return [source for source in chosen if source not in SHIPPED and sources.is_file(source)]
 
 
 def _take(path: str) -> None:

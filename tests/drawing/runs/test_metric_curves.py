@@ -1,18 +1,19 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from explorer.drawing.runs import metric_curves
 from explorer.drawing.style import ACCENT
+from explorer.metric_lines import Evaluation, TrainingStep
 
 
 def look(number, step, dev, best=False, **more):
-    line = {"number": number, "seed": number * 10, "step": step, "strangers": 0.5, "best": best, **more}
-    return line if dev is None else {**line, "dev": dev}
+    return Evaluation(number, number * 10, step, dev=dev, strangers=0.5, best=best, **more)
 
 
 def update(number, step, loss, **more):
-    return {"number": number, "seed": number * 10, "step": step, "loss": loss, "smooth": loss / 2, **more}
+    return TrainingStep(number, number * 10, step, loss=loss, smooth=loss / 2, **more)
 
 
 ONE = [look(1, 0, 60.0), look(1, 2, 63.5, best=True), look(1, 4, 62.0), update(1, 1, 3.0), update(1, 2, 2.0)]
@@ -70,7 +71,7 @@ def test_a_best_checkpoint_below_the_base_says_so():
 
 
 def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
-    lines = [line | ({"held_out": 75.0} if "strangers" in line else {}) for line in ONE]
+    lines = [replace(line, held_out=75.0) if isinstance(line, Evaluation) else line for line in ONE]
     drawn = named(metric_curves.dev_scores(lines, None), "accuracy on held-out triplets, %")
     assert set(drawn.y) == {75.0}
 

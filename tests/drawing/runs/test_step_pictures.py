@@ -5,11 +5,12 @@ import numpy as np
 from explorer.drawing.runs.step_pictures import alignment_and_uniformity, places, score_by_step
 from explorer.measuring.maps.step_maps import travel
 from explorer.measuring.scores.bootstrap import Interval
+from explorer.metric_lines import Evaluation
 
 LOOKS = [
-    {"step": 0, "alignment": 0.5, "uniformity": -1.0},
-    {"step": 4, "uniformity": -1.5},  # no pair was alike there
-    {"step": 8, "alignment": 0.3, "uniformity": -2.0},
+    Evaluation(1, 1, 0, alignment=0.5, uniformity=-1.0),
+    Evaluation(1, 1, 4, uniformity=-1.5),  # no pair was alike there
+    Evaluation(1, 1, 8, alignment=0.3, uniformity=-2.0),
 ]
 
 

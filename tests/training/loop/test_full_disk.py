@@ -62,7 +62,7 @@ def assert_stopped(run: Run, untouched: Run) -> None:
     kept = states.load(run.state)
     assert kept.notes["step"] >= 4
     assert all(tensor.isfinite().all() for tensor in kept.tensors.values() if tensor.is_floating_point())
-    assert {line["step"] for line in run.metrics()} <= set(range(11))
+    assert {line.step for line in run.metrics()} <= set(range(11))
     assert not list(run.folder.glob("state/*.part"))
 
 

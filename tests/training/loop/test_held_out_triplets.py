@@ -6,6 +6,7 @@ import torch
 
 from explorer.data.corpora import Corpus
 from explorer.errors import BadChoice, TooFewRows
+from explorer.metric_lines import Evaluation
 from explorer.training.loop import held_out_triplets
 from explorer.training.recipe import Recipe
 from tests.exports import by_strata
@@ -73,33 +74,33 @@ def runs(place, tmp_path_factory):
     }
 
 
-def looked_at(run) -> list[dict]:
-    return [line for line in run.metrics() if "uniformity" in line]
+def evaluations(run) -> list[Evaluation]:
+    return [line for line in run.metrics() if isinstance(line, Evaluation)]
 
 
 def test_the_best_checkpoint_is_the_one_that_is_highest_by_what_chooses(runs):
     value = {
-        "dev": lambda line: line["dev"],
-        "held-out triplets": lambda line: line["held_out"],
-        "both": lambda line: (line["dev"] + line["held_out"]) / 2,
+        "dev": lambda one: one.dev,
+        "held-out triplets": lambda one: one.held_out,
+        "both": lambda one: (one.dev + one.held_out) / 2,
     }
     for by, run in runs.items():
-        after = [line for line in looked_at(run) if line["step"]]
+        after = [one for one in evaluations(run) if one.step]
         best = max(after, key=value[by])
         status = run.status()
-        assert status.best_step == best["step"], by
-        assert status.best == best["dev"], "what is told is the dev score there"
-        assert status.results[0]["best_step"] == best["step"]
-        assert status.results[0]["dev"] == best["dev"]
+        assert status.best_step == best.step, by
+        assert status.best == best.dev, "what is told is the dev score there"
+        assert status.results[0].best_step == best.step
+        assert status.results[0].dev == best.dev
 
 
 def test_held_out_rows_are_counted_and_not_trained_on(runs):
     run = runs["both"]
     found = run.recipe().made_with
     assert (found["data_rows"], found["held_out_rows"]) == (130, 14)
-    assert run.status().facts["held_out"] == 14
+    assert run.status().facts.held_out == 14
     assert runs["dev"].recipe().made_with["held_out_rows"] == 0
-    assert "held_out" not in looked_at(runs["dev"])[0]
+    assert evaluations(runs["dev"])[0].held_out is None
 
 
 def test_the_accuracy_on_record_is_that_of_the_exported_model(runs):
@@ -110,8 +111,8 @@ def test_the_accuracy_on_record_is_that_of_the_exported_model(runs):
     sides = [by_strata(run.model, column) for column in held.columns]
     anchor, positive, negative = (torch.nn.functional.normalize(side, dim=-1) for side in sides)
     right = ((anchor * positive).sum(1) > (anchor * negative).sum(1)).float().mean()
-    best = next(line for line in looked_at(run) if line["step"] == run.status().best_step)
-    assert best["held_out"] == pytest.approx(100 * float(right), abs=1e-3)
+    best = next(one for one in evaluations(run) if one.step == run.status().best_step)
+    assert best.held_out == pytest.approx(100 * float(right), abs=1e-3)
 
 
 def test_only_methods_that_train_on_triplets_can_choose_by_them():

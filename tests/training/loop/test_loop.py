@@ -10,12 +10,13 @@ import yaml
 
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import PROBE
+from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.progress import finish
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from explorer.training.loop.seed_scores import spread
 from explorer.training.record.recorder import probe
-from explorer.training.record.seed_scores import spread
 from explorer.training.record.status import FINISHED
 from tests.exports import by_sentence_transformers, by_strata, by_transformers
 from tests.tiny_models import WIDTH
@@ -35,8 +36,8 @@ def three(place):
     """A run of SimCSE with three seeds, of which the second is the best."""
     for seeds in ((4, 1, 3), (1, 3, 4), (3, 4, 1)):  # which is the best is for the machine to say
         found = train(new(place, "simcse", seeds=seeds, settings={"steps": 10}))
-        best = max(found.status().results, key=lambda result: result["dev"])
-        if best["seed"] == seeds[1]:
+        best = max(found.status().results, key=lambda result: result.dev)
+        if best.seed == seeds[1]:
             break
     return found
 
@@ -61,7 +62,7 @@ def test_every_step_is_on_record_once_and_looks_are_from_the_first_to_the_last(r
     assert list(losses(run)) == list(range(1, STEPS + 1))
     assert list(looks(run)) == list(range(0, STEPS + 1, EVERY))
     assert all(math.isfinite(loss) for loss in losses(run).values())
-    rates = {line["step"]: line["rate"] for line in run.metrics() if "rate" in line}
+    rates = {line.step: line.rate for line in run.metrics() if isinstance(line, TrainingStep)}
     warm = STEPS // 10  # the share of the steps in which SG's rate climbs
     for step, rate in rates.items():
         assert rate == pytest.approx(1e-3 * min((step - 1) / warm, (STEPS - step + 1) / (STEPS - warm))), step
@@ -105,9 +106,9 @@ def test_the_best_step_is_the_one_with_the_highest_score_after_the_first(run):
     after = {step: score for step, score in looks(run).items() if step}
     best = max(after, key=after.get)
     (result,) = run.status().results
-    assert (result["seed"], result["steps"], result["best_step"], result["dev"]) == (1, STEPS, best, after[best])
+    assert (result.seed, result.steps, result.best_step, result.dev) == (1, STEPS, best, after[best])
     assert (run.status().best, run.status().best_step) == (after[best], best)
-    marked = [line["step"] for line in run.metrics() if line.get("best")]
+    marked = [line.step for line in run.metrics() if isinstance(line, Evaluation) and line.best]
     assert marked == [step for step in after if after[step] > max([0, *(after[s] for s in after if s < step)])]
     assert len(set(after.values())) > 2, "otherwise there is nothing to choose"
 
@@ -115,17 +116,17 @@ def test_the_best_step_is_the_one_with_the_highest_score_after_the_first(run):
 @pytest.mark.parametrize("read", [by_strata, by_sentence_transformers])
 def test_the_model_in_the_folder_scores_what_the_run_says(run, place, read):
     (result,) = run.status().results
-    for path, told in ((place.dev, result["dev"]), (place.test, result["test"])):
+    for path, told in ((place.dev, result.dev), (place.test, result.test)):
         first, second, gold = texts_of(path)
         assert spearman(read(run.model, tuple(first)), read(run.model, tuple(second)), gold) == pytest.approx(
             told, abs=1e-3
         )
-    assert result["test"] != run.status().verdict.test.declared_base
+    assert result.test != run.status().verdict.test.declared_base
 
 
 def test_the_recipe_in_the_folder_says_what_was_found(run, place):
     found = yaml.safe_load((run.folder / "recipe.yaml").read_text())["made_with"]
-    assert found["data_rows"] == run.status().facts["rows"] == 24
+    assert found["data_rows"] == run.status().facts.rows == 24
     assert {len(found[f"{what}_digest"]) for what in ("model", "data", "dev", "test")} == {64}
     assert found["versions"]["torch"] == torch.__version__
     assert run.recipe().made_with == found
@@ -154,17 +155,17 @@ def test_a_probe_of_many_sentences_has_no_more_than_three_hundred(place):
 
 def test_every_seed_is_trained_and_the_model_is_that_of_the_best(three, place):
     results = three.status().results
-    assert [result["seed"] for result in results] == list(three.recipe().seeds)
-    best = max(results, key=lambda result: result["dev"])
+    assert [result.seed for result in results] == list(three.recipe().seeds)
+    best = max(results, key=lambda result: result.dev)
     assert best is results[1], "the premise: neither the first nor the last"
     first, second, gold = texts_of(place.dev)
     found = spearman(by_strata(three.model, tuple(first)), by_strata(three.model, tuple(second)), gold)
-    assert found == pytest.approx(best["dev"], abs=1e-3)
+    assert found == pytest.approx(best.dev, abs=1e-3)
     assert len({tuple(losses(three, number).values()) for number in (1, 2, 3)}) == 3
-    assert three.status().best == best["dev"]
-    assert three.status().best_step == best["best_step"]
+    assert three.status().best == best.dev
+    assert three.status().best_step == best.best_step
     for number, result in enumerate(results, start=1):
-        assert result["dev"] == max(score for step, score in looks(three, number).items() if step)
+        assert result.dev == max(score for step, score in looks(three, number).items() if step)
 
 
 def test_a_seed_among_others_learns_what_it_learns_alone_to_the_bit(three, place):
@@ -207,8 +208,7 @@ def test_accumulated_batches_have_the_mean_of_their_gradients(calm, monkeypatch)
 
 
 def test_a_mean_over_seeds_is_told_only_where_every_seed_has_the_number():
-    results = [{"dev": 70.0, "test": 1.0}, {"dev": 72.0, "test": None}, {"dev": 77.0, "test": 3.0}]
-    assert spread(results, "dev") == (73.0, pytest.approx(math.sqrt((9 + 1 + 16) / 2)))
-    assert spread(results, "test") is None
-    assert spread(results[:1], "dev") == (70.0, 0.0)
-    assert spread([], "dev") is None
+    assert spread([70.0, 72.0, 77.0]) == (73.0, pytest.approx(math.sqrt((9 + 1 + 16) / 2)))
+    assert spread([1.0, None, 3.0]) is None
+    assert spread([70.0]) == (70.0, 0.0)
+    assert spread([]) is None

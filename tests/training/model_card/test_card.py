@@ -7,10 +7,13 @@ import pytest
 import torch
 import yaml
 
+from explorer.data.sources import shown
 from explorer.encoding.read.head import Dense, Head
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.methods._papers import SIMCSE
-from explorer.training.model_card.card import CardFacts, SeedScores, card, named
+from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.model_card.card import card
+from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.model_card.markdown import fenced, plain, table
 
 DIGEST = "0123456789abcdef" * 4
@@ -260,7 +263,7 @@ def test_what_repeats_the_run_is_told_without_the_paths_of_this_machine():
     ],
 )
 def test_of_a_path_only_its_end_is_told(source, name):
-    assert named(source) == name
+    assert shown(source) == name
 
 
 @pytest.mark.parametrize("field", ["run", "base", "dev_set", "test_set", "title", "prompt", "method"])

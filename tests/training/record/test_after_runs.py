@@ -9,6 +9,7 @@ import yaml
 from explorer.encoding.load import loading
 from explorer.encoding.locate.model_names import find
 from explorer.errors import BadChoice
+from explorer.metric_lines import TrainingStep
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FINISHED, STOPPED
 from tests.exports import by_strata
@@ -23,24 +24,24 @@ def test_a_run_without_steps_is_finished_scored_and_a_model(place, name):
     status = run.status()
     assert (status.state, status.step, status.total, status.best_step) == (FINISHED, 0, 0, 0)
     (result,) = status.results
-    assert result["best_step"] == 0
-    assert result["dev"] == pytest.approx(status.best)
-    assert [line["step"] for line in run.metrics()] == [0]
+    assert result.best_step == 0
+    assert result.dev == pytest.approx(status.best)
+    assert [line.step for line in run.metrics()] == [0]
     head = loading.load(find(str(run.model)), precision="float32", device="cpu").head
     assert head is not None
-    assert head.describe() == status.facts["reading"]
+    assert head.describe() == status.facts.reading
     first, second, gold = texts_of(place.test)
     sides = by_strata(run.model, tuple(first)), by_strata(run.model, tuple(second))
-    assert result["test"] == pytest.approx(spearman(*sides, gold), abs=0.01)
+    assert result.test == pytest.approx(spearman(*sides, gold), abs=0.01)
     settings = yaml.safe_load((run.folder / "recipe.yaml").read_text())["settings"]
     assert "batch_size" not in settings
-    assert "estimate" not in status.facts
+    assert status.facts.estimate is None
 
 
 def test_a_flow_stacks_on_a_tuned_model_and_whitening_on_the_flow(place):
     tuned = train(new(place, "simcse", settings={"steps": 2}))
     flow = train(new(place, "flow", model=str(tuned.model), settings={**FLOW, "reads": "cls", "levels": 2}))
-    losses = [line["loss"] for line in flow.metrics() if "loss" in line]
+    losses = [line.loss for line in flow.metrics() if isinstance(line, TrainingStep)]
     assert len(losses) == 6
     white = train(new(place, "whitening", model=str(flow.model), settings={"reads": "own", "dimensions": 4}))
     vectors = by_strata(white.model)
@@ -81,14 +82,14 @@ def test_what_the_text_knew_of_the_test_pairs_is_told(place, tmp_path, name, tol
     text.write_text(place.text.read_text().partition("\n")[2] + f"{first[0]}\n{second[3]}\n{first[0]}\n")
     settings = {"steps": 1} if name == "simcse" else {}
     run = train(new(place, name, data=(str(text),), settings=settings))
-    seen = run.status().facts["seen"]
+    seen = run.status().facts.seen
     assert seen.startswith(f"2 of the {every} test sentences" if told else "")
     assert bool(seen) == run.status().verdict.optimistic == told
     assert (seen in (run.folder / "train.log").read_text()) or not told
     body = (run.folder / "README.md").read_text().split("---\n")[2]
     assert ("optimistic" in body) == told
     unseen = train(new(place, name, settings=settings))
-    assert unseen.status().facts["seen"] == ""
+    assert unseen.status().facts.seen == ""
 
 
 def test_a_setting_of_training_is_none_of_a_method_that_trains_nothing(place):

@@ -3,13 +3,14 @@
 import pytest
 from safetensors.torch import load_file
 
+from explorer.data.tables import text_rows
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import OWN
 from explorer.errors import ModelNotFound
 from explorer.measuring.scores.layer_scores import score_layers
+from explorer.metric_lines import Evaluation
 from explorer.progress import finish
-from explorer.training.loop import preparing
 from tests import trainings
 
 
@@ -32,14 +33,14 @@ def runs_there(place, monkeypatch):
 def test_a_kept_step_scores_what_its_look_found(place, run):
     looks = trainings.looks(run)
     assert len(looks) > 2
-    dev = preparing.text_rows.read_graded_pairs(place.dev)[0]
+    dev = text_rows.read_graded_pairs(place.dev)[0]
     for step, score in looks.items():
         encoder = load(model_names.find(f"run:kept@step-{step}"), "float32")
         assert finish(score_layers(encoder, dev)).score(OWN) == pytest.approx(score, abs=1e-3)
 
 
 def test_the_model_of_a_run_is_that_of_its_best_step(run):
-    best = [line["step"] for line in run.metrics() if line.get("best")][-1]
+    best = [line.step for line in run.metrics() if isinstance(line, Evaluation) and line.best][-1]
     assert best > 0
     kept = load_file(run.folder / "steps" / f"step-{best}" / "model.safetensors")
     worn = trainings.weights(run)

@@ -1,11 +1,12 @@
 """Test runs as folders: made atomically, found, renamed and deleted."""
 
-import json
 import os
 
 import pytest
 
+from explorer import metric_lines
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -37,8 +38,8 @@ def test_a_new_run_waits_and_holds_its_recipe(folder):
     assert run.recipe() == RECIPE
     status = run.status()
     assert (status.state, status.seeds, status.seed, status.best, status.results) == (WAITING, 2, 3, None, ())
-    assert status.facts["method"] == "sg-opt"
-    assert status.facts["data"] == ["a.csv"]
+    assert status.facts.method == "sg-opt"
+    assert status.facts.data == ("a.csv",)
     assert sorted(path.name for path in run.folder.iterdir()) == ["recipe.yaml", "status.json"]
     assert (run.metrics(), run.log_tail(), run.wish()) == ([], "", "")
 
@@ -167,8 +168,8 @@ def test_a_wish_is_heard_until_it_is_taken_back():
 
 def test_a_line_that_is_half_written_is_no_measurement():
     run = idle()
-    lines = [{"step": 1, "loss": 0.5}, {"step": 2, "dev": 70.0}]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
+    lines = [TrainingStep(1, 7, 1, loss=0.5), Evaluation(1, 7, 2, dev=70.0)]
+    text = "".join(map(metric_lines.as_text, lines))
     for torn in ("", '{"step": 3, "lo', "{"):
         (run.folder / runs.METRICS).write_text(text + torn)
         assert run.metrics() == lines

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import RunBusy
+from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
 from tests.trainings import process
@@ -144,17 +146,22 @@ def test_what_has_ended_stays_what_it_is_when_its_process_is_gone(run, state):
     assert not run.status().live
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"results": null}', '{"results": [], "new": 1}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"results": null}', '{"state": 1, "verdict": 2}'])
 def test_a_status_that_cannot_be_read_is_that_of_a_run_broken_off(run, content):
     (run.folder / statuses.FILE).write_text(content)
-    assert statuses.read(run.folder) is None
     assert run.status().state == INTERRUPTED
     (run.folder / statuses.FILE).unlink()
     assert run.status().state == INTERRUPTED
 
 
 def test_a_status_comes_back_as_it_was_written(run):
-    status = Status(state=STOPPED, step=3, best=70.25, results=({"seed": 1, "test": None},), facts={"data": ["ü"]})
+    status = Status(
+        state=STOPPED,
+        step=3,
+        best=70.25,
+        results=(SeedScores(1, best_step=4),),
+        facts=RunFacts("sg", data=("ü",), rows=3),
+    )
     written = statuses.write(run.folder, status)
     assert statuses.read(run.folder) == written
     signature = {"pid": os.getpid(), "born": written.born, "host": written.host, "beat": written.beat}

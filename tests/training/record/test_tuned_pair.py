@@ -30,7 +30,7 @@ def test_the_tuned_one_is_found_on_either_side_and_by_any_name(place, run):
         assert run_of(tuned) == run
         assert tuning((base, tuned), "x").tuned == 1
         assert tuning((tuned, base), "x").tuned == 0
-    assert tuning((base, tuned), "x").trained == run.status().facts["reading"] != ""
+    assert tuning((base, tuned), "x").trained == run.status().facts.reading != ""
 
 
 def test_other_models_were_not_tuned_from_one_another(place, tmp_path):

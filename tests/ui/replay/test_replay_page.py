@@ -51,15 +51,15 @@ def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
 def test_a_number_says_by_colour_whether_it_became_better(app, place):
     app.query_params["replayed"] = "plain"
     app.run()
-    looks = run_metrics.numbers(trainings.runs.find("plain", place.runs).folder).looks()
-    app.select_slider(key="replayed_step").set_value(looks[-1]["step"]).run()
+    looks = run_metrics.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
+    app.select_slider(key="replayed_step").set_value(looks[-1].step).run()
     shown = {card.label: card for card in app.metric}
     for label, name, better in (
         ("Dev score", "dev", 1),
         ("Alignment", "alignment", -1),
         ("Uniformity", "uniformity", -1),
     ):
-        change = round(looks[-1][name] - looks[0][name], 2 if name == "dev" else 3)
+        change = round(getattr(looks[-1], name) - getattr(looks[0], name), 2 if name == "dev" else 3)
         colours = {1: "GREEN", -1: "RED", 0: "GRAY"}
         expected = colours[int(np.sign(change)) * better]
         assert MetricProto.MetricColor.Name(shown[label].proto.color) == expected, (label, change)

@@ -2,12 +2,13 @@ import json
 
 import pytest
 
+from explorer.metric_lines import TrainingStep
 from explorer.training.record.runs import METRICS
 from explorer.ui.runs.run_metrics import POINTS, RunNumbers
 
 
 def line(step, number=1, **more):
-    return {"number": number, "seed": number, "step": step, "time": 0.0, **(more or {"loss": float(step)})}
+    return {"number": number, "seed": number, "step": step, "time": 0.0, **(more or {"loss": float(step), "rate": 0.1})}
 
 
 def write(folder, lines, mode="a", end="\n"):
@@ -16,7 +17,7 @@ def write(folder, lines, mode="a", end="\n"):
 
 
 def steps(numbers):
-    return [one["step"] for one in numbers.lines()]
+    return [one.step for one in numbers.lines()]
 
 
 def test_a_run_without_metrics_has_no_numbers(tmp_path):
@@ -28,7 +29,7 @@ def test_what_is_added_is_read_and_what_was_read_is_not_read_again(tmp_path, mon
     numbers = RunNumbers(tmp_path)
     assert steps(numbers) == [1, 2]
     parsed, real = [], json.loads
-    monkeypatch.setattr("explorer.ui.runs.run_metrics.json.loads", lambda text: parsed.append(text) or real(text))
+    monkeypatch.setattr("explorer.metric_lines.json.loads", lambda text: parsed.append(text) or real(text))
     write(tmp_path, [line(3)])
     assert steps(numbers) == [1, 2, 3]
     assert len(parsed) == 1
@@ -75,15 +76,15 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
 def test_steps_that_are_made_again_take_the_place_of_the_old_ones(tmp_path):
     write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(2), line(0, dev=61.0, strangers=0.1), line(1)])
     numbers = RunNumbers(tmp_path)
-    assert [one["dev"] for one in numbers.looks()] == [61.0]
-    assert [one["step"] for one in numbers.lines() if "loss" in one] == [1]
+    assert [one.dev for one in numbers.evaluations()] == [61.0]
+    assert [one.step for one in numbers.lines() if isinstance(one, TrainingStep)] == [1]
 
 
 def test_seeds_are_kept_apart(tmp_path):
     write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(0, 2, dev=50.0, strangers=0.1), line(1, 2)])
     numbers = RunNumbers(tmp_path)
-    assert [one["dev"] for one in numbers.looks(1)] == [60.0]
-    assert [one["dev"] for one in numbers.looks(2)] == [50.0]
+    assert [one.dev for one in numbers.evaluations(1)] == [60.0]
+    assert [one.dev for one in numbers.evaluations(2)] == [50.0]
     assert len(numbers.lines()) == 4
 
 
@@ -101,13 +102,13 @@ def test_the_best_look_is_never_thinned_away(tmp_path):
     write(tmp_path, looks)
     found = RunNumbers(tmp_path).lines()
     assert len(found) <= POINTS + 1
-    assert [one["step"] for one in found if one["best"]] == [best]
-    assert steps(RunNumbers(tmp_path)) == sorted(one["step"] for one in found)
+    assert [one.step for one in found if one.best] == [best]
+    assert steps(RunNumbers(tmp_path)) == sorted(one.step for one in found)
 
 
 def test_a_smoothed_loss_follows_the_loss_and_moves_less(tmp_path):
     write(tmp_path, [line(step, loss=1.0 + step % 2) for step in range(1, 101)])
-    smooth = [one["smooth"] for one in RunNumbers(tmp_path).lines()]
+    smooth = [one.smooth for one in RunNumbers(tmp_path).lines()]
     assert smooth[0] == 2.0
     assert smooth[-1] == pytest.approx(1.5, abs=0.2)
     assert max(smooth[50:]) - min(smooth[50:]) < 0.5

@@ -74,7 +74,7 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
     tiny.switch_page("pages/compare.py").run()
     assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
     assert tiny.selectbox(key="beside").value == f"run:{run.name}"
-    assert tiny.selectbox(key="sts").value == run.status().facts["test"]
+    assert tiny.selectbox(key="sts").value == run.status().facts.test
 
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):

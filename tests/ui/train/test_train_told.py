@@ -1,19 +1,23 @@
 """Test how the Train page shows a run, from its folder alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from explorer.data import uploads
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
+from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
 from tests.train_visits import ended, labels, new, show, stands, well
 from tests.visits import button, wait_until, words
 
 
 def result(**numbers):
-    return {"seed": 1, "steps": 6, "best_step": 4, "dev": 70.0, "test": 71.0} | numbers
+    return replace(SeedScores(1, steps=6, best_step=4, dev=70.0, test=71.0), **numbers)
 
 
 def test_a_process_that_is_gone_leaves_an_interrupted_run(app, place):
@@ -114,7 +118,7 @@ def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
 def test_whatever_a_folder_says_is_shown_as_it_is_written(app, place):
     run = new(place)
     nasty = "<script>alert(1)</script> :red[x] ![p](http://example.invalid/x.png)"
-    stands(run, state="strange", error=nasty, facts={"method": nasty, "model": nasty, "data": [nasty], "dev": nasty})
+    stands(run, state="strange", error=nasty, facts=RunFacts(nasty, nasty, (nasty,), nasty))
     well(show(app, run))
     assert any(nasty in told for told in words(app.caption))
 
@@ -131,7 +135,7 @@ def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     path = uploads.keep("mine.txt", b"one\ntwo\n")
     run = new(place, data=(path, "sample"))
-    stands(run, state=statuses.STOPPED, facts={**run.status().facts, "rows": 2})
+    stands(run, state=statuses.STOPPED, facts=replace(run.status().facts, rows=2))
     well(show(app, run))
     (headline,) = (told for told in words(app.caption) if "text: " in told)
     assert "text: mine.txt + sample (2 rows)" in headline

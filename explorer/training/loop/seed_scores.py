@@ -1,0 +1,42 @@
+"""The scores of each seed of a run, and their average."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from explorer.measuring.scores.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class SeedScores:
+    """One training of a run: its best step, and Spearman × 100 there."""
+
+    seed: int
+    steps: int | None = None
+    best_step: int | None = None
+    dev: float | None = None
+    test: float | None = None
+    verdict: Verdict | None = None  # compared with the base
+    criterion: float | None = None  # the score that chose the best step, if not the dev score alone
+    remark: str = ""  # what the method reports about its rows
+
+    @property
+    def selection_score(self) -> float | None:
+        """The score by which the best seed is chosen."""
+        return self.dev if self.criterion is None else self.criterion
+
+    def as_json(self) -> dict[str, Any]:
+        """The scores for status.json and the output of `train`; without a criterion and a remark of their own."""
+        unsaid = {"criterion": None, "remark": ""}
+        return {name: value for name, value in asdict(self).items() if name not in unsaid or value != unsaid[name]}
+
+
+def spread(scores: Sequence[float | None]) -> tuple[float, float] | None:
+    """Mean and sample standard deviation over seeds; None if a seed has no score: a mean of some would mislead."""
+    known = [score for score in scores if score is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return statistics.mean(known), statistics.stdev(known) if len(known) > 1 else 0.0

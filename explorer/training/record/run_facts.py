@@ -1,0 +1,39 @@
+"""What a run works on: names from its recipe, then what loading them found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What viewers show of a run without opening its recipe, text or model; fields from `rows` on follow later."""
+
+    method: str = ""
+    model: str = ""
+    data: tuple[str, ...] = ()
+    dev: str = ""
+    test: str | None = None
+    rows: int | None = None
+    precision: str | None = None
+    device: str | None = None
+    reading: str | None = None  # the layer & pooling that is trained, in words
+    seen: str | None = None  # a warning if test sentences are in the training text
+    default: str | None = None  # the base's model default, in words
+    pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev` and `test`
+    held_out: int | None = None  # triplets
+    estimate: str | None = None  # of time and memory, in words
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts that are known; no test set is a fact too."""
+        return {name: value for name, value in asdict(self).items() if value is not None or name == "test"}
+
+    def set_of(self, use: str) -> str:
+        """The evaluation set of a use, `dev` or `test`; "" if there is none."""
+        return (self.test if use == "test" else self.dev) or ""
+
+    def size_of(self, use: str) -> int:
+        """The number of its pairs; 0 if it is not known."""
+        return (self.pairs or {}).get(use, 0)
