@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -56,6 +57,25 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
+def tabs(profile: Path) -> Iterator[BrowserContext]:
+    """That browser with a profile on disk, which spares every page but the first the compiling of its scripts."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch_persistent_context(profile, executable_path=executable(), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def tab(tabs: BrowserContext, width: int = 1280, height: int = 1400) -> Page:
+    """A new page of a size, which waits a minute at most: a busy machine takes long to load torch."""
+    page = tabs.new_page()
+    page.set_viewport_size({"width": width, "height": height})
+    page.set_default_timeout(60_000)
+    return page
+
+
+@contextmanager
 def server(**environment: str) -> Iterator[str]:
     """The app in a process of its own, on a free port; gives its address."""
     with socket.socket() as probe:
@@ -78,6 +98,37 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(200)  # a click reaches the server before the state changes
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
     page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)
+
+
+def parameters(page: Page) -> dict[str, str]:
+    """What the address says."""
+    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def plots(page: Page, count: int) -> None:
+    """Wait until so many figures are drawn."""
+    page.wait_for_function(
+        "count => document.querySelectorAll('.js-plotly-plot').length === count", arg=count, timeout=120_000
+    )
+    settle(page)
+
+
+def click_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
+    """Click a place of a figure, in the numbers of its axes."""
+    x, y = (
+        page.locator(".js-plotly-plot")
+        .nth(plot)
+        .evaluate(
+            """(plot, [column, row]) => {
+            const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
+            return [box.x + layout._size.l + layout.xaxis.d2p(column), box.y + layout._size.t + layout.yaxis.d2p(row)];
+        }""",
+            [column, row],
+        )
+    )
+    page.mouse.move(x, y)
+    page.wait_for_timeout(200)  # a click counts for what is hovered
+    page.mouse.click(x, y)
 
 
 def _wait_for(address: str) -> None:

@@ -1,52 +1,46 @@
 """Test two processes with eight rows each against one with sixteen, training a linear map."""
 
-import os
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from explorer import losses
 from explorer.gathering import gathered
-from tests.live import ROOT
+from tests.processes import in_a_group_of_two
 
 ROWS, WIDTH, OUT, LAYERS = 16, 6, 5, 3
 
-# what each process runs; the first one writes down what came of it
-SCRIPT = """
-import sys
-import torch
-import torch.distributed as dist
-from explorer.gathering import gathered
-from tests.test_gathering import CASES, rows, weights
 
-def plain(rows):
+def plain(rows: torch.Tensor) -> torch.Tensor:
+    """The rows of every process; only the own ones have a gradient."""
     parts = [torch.empty_like(rows) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, rows.detach())
     parts[dist.get_rank()] = rows
     return torch.cat(parts)
 
-def averaged(gradient):
+
+def averaged(gradient: torch.Tensor) -> torch.Tensor:
     dist.all_reduce(gradient)
     return gradient / dist.get_world_size()
 
-dist.init_process_group("gloo")
-share = 16 // dist.get_world_size()
-mine = slice(dist.get_rank() * share, (dist.get_rank() + 1) * share)
-found = {"world": dist.get_world_size(), "numbers": gathered(torch.full((2, 1), float(dist.get_rank())))}
-for name, formula in CASES.items():
-    for way, join in (("gathered", gathered), ("plain", plain)):
-        weight = weights()
-        loss = formula(rows()[0][mine], rows()[1][mine], weight, join)
-        loss.backward()
-        losses = [torch.empty_like(loss) for _ in range(dist.get_world_size())]
-        dist.all_gather(losses, loss.detach())
-        found[name, way] = losses, averaged(weight.grad)
-if dist.get_rank() == 0:
-    torch.save(found, sys.argv[1])
-dist.destroy_process_group()
-"""
+
+def in_each_process(file: Path) -> None:
+    """The losses and gradients of half the rows; the first process saves them."""
+    share = ROWS // dist.get_world_size()
+    mine = slice(dist.get_rank() * share, (dist.get_rank() + 1) * share)
+    found = {"world": dist.get_world_size(), "numbers": gathered(torch.full((2, 1), float(dist.get_rank())))}
+    for name, formula in CASES.items():
+        for way, join in (("gathered", gathered), ("plain", plain)):
+            weight = weights()
+            loss = formula(rows()[0][mine], rows()[1][mine], weight, join)
+            loss.backward()
+            each = [torch.empty_like(loss) for _ in range(dist.get_world_size())]
+            dist.all_gather(each, loss.detach())
+            found[name, way] = each, averaged(weight.grad)
+    if dist.get_rank() == 0:
+        torch.save(found, file)
 
 
 def rows() -> torch.Tensor:
@@ -77,17 +71,7 @@ CASES = {"info_nce": info_nce, "self_guided_3": self_guided_3, "joined_twice": j
 @pytest.fixture(scope="module")
 def two_processes(tmp_path_factory) -> dict:
     folder = tmp_path_factory.mktemp("gathering")
-    (folder / "script.py").write_text(SCRIPT)
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [sys.executable, *launch, folder / "script.py", folder / "found"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    in_a_group_of_two(in_each_process, folder / "found", folder=folder)
     return torch.load(folder / "found")
 
 
@@ -107,20 +91,20 @@ def test_every_process_sees_the_rows_of_all_in_order_of_rank(two_processes):
 def test_two_times_eight_rows_are_as_good_as_sixteen(two_processes, name):
     loss, gradient = alone(name)
     assert gradient.abs().max() > 0.01
-    each, averaged = two_processes[name, "gathered"]
+    each, mean = two_processes[name, "gathered"]
     assert len(each) == 2
     assert [one.item() for one in each] == pytest.approx([loss, loss], rel=1e-6)
-    assert torch.allclose(averaged, gradient, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(mean, gradient, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_without_gradients_across_processes_the_loss_is_right_and_its_gradient_is_not(two_processes, name):
     loss, gradient = alone(name)
-    each, averaged = two_processes[name, "plain"]
+    each, mean = two_processes[name, "plain"]
     assert [one.item() for one in each] == pytest.approx([loss, loss], rel=1e-6)
-    assert (averaged - gradient).abs().max() > 0.1 * gradient.abs().max()
+    assert (mean - gradient).abs().max() > 0.1 * gradient.abs().max()
     # each process learns from its own rows: together half of the gradient, and DDP averages
-    assert torch.allclose(2 * averaged, gradient, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(2 * mean, gradient, rtol=1e-5, atol=1e-6)
 
 
 def test_the_loss_of_the_whole_is_not_the_mean_over_its_parts():

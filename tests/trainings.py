@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import shlex
@@ -157,15 +156,6 @@ def looks(run: Run, number: int = 1) -> dict[int, float]:
 def losses(run: Run, number: int = 1) -> dict[int, float]:
     """The loss of each step, of one of its seeds."""
     return {line.step: line.loss for line in run.metrics() if line.number == number and isinstance(line, TrainingStep)}
-
-
-def process(do: Callable[..., object], *arguments: object) -> multiprocessing.process.BaseProcess:
-    """A process of its own that does something; forked from one that has imported all of it, so that it is quick."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.trainings", "transformers.models.bert", "explorer.training.saved_model"])
-    started = context.Process(target=do, args=arguments, daemon=True)
-    started.start()
-    return started
 
 
 def command(

@@ -1,50 +1,41 @@
 """Test every method on two processes with half the rows each against one process with all."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
+import huggingface_hub
 import pytest
 import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method, _self_guided
-from tests.live import ROOT
 from tests.methods.rows import COLUMNS, COMPARING, FIXED_DRAWS, TUNING
+from tests.processes import in_a_group_of_two
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
-# what each process runs; the first one writes down what came of it
-SCRIPT = """
-import sys
-from pathlib import Path
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-from explorer import methods
-from tests.methods.rows import COLUMNS, TUNING
-from tests.methods.test_together import gradients, loss_of, ready
 
-dist.init_process_group("gloo")
-rank = dist.get_rank()
-found = {}
-for name in TUNING:
-    method = ready(name, Path(sys.argv[1]))
-    half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.eats]]
-    module = DistributedDataParallel(method)  # it has to be there until the gradients are
-    loss = loss_of(module, half)
-    loss.backward()
-    found[name] = loss.item(), gradients(method)
-if rank == 0:
-    torch.save(found, sys.argv[2])
-del module, loss  # they would hold the group's threads until after the interpreter has gone, which aborts now and then
-dist.destroy_process_group()
-"""
+def in_each_process(folder: Path, file: Path) -> None:
+    """The loss and gradients of every method on half the rows; the first process saves them."""
+    rank, found = dist.get_rank(), {}
+    huggingface_hub.constants.HF_HUB_CACHE = os.environ["HF_HUB_CACHE"]  # it may be imported already
+    for name in TUNING:
+        method = ready(name, folder)
+        half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.eats]]
+        module = DistributedDataParallel(method)  # it has to be there until the gradients are
+        loss = loss_of(module, half)
+        loss.backward()
+        found[name] = loss.item(), gradients(method)
+    if rank == 0:
+        torch.save(found, file)
+    # they would hold the group's threads until after the interpreter has gone, which aborts now and then
+    del module, loss
 
 
 def ready(name: str, folder: Path) -> Method:
@@ -81,17 +72,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def two_processes(tmp_path_factory, folder) -> dict:
     place = tmp_path_factory.mktemp("processes")
-    (place / "script.py").write_text(SCRIPT)
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    done = subprocess.run(
-        [sys.executable, *launch, place / "script.py", folder, place / "found"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    in_a_group_of_two(in_each_process, folder, place / "found", folder=place)
     return torch.load(place / "found")
 
 

@@ -27,20 +27,26 @@ def address(folders):
         yield address
 
 
+@pytest.fixture(scope="session")
+def profile(tmp_path_factory):
+    return tmp_path_factory.mktemp("profile")
+
+
 @pytest.fixture(scope="module")
-def browser():
-    with live.browser() as browser:
-        yield browser
+def tabs(profile):
+    """A browser for each file: playwright's loop would be in the way of the other tests."""
+    with live.tabs(profile) as tabs:
+        yield tabs
 
 
 @pytest.fixture
-def page(browser):
-    """A page of its own for each test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1400})
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    yield page
-    context.close()
+def page(tabs):
+    """A page of its own for each test, in a browser that remembers nothing of the others."""
+    yield live.tab(tabs)
+    for opened in tabs.pages:
+        if opened.url.startswith("http"):
+            opened.evaluate("localStorage.clear()")
+        opened.close()
 
 
 @pytest.fixture

@@ -167,15 +167,13 @@ _MISSING: dict[str, Any] = {
 
 def mark_missing(figure: go.Figure, missing: NDArray[np.bool_], heights: list[float]) -> None:
     """Add a grey, dotted frame around every cell (row, pooling) without a score."""
-    # all at once, since plotly checks all earlier shapes for each added one
-    figure.update_layout(
-        shapes=[
-            *figure.layout.shapes,
-            *(
-                {**_MISSING, "x0": at - 0.44, "x1": at + 0.44, "y0": heights[row] - 0.44, "y1": heights[row] + 0.44}
-                for row, at in np.argwhere(missing).tolist()
-            ),
-        ]
+    # all at once and set, not updated: plotly checks all earlier shapes for each added one, and an update merges them
+    figure.layout.shapes = (
+        *figure.layout.shapes,
+        *(
+            {**_MISSING, "x0": at - 0.44, "x1": at + 0.44, "y0": heights[row] - 0.44, "y1": heights[row] + 0.44}
+            for row, at in np.argwhere(missing).tolist()
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,13 @@ def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed:
     the interval is from the 2.5th to the 97.5th percentile of the resamples. A share of 0 or 1 is the same in every
     resample: there, the open end is the exact binomial bound of the shorter list.
     """
+    return _share_above(one.tobytes(), other.tobytes(), resamples, seed)
+
+
+@lru_cache(maxsize=1024)
+def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int, seed: int) -> Share:
+    """The same, kept: every rerun of a page asks for the shares of all packs again."""
+    one, other = np.frombuffer(one_bytes), np.frombuffer(other_bytes)
     more = one[:, None] - other[None, :]
     couples = np.where(np.abs(more) <= SAME, CHANCE, more > 0)
     value = float(couples.mean())

@@ -12,7 +12,8 @@ from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE
-from tests.trainings import command, process, recipe, words_of
+from tests.processes import process
+from tests.trainings import command, recipe, words_of
 
 KILLS, MOST = 10, 12  # steps of an attempt
 STEPS = KILLS * MOST + 40  # so that there are some left

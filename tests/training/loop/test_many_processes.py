@@ -1,11 +1,10 @@
 """Test that two processes, also started by torchrun, train like one."""
 
-import multiprocessing.connection
 import os
-import socket
 import subprocess
 import sys
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,12 @@ from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FINISHED, STOPPED
 from tests.live import ROOT
-from tests.trainings import command, looks, losses, new, process, recipe, train, weights, words_of
+from tests.processes import ONE_EACH, ended, two
+from tests.trainings import command, looks, losses, new, recipe, train, weights, words_of
 
 # with so large an epsilon and no clipping, AdamW does not forgive a gradient that is half of what it should be
 SETTINGS = {"batch_size": 16, "steps": 6, "learning_rate": 1e-3, "clip": 0, "epsilon": 1e-3}
 METHODS = ("sg-opt", "simcse", "simcse-hard")
-ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 
 
 def words(place, method: str, name: str) -> list[str]:
@@ -30,32 +29,12 @@ def words(place, method: str, name: str) -> list[str]:
     return [*given, "--name", name, "--out", str(place.runs)]
 
 
-def started(arguments: list[str], told: Path) -> list:
-    """Two processes with the environment that torchrun gives; quicker than those, since all is imported already."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return [
-        process(
-            command, arguments, told.with_suffix(f".{rank}"), shared | {"RANK": rank, "LOCAL_RANK": rank} | ONE_EACH
-        )
-        for rank in "01"
-    ]
+def started(arguments: list[str], told: Path) -> list[BaseProcess]:
+    """Two processes of the command line; quicker than torchrun's, since all is imported already."""
+    return two(command, lambda rank: (arguments, told.with_suffix(f".{rank}")))
 
 
-def ended(both: list) -> tuple[int, ...]:
-    """What they ended with; where one fails, the other is ended, as torchrun does."""
-    while any(each.is_alive() for each in both):
-        ready = multiprocessing.connection.wait([each.sentinel for each in both if each.is_alive()], 60)
-        if not ready or any(each.exitcode for each in both):
-            for each in both:
-                each.join(5)  # it may be about to say why
-                each.terminate()
-    return tuple(each.exitcode for each in both)
-
-
-def together(arguments: list[str], told: Path) -> tuple[int, ...]:
+def together(arguments: list[str], told: Path) -> tuple[int | None, ...]:
     return ended(started(arguments, told))
 
 

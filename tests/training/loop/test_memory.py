@@ -14,7 +14,7 @@ from explorer.errors import RunError
 from explorer.training.loop import loop, memory
 from explorer.training.loop.learner import Learner
 from explorer.training.record.runs import DISCARD
-from tests.trainings import new, process, train
+from tests.trainings import new, train
 
 CYCLES = 5
 SPARE = 5  # per cent

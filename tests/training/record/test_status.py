@@ -15,7 +15,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, LIVE, RUNNING, STOPPED, WAITING, Status
-from tests.trainings import process
+from tests.processes import process
 
 
 @pytest.fixture

@@ -1,44 +1,30 @@
 """The app as its visitor meets it: a real server, a real browser. Skipped, with the reason, where there is none."""
 
-from urllib.parse import parse_qs, urlencode, urlparse
+from urllib.parse import urlencode, urlparse
 
 import pytest
 
 from explorer.data import sample
 from explorer.ui.frame import sidebar
 from tests import live
-from tests.live import settle
+from tests.live import parameters, settle
 
 pytestmark = live.IN_A_BROWSER
 
 
 def open_layers(page, address, query=""):
     page.goto(f"{address}/layers{query}")
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 3", timeout=120_000)
-    settle(page)
+    live.plots(page, 3)
 
 
 def click_cell(page, column, row):
-    """Click the middle of a cell of the grid; `row` is counted from layer 0 upwards."""
-    x, y = page.locator(".js-plotly-plot").first.evaluate(
-        """(plot, [column, row]) => {
-            const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
-            return [box.x + layout._size.l + layout.xaxis.d2p(column), box.y + layout._size.t + layout.yaxis.d2p(row)];
-        }""",
-        [column, row],
-    )
-    page.mouse.move(x, y)
-    page.wait_for_timeout(200)  # a click counts for what is hovered
-    page.mouse.click(x, y)
+    """Click a cell of the grid; `row` is counted from layer 0 upwards."""
+    live.click_cell(page, column, row)
     settle(page)
 
 
 def reading_card(page):
     return page.get_by_test_id("stMetric").filter(has_text="Chosen layer & pooling").inner_text()
-
-
-def parameters(page):
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
 
 
 def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(page, address):
@@ -185,7 +171,7 @@ def test_a_bad_file_is_told_and_nothing_is_kept(page, address, tmp_path):
 
 def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
     page.goto(address)
-    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 5_000))
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 2_500))
     page.get_by_role("button", name="Use these pairs").click()
     # Streamlit's own Stop stands in the header while a page takes long
     stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)

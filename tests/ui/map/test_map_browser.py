@@ -25,14 +25,12 @@ LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace 
 
 
 @pytest.fixture(scope="module")
-def page(address, place):
+def page(tabs, address, place):
     asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
-    with live.browser() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 2000})
-        page.set_default_timeout(90_000)  # a busy machine takes long to load torch
-        page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")
-        drawn(page)
-        yield page
+    page = live.tab(tabs, height=2000)
+    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")
+    drawn(page)
+    return page
 
 
 def drawn(page):
@@ -88,8 +86,7 @@ def test_five_sentences_drawn_round_in_one_map_are_the_same_five_in_the_other_an
 def test_the_address_shows_the_same_five_in_another_tab(page):
     five = lit(page)[0]
     assert len(five) == 5
-    other = page.context.browser.new_page(viewport=page.viewport_size)
-    other.set_default_timeout(90_000)
+    other = live.tab(page.context, height=2000)
     other.goto(page.url)
     other.get_by_role("heading", name="5 selected").wait_for()
     drawn(other)

@@ -1,12 +1,10 @@
 """Test the Search page in a real browser: a clicked result is kept in the address. Skipped without a browser."""
 
-from urllib.parse import parse_qs, urlparse
-
 import pytest
 
 from explorer.ui.search import query_form
 from tests import live
-from tests.live import settle
+from tests.live import parameters, settle
 
 pytestmark = live.IN_A_BROWSER
 
@@ -14,14 +12,12 @@ NASTY = "<img src=x onerror=alert(1)> **bold** $x^2$ :red[red]"
 
 
 @pytest.fixture(scope="module")
-def page(address, tmp_path_factory):
+def page(tabs, address, tmp_path_factory):
     corpus = tmp_path_factory.mktemp("corpus") / "nasty.txt"
     corpus.write_text(f"{NASTY}\nA parrot is for sale.\nThe rain has stopped.\n", encoding="utf-8")
-    with live.browser() as browser:
-        page = browser.new_page(viewport={"width": 400, "height": 1200})
-        page.set_default_timeout(60_000)
-        page.goto(f"{address}/search?corpus={corpus}")
-        yield page
+    page = live.tab(tabs, width=400, height=1200)
+    page.goto(f"{address}/search?corpus={corpus}")
+    return page
 
 
 def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_the_address(page):
@@ -37,7 +33,7 @@ def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_th
     page.get_by_text("left out of what is found").wait_for()
     settle(page)
     expect(query).to_have_value(NASTY)
-    assert parse_qs(urlparse(page.url).query)["query"] == [NASTY]
+    assert parameters(page)["query"] == NASTY
     page.reload()
     page.get_by_text("left out of what is found").wait_for()
     settle(page)

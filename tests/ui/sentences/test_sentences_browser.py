@@ -3,43 +3,23 @@
 import pytest
 
 from tests import live
-from tests.live import settle
 
 pytestmark = live.IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
-def page(address):
-    with live.browser() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 2600})
-        page.set_default_timeout(60_000)
-        page.goto(f"{address}/sentences")
-        drawn(page)
-        yield page
-
-
-def drawn(page):
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length === 4")
-    settle(page)
+def page(tabs, address):
+    page = live.tab(tabs, height=2600)
+    page.goto(f"{address}/sentences")
+    live.plots(page, 4)
+    return page
 
 
 def test_a_clicked_cell_is_the_pair_under_the_microscope(page):
-    x, y = (
-        page.locator(".js-plotly-plot")
-        .nth(0)
-        .evaluate(
-            """plot => {
-            const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
-            return [box.x + layout._size.l + layout.xaxis.d2p(9), box.y + layout._size.t + layout.yaxis.d2p(4)];
-        }"""
-        )
-    )
-    page.mouse.move(x, y)
-    page.wait_for_timeout(200)  # a click counts for what is hovered
-    page.mouse.click(x, y)
+    live.click_cell(page, column=9, row=4)
     page.locator("blockquote", has_text="The bank raised its interest rates again.").wait_for()
     page.locator("blockquote", has_text="The concert starts at nine.").wait_for()
-    drawn(page)
+    live.plots(page, 4)
 
 
 def test_what_is_typed_is_never_run_and_never_in_the_address(page):
@@ -48,7 +28,7 @@ def test_what_is_typed_is_never_run_and_never_in_the_address(page):
     box.fill(f"{typed}\n{typed} twice\n\n")
     box.press("Control+Enter")
     page.locator("blockquote", has_text=typed).first.wait_for()
-    drawn(page)
+    live.plots(page, 4)
     assert page.locator(".js-plotly-plot").nth(0).locator("text", has_text="<img").count() > 0
     assert page.locator("img[src=x]").count() == 0
     assert page.locator("blockquote strong").count() == 0

@@ -1,14 +1,14 @@
 """Test training in a real browser: reload, second tab, stop, stopped server. Skipped without a browser."""
 
 import re
-from urllib.parse import parse_qs, urlencode, urlparse
+from urllib.parse import urlencode
 
 import pytest
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from tests import live, trainings
-from tests.live import settle
+from tests.live import parameters, settle
 
 pytestmark = live.IN_A_BROWSER
 
@@ -23,10 +23,6 @@ def page(page):
 def own_runs(folders, monkeypatch):
     """The runs of the server are looked at from here too."""
     monkeypatch.setenv("STRATA_RUNS", folders["STRATA_RUNS"])
-
-
-def parameters(page):
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
 
 
 def press(page, name):
@@ -140,20 +136,19 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
 
 
-def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, folders, quick):
-    with live.server(**folders) as address:
-        run = start(page, address, quick, Steps="1000000", Run_name="cut-off")
+def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, address, folders, quick):
+    with live.server(**folders) as ended:
+        run = start(page, ended, quick, Steps="1000000", Run_name="cut-off")
         stepping(page)
         drawn(page)
         link = f"/train?run={run.name}"
     assert run.status().state == statuses.INTERRUPTED
-    with live.server(**folders) as address:
-        page.goto(address + link)
-        page.get_by_text("The training process ended").wait_for()
-        settle(page)
-        press(page, "Resume")
-        stepping(page)
-        page.get_by_role("button", name="Stop (can be resumed)").wait_for()
-        press(page, "Stop (can be resumed)")
-        page.get_by_text("Stopped at step").wait_for()
+    page.goto(address + link)
+    page.get_by_text("The training process ended").wait_for()
+    settle(page)
+    press(page, "Resume")
+    stepping(page)
+    page.get_by_role("button", name="Stop (can be resumed)").wait_for()
+    press(page, "Stop (can be resumed)")
+    page.get_by_text("Stopped at step").wait_for()
     assert "resumed at step" in run.log_tail(1000)
