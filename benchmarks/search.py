@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import interleaved, ratio, told
-from explorer.data.search_corpus import Searched, of_source
+from explorer.data.kinds import Sentences
+from explorer.data.search_corpus import of_source
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.measuring.neighbours.neighbour_overlap import overlap
@@ -45,7 +46,7 @@ def main() -> None:
     print(f"  one query: {1000 * statistics.median(seconds['one query']):.2f} ms")
 
 
-def _corpus() -> Searched:
+def _corpus() -> Sentences:
     """Sentences of Wikipedia where STRATA_DATA has them, else the sample."""
     path = Path(os.environ.get("STRATA_DATA", "")) / "wiki" / "sentences.tsv"
     return of_source(str(path) if path.is_file() else "sample")

@@ -24,7 +24,7 @@ searched = corpus_form.asked_for(choice, line)
 k = query_form.size(line)
 if query is None or searched is None:
     st.stop()
-itself = place_of(query, searched.sentences) is not None
+itself = place_of(query, searched.texts) is not None
 if itself:
     st.caption("The query is one of them, and is left out of what is found.")
 told = st.container()
@@ -42,14 +42,14 @@ if one is None:
     st.stop()
 findings = search(one.side, two.side if two else None, k)
 with columns[0]:
-    result_list.found(findings.one, searched.sentences, "A", "B" if two else "", query)
+    result_list.found(findings.one, searched.texts, "A", "B" if two else "", query)
 if not other:
     with told:
         side_readers.ask_for_b()
 if two is None or findings.other is None:
     st.stop()
 with columns[1]:
-    result_list.found(findings.other, searched.sentences, "B", "A", query)
+    result_list.found(findings.other, searched.texts, "B", "A", query)
 with told:
     summary(findings, len(searched) - itself)
-neighbour_changes.show(one, two, searched.sentences, k)
+neighbour_changes.show(one, two, searched.texts, k)

@@ -73,8 +73,7 @@ def _search(options: argparse.Namespace) -> None:
     titles = (options.reading, options.other_reading or options.reading)
     with Line() as line:
         sides = [
-            _side(one, query, searched.sentences, title, options, line)
-            for one, title in zip(found, titles, strict=False)
+            _side(one, query, searched.texts, title, options, line) for one, title in zip(found, titles, strict=False)
         ]
         one, other = sides[0][0], sides[1][0] if len(sides) > 1 else None
         findings = search(one, other, options.k)

@@ -214,6 +214,8 @@ def _stacked(table: Table, columns: Sequence[str]) -> Table:
 def _columns(rows: Rows) -> Columns:
     if isinstance(rows, GradedPairs):
         return rows.first, rows.second, scaled(rows.gold)
+    if isinstance(rows, Sentences):
+        return (rows.texts,)
     return tuple(getattr(rows, field.name) for field in fields(rows) if field.name != "name")
 
 

@@ -19,11 +19,28 @@ def digest_of(parts: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
+class Column:
+    """An attribute of each sentence: numbers, NaN if missing, or names."""
+
+    name: str
+    cells: tuple[float, ...] | tuple[str, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it holds numbers."""
+        return bool(self.cells) and isinstance(self.cells[0], float)
+
+
+@dataclass(frozen=True)
 class Sentences:
-    """Plain sentences, in file order."""
+    """Sentences in the order of their source, with attributes, and the pairs that belong together."""
 
     name: str
     texts: tuple[str, ...]
+    columns: tuple[Column, ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()  # pairs that a map joins by a line
+    note: str = ""  # how they were chosen from their source
+    dropped: tuple[str, ...] = ()  # rows of a file without a sentence, and why
 
     @cached_property
     def digest(self) -> str:
@@ -32,6 +49,10 @@ class Sentences:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def column(self, name: str) -> Column | None:
+        """The column with this name."""
+        return next((column for column in self.columns if column.name == name), None)
 
 
 @dataclass(frozen=True)

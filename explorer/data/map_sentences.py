@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.kinds import Column, GradedPairs, Sentences
 from explorer.data.tables.columns import guess
 from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
@@ -20,43 +19,7 @@ MOST = 20_000  # most sentences of a map: more are slow in a browser
 EXTREMES = 20  # pairs at either end, as in the figures of the papers
 
 
-@dataclass(frozen=True)
-class Column:
-    """An attribute of each sentence: numbers, NaN if missing, or names."""
-
-    name: str
-    cells: tuple[float, ...] | tuple[str, ...]
-
-    @property
-    def counts(self) -> bool:
-        """Whether it holds numbers."""
-        return bool(self.cells) and isinstance(self.cells[0], float)
-
-
-@dataclass(frozen=True)
-class Described:
-    """Distinct sentences, their attributes, and the pairs joined by a line."""
-
-    name: str
-    texts: tuple[str, ...]
-    columns: tuple[Column, ...]
-    lines: tuple[tuple[int, int], ...] = ()
-    note: str = ""
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the sentences, in this order."""
-        return digest_of(("described", *self.texts))
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def column(self, name: str) -> Column | None:
-        """The column with this name."""
-        return next((column for column in self.columns if column.name == name), None)
-
-
-def of_pairs(pairs: GradedPairs) -> Described:
+def of_pairs(pairs: GradedPairs) -> Sentences:
     """The sentences of scored pairs, with sub-corpus, length, and mean score of their pairs."""
     parts: dict[str, str] = {}
     scores: dict[str, list[float]] = defaultdict(list)
@@ -67,10 +30,10 @@ def of_pairs(pairs: GradedPairs) -> Described:
     texts = pairs.sentences
     columns = [Column("sub-corpus", tuple(parts[text] for text in texts))] if any(pairs.parts) else []
     means = tuple(sum(scores[text]) / len(scores[text]) for text in texts)
-    return Described(pairs.name, texts, (*columns, _words(texts), Column("score of its pairs", means)))
+    return Sentences(pairs.name, texts, (*columns, _words(texts), Column("score of its pairs", means)))
 
 
-def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Described:
+def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
     """The pairs with the highest and lowest gold scores, each joined by a line; ties are broken at random."""
     count = min(count, len(pairs) // 2)
     drawn = np.random.default_rng(seed).permutation(len(pairs))
@@ -84,7 +47,7 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Described:
     )
     places = {text: place for place, text in enumerate(texts)}
     lines = tuple((places[pairs.first[at]], places[pairs.second[at]]) for end in ends.values() for at in end)
-    return Described(
+    return Sentences(
         f"{pairs.name}, {' and '.join(ends)}",
         texts,
         (Column("pairs", tuple(groups[text] for text in texts)), _words(texts)),
@@ -93,7 +56,7 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Described:
     )
 
 
-def of_table(table: Table, column: str | None = None) -> Described:
+def of_table(table: Table, column: str | None = None) -> Sentences:
     """The distinct sentences of a column, with the other columns of their first row."""
     column = column or guess(table, "sentences").column("sentence") or table.columns[0]
     first_at: dict[str, int] = {}
@@ -117,15 +80,15 @@ def of_table(table: Table, column: str | None = None) -> Described:
     )
     dropped = len(table.rows) - len(texts)
     note = f"{dropped:,} of {len(table.rows):,} rows are empty, or repeat a sentence." if dropped else ""
-    return Described(table.name, texts, (*others, _words(texts)), note=note)
+    return Sentences(table.name, texts, (*others, _words(texts)), note=note)
 
 
-def sampled(described: Described, most: int = MOST, seed: int = 0) -> Described:
+def sampled(sentences: Sentences, most: int = MOST, seed: int = 0) -> Sentences:
     """A sample of at most so many sentences, stratified by the first column of names."""
-    count = len(described)
+    count = len(sentences)
     if count <= most:
-        return described
-    strata = next((column for column in described.columns if not column.counts), None)
+        return sentences
+    strata = next((column for column in sentences.columns if not column.counts), None)
     groups: dict[float | str, list[int]] = defaultdict(list)
     for place in np.random.default_rng(seed).permutation(count).tolist():
         groups[strata.cells[place] if strata else ""].append(place)
@@ -133,10 +96,10 @@ def sampled(described: Described, most: int = MOST, seed: int = 0) -> Described:
     kept = sorted(place for name, group in groups.items() for place in group[: shares[name]])
     by = f", with the shares of '{strata.name}' kept" if strata else ""
     return replace(
-        described,
-        texts=tuple(described.texts[place] for place in kept),
-        columns=tuple(Column(one.name, _picked(one.cells, kept)) for one in described.columns),
-        note=f"{most:,} of {count:,} sentences, drawn at random{by}. {described.note}".strip(),
+        sentences,
+        texts=tuple(sentences.texts[place] for place in kept),
+        columns=tuple(Column(one.name, _picked(one.cells, kept)) for one in sentences.columns),
+        note=f"{most:,} of {count:,} sentences, drawn at random{by}. {sentences.note}".strip(),
     )
 
 

@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from explorer.data import corpora
 from explorer.data.graded import sets, sts
-from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.tables.text_rows import AGAIN
 
 # 150 MB of vectors for each side of width 384, and as much again for its index
 MOST = 100_000
 
 
-@dataclass(frozen=True)
-class Searched:
-    """Distinct sentences in the order of their source, and what was left out."""
-
-    name: str
-    sentences: tuple[str, ...]
-    repeats: int = 0  # repeated sentences
-    left_out: int = 0  # distinct sentences beyond MOST
-    dropped: tuple[str, ...] = ()  # rows of a file without a sentence, and why
-    digest: str = ""
-
-    @property
-    def told(self) -> str:
-        """The number of sentences and what was left out, in words."""
-        told = f"{len(self.sentences):,} sentences of {self.name}" if len(self) != 1 else f"1 sentence of {self.name}"
-        if self.left_out:
-            whole = len(self.sentences) + self.left_out
-            told += f", spread evenly over its {whole:,} (more than {MOST:,} are not searched)"
-        if self.repeats:
-            told += f"; {self.repeats:,} repeated {'is' if self.repeats == 1 else 'are'} left out"
-        return f"{told}."
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-
-def of_pairs(*several: GradedPairs, name: str = "") -> Searched:
+def of_pairs(*several: GradedPairs, name: str = "") -> Sentences:
     """The sentences of scored pairs."""
     every = [sentence for pairs in several for sentence in (*pairs.first, *pairs.second)]
     return _each_once(name or several[0].name, every)
 
 
-def of_source(source: str, *, online: bool = False) -> Searched:
+def of_source(source: str, *, online: bool = False) -> Sentences:
     """The sentences of a source: "sample", a set with or without its split, or a path."""
     if source in sets.names():
         return of_pairs(sets.by_name(source, online=online))
@@ -59,10 +32,20 @@ def of_source(source: str, *, online: bool = False) -> Searched:
     return _each_once(corpus.name, corpus.texts[0], again, dropped)
 
 
-def _each_once(name: str, texts: Sequence[str], again: int = 0, dropped: tuple[str, ...] = ()) -> Searched:
+def _each_once(name: str, texts: Sequence[str], again: int = 0, dropped: tuple[str, ...] = ()) -> Sentences:
     distinct = tuple(dict.fromkeys(texts))
     kept = distinct
     if len(distinct) > MOST:
         kept = tuple(distinct[place * len(distinct) // MOST] for place in range(MOST))
-    again += len(texts) - len(distinct)
-    return Searched(name, kept, again, len(distinct) - len(kept), dropped, digest_of(kept))
+    repeats = again + len(texts) - len(distinct)
+    return Sentences(name, kept, note=_note(name, len(kept), len(distinct), repeats), dropped=dropped)
+
+
+def _note(name: str, kept: int, distinct: int, repeats: int) -> str:
+    """The number of sentences and what was left out, in words."""
+    told = f"{kept:,} sentence{'s' * (kept != 1)} of {name}"
+    if kept < distinct:
+        told += f", spread evenly over its {distinct:,} (more than {MOST:,} are not searched)"
+    if repeats:
+        told += f"; {repeats:,} repeated {'is' if repeats == 1 else 'are'} left out"
+    return f"{told}."

@@ -3,8 +3,8 @@ import random
 
 import pytest
 
-from explorer.data.kinds import GradedPairs
-from explorer.data.map_sentences import Described, extremes, of_pairs, of_table, sampled
+from explorer.data.kinds import GradedPairs, Sentences
+from explorer.data.map_sentences import extremes, of_pairs, of_table, sampled
 from explorer.data.tables.files import read_bytes
 from explorer.errors import TooFewRows
 
@@ -95,8 +95,8 @@ def test_a_sample_keeps_the_shares_of_the_sub_corpora_and_says_so():
 
 
 def test_the_digest_is_of_the_sentences_in_their_order():
-    assert Described("a", ("x", "y"), ()).digest == Described("b", ("x", "y"), ()).digest
-    assert Described("a", ("x", "y"), ()).digest != Described("a", ("y", "x"), ()).digest
+    assert Sentences("a", ("x", "y"), ()).digest == Sentences("b", ("x", "y"), ()).digest
+    assert Sentences("a", ("x", "y"), ()).digest != Sentences("a", ("y", "x"), ()).digest
 
 
 def test_a_column_named_sentence_beside_the_one_that_is_mapped_does_not_take_its_place():

@@ -15,14 +15,13 @@ PAIRS = GradedPairs("few", ("a b", "c d", "a b"), ("e f", "a b", "g h"), (1.0, 2
 
 def test_sentences_of_pairs_stand_once_in_order_and_repeats_are_counted():
     found = of_pairs(PAIRS)
-    assert found.sentences == PAIRS.sentences == ("a b", "c d", "e f", "g h")
-    assert found.repeats == 2
-    assert found.told == "4 sentences of few; 2 repeated are left out."
+    assert found.texts == PAIRS.sentences == ("a b", "c d", "e f", "g h")
+    assert found.note == "4 sentences of few; 2 repeated are left out."
 
 
 def test_the_sample_is_that_of_the_training_page():
-    assert of_source("sample").sentences == corpora.corpus(("sample",), "sentences")[0].columns[0]
-    assert of_source("Sample pairs").sentences == sample.pairs().sentences
+    assert of_source("sample").texts == corpora.corpus(("sample",), "sentences")[0].columns[0]
+    assert of_source("Sample pairs").texts == sample.pairs().sentences
 
 
 def test_a_set_without_a_split_is_all_of_it(tmp_path, monkeypatch):
@@ -33,8 +32,8 @@ def test_a_set_without_a_split_is_all_of_it(tmp_path, monkeypatch):
         rows = "".join(f"{at % 6}\t{name} {at}.\tThe same.\n" for at in range(pairs))
         path.write_text("score\tsentence1\tsentence2\n" + rows, encoding="utf-8")
     found = of_source("SICK-R")
-    assert (len(found), found.repeats) == (9928, 9926)
-    assert of_source("SICK-R trial").sentences[:2] == ("trial 0.", "trial 1.")
+    assert found.note == "9,928 sentences of SICK-R; 9,926 repeated are left out."
+    assert of_source("SICK-R trial").texts[:2] == ("trial 0.", "trial 1.")
 
 
 @pytest.mark.parametrize(
@@ -53,23 +52,23 @@ def test_a_file_gives_its_sentences_once_and_says_how_many_came_again(tmp_path: 
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     found = of_source(str(path))
-    assert found.sentences == ("One two.", "Three four.")
-    assert found.repeats == content.count("One") + content.count("Three") - 2
-    assert name in found.told
+    assert found.texts == ("One two.", "Three four.")
+    assert f"{content.count('One') + content.count('Three') - 2} repeated" in found.note
+    assert name in found.note
 
 
 def test_200_times_the_same_sentence_is_one(tmp_path):
     path = tmp_path / "same.txt"
     path.write_text("The same.\n" * 200, encoding="utf-8")
-    assert of_source(str(path)).told == "1 sentence of same.txt; 199 repeated are left out."
+    assert of_source(str(path)).note == "1 sentence of same.txt; 199 repeated are left out."
 
 
 def test_of_too_many_sentences_some_are_taken_from_all_over(monkeypatch):
     monkeypatch.setattr(search_corpus, "MOST", 10)
     found = of_pairs(GradedPairs("many", tuple(map(str, range(40))), ("39",) * 40, (1.0,) * 40, ("",) * 40))
-    assert found.sentences == tuple(map(str, range(0, 40, 4)))
-    assert (found.left_out, found.repeats) == (30, 40)
-    assert "10 sentences of many, spread evenly over its 40 (more than 10 are not searched)" in found.told
+    assert found.texts == tuple(map(str, range(0, 40, 4)))
+    assert "40 repeated" in found.note
+    assert "10 sentences of many, spread evenly over its 40 (more than 10 are not searched)" in found.note
 
 
 @pytest.mark.parametrize(

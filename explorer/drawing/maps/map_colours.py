@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.map_sentences import Column, Described
+from explorer.data.kinds import Column, Sentences
 from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, short_text
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
@@ -48,12 +48,12 @@ def groups(colour: Column) -> list[Group]:
     return [*(group for group in left if len(group.members)), *found]  # drawn first, so that they are behind the others
 
 
-def colour_of(described: Described, name: str) -> str:
+def colour_of(described: Sentences, name: str) -> str:
     """The colour of a group that is coloured by its name."""
     return next((group.colour or QUIET for group in groups(described.columns[0]) if group.name == name), QUIET)
 
 
-def hover_texts(described: Described, colour: Column, most: int) -> list[str]:
+def hover_texts(described: Sentences, colour: Column, most: int) -> list[str]:
     """Hover text: the beginning of the sentence, and the value that colours it."""
     return [
         f"{hover_text(text, most=most)}<br><b>{short_text(colour.name, 40)}</b> {_told(cell)}"

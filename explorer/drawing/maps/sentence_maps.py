@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.data.map_sentences import Column, Described
+from explorer.data.kinds import Column, Sentences
 from explorer.drawing.maps.map_colours import colour_of, groups, hover_texts, marker
 from explorer.drawing.segments import segments
 from explorer.drawing.style import QUIET, short_text
@@ -34,7 +34,7 @@ def spans(*maps: Places) -> list[tuple[float, float]]:
 def flat_map(
     places: Places,
     span: Sequence[tuple[float, float]],
-    described: Described,
+    described: Sentences,
     colour: Column,
     selected: Sequence[int] | None,
     clusters: Sequence[tuple[str, tuple[float, float]]] = (),
@@ -91,7 +91,7 @@ def flat_map(
 def deep_map(
     places: Places,
     span: Sequence[tuple[float, float]],
-    described: Described,
+    described: Sentences,
     colour: Column,
     selected: Sequence[int] | None,
 ) -> go.Figure:
@@ -135,7 +135,7 @@ def deep_map(
     return _laid_out(figure)
 
 
-def _joined(described: Described) -> list[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
+def _joined(described: Sentences) -> list[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
     """The two ends of every line, by the name of its group."""
     kinds = described.columns[0].cells if described.lines else ()
     names = dict.fromkeys(str(kinds[one]) for one, _ in described.lines)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.map_sentences import Described
+from explorer.data.kinds import Sentences
 from explorer.measuring.neighbours.nearest import Neighbourhoods
 from explorer.measuring.neighbours.neighbour_overlap import COMPARED, exchange
 from explorer.measuring.scores.correlation import unit
@@ -17,7 +17,7 @@ Row = dict[str, object]
 
 
 def rows(
-    described: Described, places: Sequence[NDArray[np.floating]], members: Sequence[int] | None = None
+    described: Sentences, places: Sequence[NDArray[np.floating]], members: Sequence[int] | None = None
 ) -> list[Row]:
     """A row for every sentence, or for some: its attributes and its position on each map."""
     names = [f"{side} {axis}" for side, one in zip("AB", places, strict=False) for axis in "xyz"[: one.shape[1]]]
@@ -32,7 +32,7 @@ def rows(
     ]
 
 
-def labels(described: Described) -> dict[str, list[object]]:
+def labels(described: Sentences) -> dict[str, list[object]]:
     """The attributes of each sentence by column; None if missing."""
     return {
         column.name: [None if cell == "" or cell != cell else cell for cell in column.cells]
@@ -60,7 +60,7 @@ def neighbour_rows(
     return told
 
 
-def told_of_lines(described: Described, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
+def told_of_lines(described: Sentences, vectors: Sequence[NDArray[np.floating]]) -> list[str]:
     """The median cosine of the pairs joined by lines, for each group, in full space."""
     found = []
     for group in dict.fromkeys(described.columns[0].cells[one] for one, _ in described.lines):

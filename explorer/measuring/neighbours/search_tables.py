@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from explorer.data.search_corpus import Searched
+from explorer.data.kinds import Sentences, digest_of
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 from explorer.measuring.neighbours.query_results import Findings, Result
@@ -26,7 +26,7 @@ class Asked:
 
     query: str
     k: int
-    searched: Searched
+    searched: Sentences
     sides: tuple[tuple[Found, Reading], ...]
 
 
@@ -58,12 +58,12 @@ def changed_rows(overlap: Overlap, sentences: Sequence[str], *, most_changed: bo
 
 def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
     """Everything as JSON, with query, corpus and models."""
-    sentences, sides = asked.searched.sentences, (findings.one, findings.other)
+    sentences, sides = asked.searched.texts, (findings.one, findings.other)
     names = "AB"[: len(asked.sides)]
     content: dict[str, object] = {
         "query": asked.query,
         "corpus": asked.searched.name,
-        "corpus_digest": asked.searched.digest,
+        "corpus_digest": digest_of(asked.searched.texts),
         "sentences": len(sentences),
         "k": asked.k,
     }
@@ -88,8 +88,8 @@ def as_json(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
 
 def as_text(asked: Asked, findings: Findings, whole: Overlap | None) -> str:
     """Both lists as text for the terminal."""
-    sentences = asked.searched.sentences
-    lines = [asked.searched.told, f"query: {asked.query}"]
+    sentences = asked.searched.texts
+    lines = [asked.searched.note, f"query: {asked.query}"]
     for name, (found, reading), results in zip("AB", asked.sides, (findings.one, findings.other), strict=False):
         lines += ["", f"{name}  {reading.title} of {found.name}"]
         lines += [_line(result, "B" if name == "A" else "A", sentences[result.place]) for result in results or ()]

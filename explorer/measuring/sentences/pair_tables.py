@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from explorer.measuring.sentences.pair_layers import PairLayers
 from explorer.measuring.table_cells import Rows, rounded
-
-if TYPE_CHECKING:
-    pass
 
 
 def pair_rows(pair: PairLayers) -> Rows:

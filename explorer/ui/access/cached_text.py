@@ -10,9 +10,8 @@ import streamlit as st
 from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data.corpora import Eats
 from explorer.data.graded import sets
-from explorer.data.kinds import GradedPairs
-from explorer.data.map_sentences import Described
-from explorer.data.search_corpus import Searched, of_source
+from explorer.data.kinds import GradedPairs, Sentences
+from explorer.data.search_corpus import of_source
 from explorer.data.splitting import Summary
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
@@ -61,23 +60,23 @@ def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
     return text_rows.read_graded_pairs(file)[0]
 
 
-def described_pairs(pairs: GradedPairs) -> Described:
+def described_pairs(pairs: GradedPairs) -> Sentences:
     """The sentences of scored pairs, with their attributes."""
     return _described_pairs(pairs.digest, pairs.name, pairs)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Described:
+def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Sentences:
     return map_sentences.of_pairs(_pairs)
 
 
-def described_file(file: str, column: str | None) -> Described:
+def described_file(file: str, column: str | None) -> Sentences:
     """The sentences in a column of a file, with the other columns as attributes."""
     return _described_file(file, column, _stamp(file))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the text …")
-def _described_file(file: str, column: str | None, stamp: Hashable) -> Described:
+def _described_file(file: str, column: str | None, stamp: Hashable) -> Sentences:
     return map_sentences.of_table(read_file(file), column)
 
 
@@ -161,13 +160,13 @@ def _left(
     return len(kept), dropped
 
 
-def searched(source: str) -> Searched:
+def searched(source: str) -> Sentences:
     """The distinct sentences of a source, for search."""
     return _searched(source, _stamp(source))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the text …")
-def _searched(source: str, stamp: Hashable) -> Searched:
+def _searched(source: str, stamp: Hashable) -> Sentences:
     return of_source(source)
 
 

@@ -12,12 +12,10 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import cached, job_progress, jobs
+from explorer.ui.access import cached, jobs, remembered
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
-
-AT_ONCE = 0.3  # seconds: an encoder in memory needs no progress bar
 
 
 def encoder(found: Found, settings: Settings) -> Encoder | None:
@@ -32,9 +30,7 @@ def attending(found: Found) -> Encoder | None:
 
 def _opened(how: str, found: Found, load: Callable[[], Encoder]) -> Encoder | None:
     key = f"loading {how} {found.folder} {found.digest}"
-    job = jobs.follow(key, f"Loading {found.name}", lambda: _loading(load), lane=jobs.LOADING)
-    if not job.ends_within(AT_ONCE) or job.state != jobs.DONE:
-        job_progress.progress_of(job)
+    if remembered.finished(key, f"Loading {found.name}", lambda: _loading(load), jobs.LOADING) is None:
         return None
     try:
         with st.spinner(messages.plain(f"Loading {found.name} …")):  # only if it was evicted meanwhile

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,10 +12,6 @@ from explorer.data.corpora import Eats
 from explorer.data.needs import Need
 from explorer.knobs import Knob
 from explorer.ui.access import method_cards
-
-if TYPE_CHECKING:
-    pass
-
 
 # from the least to the most that a method needs of its text
 NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs")

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
-from explorer.ui.access import job_progress, jobs, remembered
-from explorer.ui.access.jobs import Make
+from explorer.ui.access import job_progress, jobs
+from explorer.ui.access.jobs import Job, Make
 
-if TYPE_CHECKING:
-    pass
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def held(key: str) -> list[Any]:
-    """The cache slot of a result: an empty list, then a list with the result."""
-    return []
-
-
-# seconds: a shorter job shows no progress
-_MOMENT = 0.3
+MOMENT = 0.3  # seconds: a shorter job shows no progress
 
 
 def made(key: str, title: str, make: Make) -> Any:
     """The cached result of a job; None, with progress and Stop shown, until it is ready."""
-    held = remembered.held(key)
-    if not held:
-        job = jobs.follow(key, title, make)
-        job.ends_within(_MOMENT)
-        if job.state != jobs.DONE:
-            job_progress.progress_of(job)
+    slot = _slot(key)
+    if not slot:
+        job = finished(key, title, make)
+        if job is None:
             return None
-        held.append(job.result)
+        slot.append(job.result)
         jobs.forget(key)  # the job has a second reference to the result
-    return held[0]
+    return slot[0]
+
+
+def known(key: str) -> Any:
+    """The cached result; None if there is none, and nothing is started."""
+    return next(iter(_slot(key)), None)
+
+
+def finished(key: str, title: str, make: Make, lane: str = jobs.MEASURING) -> Job | None:
+    """The job of a key when it is done; None, with progress and Stop or its error shown, until then."""
+    job = jobs.follow(key, title, make, lane=lane)
+    if job.ends_within(MOMENT) and job.state == jobs.DONE:
+        return job
+    job_progress.progress_of(job)
+    return None
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _slot(key: str) -> list[Any]:
+    """The place of a result: an empty list, then a list with the result."""
+    return []

@@ -11,7 +11,7 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import measure, shelf_key
 from explorer.ui import messages
-from explorer.ui.access import availability, cached, job_progress, jobs
+from explorer.ui.access import availability, cached, jobs, remembered
 from explorer.ui.access.sidebar_choice import Choice
 
 
@@ -53,13 +53,12 @@ def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | N
     if scores is not None:
         jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
-    job = jobs.follow(
+    job = remembered.finished(
         key,
         f"{found.name} on {pairs.name}",
         lambda: measure(found, pairs, choice.settings, load=cached.encoder),
     )
-    if job.state == jobs.DONE:  # measured by this process, but the store is read-only or was emptied
-        of_job: LayerScores = job.result
-        return of_job
-    job_progress.progress_of(job)
-    return None
+    if job is None:
+        return None
+    of_job: LayerScores = job.result  # the store is read-only or was emptied
+    return of_job

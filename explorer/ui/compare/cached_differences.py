@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.scores.bootstrap import Interval
-
-if TYPE_CHECKING:
-    pass
 
 
 def differences(measured: Hashable, comparison: Comparison, metric: str, aggregate: str) -> Differences:

@@ -42,9 +42,9 @@ def asked(count: int) -> bool:
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether the geometry is cached."""
-    held = remembered.held(_key(sides, pooling, settings))
-    return bool(held) and all(
-        held[0].cloud_of(place, side.reading) or remembered.held(_cloud_key(side, settings))
+    geometry: LayerGeometry | None = remembered.known(_key(sides, pooling, settings))
+    return geometry is not None and all(
+        geometry.cloud_of(place, side.reading) or remembered.known(_cloud_key(side, settings))
         for place, side in enumerate(sides)
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -22,9 +21,6 @@ from explorer.ui.access import availability, cached_text, side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import score_options
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from explorer.data.kinds import digest_of
-from explorer.data.map_sentences import Column, Described
+from explorer.data.kinds import Column, Sentences, digest_of
 from explorer.measuring.geometry import drift
 from explorer.measuring.maps import projection, umap_layout
 from explorer.measuring.maps.projection import Map, Maps, Way
@@ -27,7 +26,7 @@ class Mapped:
     """Sentences on one or two maps."""
 
     subject: str  # identifies the sentences and the encoders
-    described: Described  # with what changed from A to B among the columns
+    described: Sentences  # with what changed from A to B among the columns
     sides: tuple[Reader, ...]
     vectors: tuple[Vectors, ...]
     near: tuple[Neighbourhoods, ...]
@@ -39,7 +38,7 @@ class Mapped:
         return (self.maps.one,) if self.maps.other is None else (self.maps.one, self.maps.other)
 
 
-def mapped(described: Described, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
+def mapped(described: Sentences, sides: tuple[Reader, ...], way: Way) -> Mapped | None:
     """The maps; None while they are being computed."""
     if way.kind == "UMAP":
         jobs.follow("UMAP", "Loading UMAP", umap_layout.loaded, lane=jobs.LOADING)
@@ -87,7 +86,7 @@ def _changes(read: tuple[Vectors, ...], near: tuple[Neighbourhoods, ...]) -> Ite
         yield Column(CHANGED, tuple(changed.tolist()))
 
 
-def _with(described: Described, known: Iterable[Column]) -> Described:
+def _with(described: Sentences, known: Iterable[Column]) -> Sentences:
     """Put the change columns first, but after groups: the first column colours the map by default."""
     grouped = bool(described.columns) and not described.columns[0].counts
     first = described.columns[: 1 if described.lines or grouped else 0]

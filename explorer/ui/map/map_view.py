@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.map_sentences import Column
+from explorer.data.kinds import Column
 from explorer.drawing.maps import sentence_maps as drawing
 from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.cluster_names import Cluster, clusters

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data.map_sentences import Column
+from explorer.data.kinds import Column
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import Way
 from explorer.ui.map import sentence_source

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.data import map_sentences
-from explorer.data.map_sentences import Described
+from explorer.data.kinds import Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.errors import StrataError
 from explorer.ui import messages
@@ -29,7 +29,7 @@ SUGGESTED = "\n".join(
 )  # fmt: skip
 
 
-def asked_for(choice: Choice, seed: int) -> Described | None:
+def asked_for(choice: Choice, seed: int) -> Sentences | None:
     """The sentences with their attributes; None, with the error shown, if there are none."""
     renamed_options.accept("mapped", RENAMED)
     kind: str = st.segmented_control(
@@ -50,7 +50,7 @@ def asked_for(choice: Choice, seed: int) -> Described | None:
         return None
 
 
-def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
+def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | None:
     if kind == FILE:
         return _of_file()
     if kind == TYPED:
@@ -61,7 +61,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Described | None:
     return map_sentences.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
 
 
-def _of_file() -> Described | None:
+def _of_file() -> Sentences | None:
     """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
     refused_clicks.refused()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -87,7 +87,7 @@ def _of_file() -> Described | None:
     return cached_text.described_file(file, column)
 
 
-def _typed() -> Described | None:
+def _typed() -> Sentences | None:
     typed = st.text_area("One sentence a line", SUGGESTED, height=220, key="map typed", persist_state="session")
     if not typed.strip():
         st.info("Type at least two sentences, one a line.", icon=":material/edit:")

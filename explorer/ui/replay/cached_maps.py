@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -16,9 +15,6 @@ from explorer.measuring.maps.step_maps import Travel
 from explorer.progress import finish
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-
-if TYPE_CHECKING:
-    pass
 
 
 def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:

@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data import search_corpus, uploads
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts, user_sets
-from explorer.data.search_corpus import Searched
+from explorer.data.kinds import Sentences
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
@@ -21,7 +21,7 @@ SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
 
-def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Searched | None:
+def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Sentences | None:
     """The corpus; None, with the error shown, if there is none. The widgets are drawn into `line`."""
     renamed_options.accept(SOURCE, RENAMED)
     with line:
@@ -47,13 +47,13 @@ def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Searched |
     refused_clicks.refused()
     found = _read(source.strip(), choice)
     if found is not None:
-        st.caption(messages.plain(found.told))
+        st.caption(messages.plain(found.note))
         for dropped in found.dropped:
             st.warning(messages.plain(dropped), icon=":material/filter_alt:")
     return found
 
 
-def _read(source: str, choice: sidebar_choice.Choice) -> Searched | None:
+def _read(source: str, choice: sidebar_choice.Choice) -> Sentences | None:
     try:
         if source == PAIRS:
             pairs = availability.pairs(choice.sts)

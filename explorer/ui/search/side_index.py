@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.data.search_corpus import Searched
+from explorer.data.kinds import Sentences
 from explorer.errors import StrataError
 from explorer.measuring.neighbours.query_results import Side, place_of, vector_of
 from explorer.measuring.neighbours.vector_index import Index, indexed
@@ -23,11 +23,11 @@ class Asked:
     key: str  # identifies encoder, layer & pooling, settings and corpus; not the query
 
 
-def read(reader: Reader, searched: Searched, query: str) -> Asked | None:
+def read(reader: Reader, searched: Sentences, query: str) -> Asked | None:
     """Both, once they are encoded; until then progress or the error, below the side's title."""
     st.markdown(reader.title)
     try:
-        corpus = reader.vectors(searched.sentences)
+        corpus = reader.vectors(searched.texts)
         if corpus is None:
             return None
         key = f"{reader.key} {searched.digest}"
@@ -39,9 +39,9 @@ def read(reader: Reader, searched: Searched, query: str) -> Asked | None:
     return None if side is None else Asked(side, key)
 
 
-def _side(reader: Reader, searched: Searched, index: Index, query: str) -> Side | None:
+def _side(reader: Reader, searched: Sentences, index: Index, query: str) -> Side | None:
     """The query with the corpus; a query that is a sentence of the corpus uses that sentence's vector."""
-    place = place_of(query, searched.sentences)
+    place = place_of(query, searched.texts)
     if place is not None:
         return Side(index, place)
     encoder = encoder_loading.encoder(reader.found, reader.settings)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -18,14 +16,10 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
+from explorer.ui.access.cached import encoder
 from explorer.ui.frame import sidebar
 from explorer.ui.start import own_pairs_steps
 from explorer.ui.widgets import refused_clicks, upload_boxes
-
-if TYPE_CHECKING:
-    pass
-
-from explorer.ui.access.cached import encoder
 
 # rows of the file that are shown, so that a wrong column is seen
 PREVIEW = 5

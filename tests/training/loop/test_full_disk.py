@@ -15,6 +15,7 @@ from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED
+from tests.processes import process
 from tests.trainings import new, train
 
 SETTINGS = {"steps": 10, "evaluate_every": 1}

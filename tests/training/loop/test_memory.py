@@ -14,6 +14,7 @@ from explorer.errors import RunError
 from explorer.training.loop import loop, memory
 from explorer.training.loop.learner import Learner
 from explorer.training.record.runs import DISCARD
+from tests.processes import process
 from tests.trainings import new, train
 
 CYCLES = 5

@@ -179,7 +179,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app)
     assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
-    with mock.patch("explorer.ui.access.remembered._MOMENT", 0):
+    with mock.patch("explorer.ui.access.remembered.MOMENT", 0):
         app.run()
     assert not app.exception
     assert not [one for one in app.button if one.label == "Create report (HTML)"], "it is under way, and once is enough"
