@@ -24,8 +24,9 @@ SENTENCES, K, ROUNDS, ROWS = 10_000, 10, 7, 1024
 
 def main() -> None:
     corpus = _corpus()
-    texts = corpus.sentences[:SENTENCES]
-    layers = finish(sentence_vectors.of_layers(load(model_names.find("all-MiniLM-L6-v2")), texts, "mean", 64))
+    texts = corpus.texts[:SENTENCES]
+    encoder = load(model_names.find("all-MiniLM-L6-v2"))
+    (layers,) = finish(sentence_vectors.gathered(encoder, texts, [sentence_vectors.every_layer(encoder, "mean")], 64))
     last, middle = layers[-1], layers[3]
     one, other = Index(last), Index(middle)
     known = unit(last)

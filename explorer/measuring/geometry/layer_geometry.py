@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.geometry.close_grades import close_from
 from explorer.measuring.geometry.cloud import Geometry, alignment, geometry
 from explorer.measuring.geometry.drift import alike, shift
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
-from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, pick
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
-    from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -102,7 +101,13 @@ def layer_geometry(
     for one, reading, name in zip(found, readings, "AB", strict=False):
         yield Progress(f"loading {one.name}", 0, 0)
         encoder = load(one, settings)
-        layers, chosen = yield from _read(encoder, drawn.sentences, pooling, reading, settings.max_length)
+        layers, chosen = yield from gathered(
+            encoder,
+            drawn.sentences,
+            [every_layer(encoder, pooling), pick(encoder, reading)],
+            settings.max_length,
+            f"encoding sentences with {encoder.name}",
+        )
         clouds: list[Cloud] = []
         for place, vectors in enumerate(layers):
             yield Progress(f"measuring the layers of {name}", place, len(layers))
@@ -196,27 +201,3 @@ def _drawn(pairs: GradedPairs, seed: int) -> _Drawn:
         np.array([place[side[pair]] for pair in close], dtype=np.intp) for side in (pairs.first, pairs.second)
     )
     return _Drawn(tuple(place), first, second, len(inside))
-
-
-def _read(
-    encoder: Encoder, sentences: tuple[str, ...], pooling: str, reading: Reading, max_length: int | None
-) -> Work[tuple[Vectors, Vectors]]:
-    """Vectors (layer, sentence, width) of every layer, and (sentence, width) of one layer & pooling, in one pass."""
-    if reading == OWN and encoder.head is None:
-        raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
-    column, last = GRID_POOLINGS.index(pooling), encoder.rows[-1].layers[-1]
-    layers = np.empty((last + 1, len(sentences), encoder.width), dtype=np.float32)
-    chosen: Vectors | None = None
-    done = 0
-    for views in encoder.views(sentences, max_length):
-        layers[:, views.positions] = views.grid[: last + 1, column].float().cpu().numpy()
-        if views.own is not None and reading == OWN:
-            part = views.own
-        else:
-            part = views.grid[encoder.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)]
-        if chosen is None:  # the model default can have another width
-            chosen = np.empty((len(sentences), part.shape[-1]), dtype=np.float32)
-        chosen[views.positions] = part.float().cpu().numpy()
-        done += len(views.positions)
-        yield Progress(f"encoding sentences with {encoder.name}", done, len(sentences))
-    return layers, np.empty((0, encoder.width), dtype=np.float32) if chosen is None else chosen
