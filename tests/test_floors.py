@@ -36,7 +36,7 @@ HOUSE = {  # everything here is allowed
 MOST_ARROWS = {
     "explorer.commands": 12,
     "explorer.data": 30,
-    "explorer.drawing": 9,
+    "explorer.drawing": 8,
     "explorer.encoding": 7,
     "explorer.measuring": 16,
     "explorer.training": 20,

@@ -8,7 +8,8 @@ from dataclasses import replace
 from torch import Tensor
 
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS
+from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice

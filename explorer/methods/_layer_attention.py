@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
-from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.methods import Method, _papers, knob
 
 # by name: poolings of the last layers, then the poolings that are query and value of the attention; in Table 2's order

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.drawing.scores.grid import laid_out
-from explorer.drawing.style import ACCENT, QUIET
+from explorer.drawing.style import ACCENT, QUIET, laid_out
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 
 

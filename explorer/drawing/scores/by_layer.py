@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.scores.grid import CELL_HEIGHT, laid_out, notes, places
-from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
+from explorer.drawing.scores.cell_grid import CELL_HEIGHT, heights_of
+from explorer.drawing.scores.grid import notes
+from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET, laid_out
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -14,7 +15,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
     """The score by layer, a line for each pooling; pairs of layers are at the side."""
     table = scores.table(metric, aggregate)
-    at = places(scores)
+    at = heights_of(scores.rows)
     layers = scores.last + 1
     told = notes(scores)
     figure = go.Figure()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.scores.grid import laid_out
-from explorer.drawing.style import ACCENT, QUIET, SIDES
+from explorer.drawing.style import ACCENT, QUIET, SIDES, laid_out
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval

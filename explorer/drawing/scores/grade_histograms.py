@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.scores.grid import laid_out
-from explorer.drawing.style import QUIET, SIDES
+from explorer.drawing.style import QUIET, SIDES, laid_out
 from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
 
 ROW = 92  # its label too

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.scores.grid import laid_out
-from explorer.drawing.style import ACCENT, QUIET, SIDES
+from explorer.drawing.style import ACCENT, QUIET, SIDES, laid_out
 from explorer.measuring.geometry.geometry_tables import Measure
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Side
 from explorer.measuring.scores.bootstrap import Interval

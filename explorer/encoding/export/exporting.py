@@ -24,7 +24,7 @@ from explorer.encoding.locate import layout
 from explorer.encoding.read.flow_map import FlowMap
 from explorer.encoding.read.head import OWN_FILES, Dense, Head, Step
 from explorer.encoding.read.layer_reading import LayerReading
-from explorer.encoding.read.pooling import layers_of
+from explorer.encoding.read.reading_titles import layers_of
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:

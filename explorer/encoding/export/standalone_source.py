@@ -6,11 +6,11 @@ import ast
 import inspect
 from types import ModuleType
 
-from explorer.encoding.read import flow, flow_map, layer_attention, layer_reading, pooling, word_weights
+from explorer.encoding.read import flow, flow_map, layer_attention, layer_reading, pooling, reading_titles, word_weights
 
 # by output file; each part uses those before it, and the last one is the module
 PARTS = {
-    "layer_reading": (pooling, layer_attention, word_weights, layer_reading),
+    "layer_reading": (reading_titles, pooling, layer_attention, word_weights, layer_reading),
     "flow_map": (flow, flow_map),
 }
 

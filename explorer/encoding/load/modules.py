@@ -15,7 +15,7 @@ from explorer.encoding.load import own_modules, weights
 from explorer.encoding.load.declared import POOLINGS, modes
 from explorer.encoding.locate import layout
 from explorer.encoding.read.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
-from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.errors import UnsupportedModel
 
 

@@ -11,7 +11,8 @@ from torch.nn import functional
 
 from explorer.encoding.read.flow_map import FlowMap
 from explorer.encoding.read.layer_attention import LayerAttention
-from explorer.encoding.read.pooling import FIRST_LAST, POOLINGS, pooled
+from explorer.encoding.read.pooling import POOLINGS, pooled
+from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.encoding.read.word_weights import WordWeights
 
 # by the name of the torch.nn class; names from files are looked up here, never imported

@@ -8,11 +8,12 @@ over the states.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+
+from explorer.encoding.read.reading_titles import layers_of
 
 Pooling = Callable[[Tensor, Tensor | None], Tensor]
 
@@ -74,11 +75,6 @@ POOLINGS: dict[str, Pooling] = {
     "sqrt mean": pool_sqrt_mean,
 }
 
-# the mean over tokens of layers 1 and L, averaged; another definition of this name uses layer 0
-FIRST_LAST = "first-last mean"
-# a layer & pooling by its title: `max of layer 2`, `mean of layers 0 + 6`
-_OF_LAYERS = re.compile(r"(.+) of layers? (\d+)(?: \+ (\d+))?")
-
 
 def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
     """Pool states (layer, sentence, token, width): the last layer, or the layers that the pooling names."""
@@ -88,17 +84,6 @@ def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) ->
     states = [hidden[layer] for layer in layers]
     # two layers are added token by token as in the papers, and halved after pooling
     return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)
-
-
-def layers_of(name: str) -> tuple[str, tuple[int, ...]]:
-    """The pooling in a name, and its layers; -1 is the last."""
-    if name == FIRST_LAST:
-        return "mean", (1, -1)
-    named = _OF_LAYERS.fullmatch(name)
-    if not named:
-        return name, (-1,)
-    pooling, *layers = named.groups()
-    return pooling, tuple(int(layer) for layer in layers if layer)
 
 
 def is_pooling(name: object) -> bool:

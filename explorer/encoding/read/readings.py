@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.encoding.read.reading_titles import layers_title, title_of
 from explorer.errors import BadChoice
 
 # keys of POOLINGS, repeated here so that this module does not import torch
@@ -31,9 +32,7 @@ class Row:
     @property
     def title(self) -> str:
         """The name in a sentence: `layer 6`, `layers 0 + 6`."""
-        if len(self.layers) == 1:
-            return f"layer {self.layers[0]}"
-        return f"layers {self.layers[0]} + {self.layers[1]}"
+        return layers_title(self.layers)
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Reading:
     @property
     def title(self) -> str:
         """`mean of layer 6`: the name in menus, addresses and tables."""
-        return f"{self.pooling} of {self.row.title}" if self.row.layers else MODEL_DEFAULT
+        return title_of(self.pooling, self.row.layers) if self.row.layers else MODEL_DEFAULT
 
 
 # the model default: the declared pooling and what follows it (such as a dense layer); not a cell of the grid

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.pooling import layers_of
+from explorer.encoding.read.reading_titles import layers_of
 from explorer.encoding.read.readings import OWN, Reading, Row
 
 

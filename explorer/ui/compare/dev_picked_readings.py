@@ -14,7 +14,7 @@ from explorer.ui.access import side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import cached_differences, score_cards
-from explorer.ui.frame import sidebar
+from explorer.ui.frame import second_encoder, sidebar
 
 NOTHING = "nothing"
 
@@ -58,4 +58,4 @@ def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -
 def _take(found: Pick) -> None:
     one, other = found.readings
     sidebar.choose_reading(one)
-    st.session_state["beside_reading"] = other.title
+    second_encoder.choose_reading(other)

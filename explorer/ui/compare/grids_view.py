@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, readings
+from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.ui.compare.compared import Compared
-from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.frame import second_encoder, sidebar
+from explorer.ui.widgets import downloads, grid_clicks, picture_format
 
 
 def pooling_control() -> str:
@@ -77,13 +77,11 @@ def _differences(compared: Compared) -> None:
 
 def _choose_clicked(key: str, side: str, last: int) -> None:
     """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
-    points = st.session_state[key]["selection"]["points"]
-    if points:
-        reading = (*readings(last), OWN)[int(points[0]["customdata"])]
-        if side != "B":
-            sidebar.choose_reading(reading)
-        if side != "A":
-            st.session_state["beside_reading"] = reading.title
+    reading = grid_clicks.clicked(key, last)
+    if reading is not None and side != "B":
+        sidebar.choose_reading(reading)
+    if reading is not None and side != "A":
+        second_encoder.choose_reading(reading)
 
 
 def lines(compared: Compared) -> str:

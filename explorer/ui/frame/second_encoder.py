@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.encoding.read.readings import MODEL_DEFAULT, Reading
 from explorer.errors import StrataError
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
@@ -59,6 +59,11 @@ def choose(source: str, reading: str | None = None) -> None:
     """Make an encoder B; only in a callback."""
     st.session_state["beside"] = source
     st.session_state["beside_reading"] = reading or SAME
+
+
+def choose_reading(reading: Reading) -> None:
+    """Set B's layer & pooling; only in a callback."""
+    st.session_state["beside_reading"] = reading.title
 
 
 def choose_each_default() -> None:

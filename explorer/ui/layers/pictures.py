@@ -5,20 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.scores import by_layer, grid
-from explorer.encoding.read.readings import OWN, Reading, readings
+from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui import messages
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import grid_clicks, picture_format
 
 GRID = "grid of readings"
 
 
 def _choose_clicked(last: int) -> None:
     """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
-    points = st.session_state[GRID]["selection"]["points"]
-    if points:
-        sidebar.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
+    reading = grid_clicks.clicked(GRID, last)
+    if reading is not None:
+        sidebar.choose_reading(reading)
 
 
 def tell_silent(scores: LayerScores, aggregate: str) -> None:

@@ -11,7 +11,7 @@ from explorer.drawing.runs import step_pictures
 from explorer.drawing.scores import difference, grid
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout, model_names
-from explorer.encoding.read.readings import OWN, Reading, readings
+from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_tables import told_difference
 from explorer.measuring.comparing.step_scores import Change, changes, score_steps, step_rows
@@ -23,7 +23,7 @@ from explorer.ui import messages
 from explorer.ui.access import availability, cached, remembered, side_scores, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.widgets import downloads, picture_format, score_options
+from explorer.ui.widgets import downloads, grid_clicks, picture_format, score_options
 
 GRID, CHANGED = "replayed grid", "replayed changes"
 
@@ -222,6 +222,6 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
 
 def _choose_clicked(key: str, last: int) -> None:
     """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
-    points = st.session_state[key]["selection"]["points"]
-    if points:
-        sidebar.choose_reading((*readings(last), OWN)[int(points[0]["customdata"])])
+    reading = grid_clicks.clicked(key, last)
+    if reading is not None:
+        sidebar.choose_reading(reading)

@@ -17,7 +17,7 @@ from explorer.encoding.read.flow import Flow
 from explorer.encoding.read.flow_map import FlowMap
 from explorer.encoding.read.head import OWN_FILES, Dense, Head
 from explorer.encoding.read.layer_attention import LayerAttention
-from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS

@@ -14,7 +14,7 @@ from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.layer_attention import LayerAttention
-from explorer.encoding.read.pooling import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
 from explorer.encoding.read.word_weights import WordWeights
 from tests.exports import tunable

@@ -1,0 +1,166 @@
+"""Draw a grid of layers & poolings: colours, numbers and frames, and points that answer hover and clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.drawing.style import ACCENT, QUIET, laid_out
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row
+
+Bools = NDArray[np.bool_]
+
+# gap between layers and pairs of layers
+GAP = 0.4
+CELL_HEIGHT = 26
+COLUMNS = len(GRID_POOLINGS)
+_STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
+_THIN: dict[str, Any] = {"type": "rect", "line": {"color": QUIET, "width": 1}}
+_MISSING: dict[str, Any] = {
+    "type": "rect",
+    "layer": "below",
+    "line": {"color": QUIET, "width": 1, "dash": "dot"},
+    "fillcolor": "rgba(138, 143, 152, 0.12)",
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The colours of a grid: those of its lowest and its highest number, and what lies between."""
+
+    low: float
+    high: float
+    colours: str | Sequence[tuple[float, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """What is written on cells, row by row: those of the grid (row, pooling), or the one of the model default."""
+
+    heat: NDArray[np.float64]  # where it is finite, the cell has a colour
+    texts: Sequence[str]
+    text_colours: Sequence[str | None]  # None: as the text of the page
+    notes: Sequence[str]  # shown on hover
+    missing: Bools  # grey, with a dotted frame
+    framed: Bools  # with a thin frame
+
+
+def cell_grid(
+    rows: tuple[Row, ...],
+    labels: Sequence[str],
+    cells: Cells,
+    own: Cells | None,
+    scale: Scale,
+    chosen: Reading | None,
+) -> go.Figure:
+    """Layer 0 at the bottom, pairs of layers above, the model default on top, as wide as the grid.
+
+    A heatmap has no click events, so every cell has an invisible point with its number; its customdata is the index of
+    the layer & pooling, and that of the model default follows the last cell.
+    """
+    heights, figure = heights_of(rows), go.Figure()
+    top = heights[-1] + (0 if own is None else 1 + GAP)
+    layers = sum(len(row.layers) == 1 for row in rows)
+    for part in (slice(0, layers), slice(layers, None)):
+        if len(heights[part]):
+            _add_heat(figure, list(range(COLUMNS)), heights[part], cells.heat[part], scale)
+    _add_points(figure, cells, [(x, y) for y in heights for x in range(COLUMNS)], list(range(len(cells.texts))))
+    if own is not None:
+        if np.isfinite(own.heat).any():
+            _add_heat(figure, [-0.5, COLUMNS - 0.5], [top - 0.5, top + 0.5], own.heat, scale)
+        _add_points(figure, _widened(own), [(x, top) for x in range(COLUMNS)], [len(cells.texts)] * COLUMNS)
+    figure.layout.shapes = _frames(cells, own, heights, top, _place(rows, chosen, own))
+    figure.update_xaxes(tickvals=list(range(COLUMNS)), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
+    figure.update_yaxes(
+        tickvals=[*heights, *([] if own is None else [top])],
+        ticktext=[*labels, *([] if own is None else ["default"])],
+        range=[-0.5, top + 0.5],
+        **_STILL,
+    )
+    # unlimited hover distance, so that the whole of a wide cell responds
+    laid_out(
+        figure,
+        38 + CELL_HEIGHT * (len(rows) + (own is not None)),
+        hovermode="closest",
+        hoverdistance=-1,
+        showlegend=False,
+    )
+    return figure.update_layout(margin_b=8)  # nothing is written below the cells
+
+
+def heights_of(rows: tuple[Row, ...]) -> list[float]:
+    """The position of each row on the layer axis: layers are at their numbers, pairs after a gap."""
+    return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
+
+
+def _add_heat(
+    figure: go.Figure, x: Sequence[float], y: Sequence[float], heat: NDArray[np.float64], scale: Scale
+) -> None:
+    """The colours of cells; hover and clicks are answered by points above them."""
+    figure.add_heatmap(
+        x=x, y=y, z=heat, zmin=scale.low, zmax=scale.high, colorscale=scale.colours, showscale=False, xgap=2, ygap=2,
+        hoverinfo="skip",
+    )  # fmt: skip
+
+
+def _add_points(figure: go.Figure, cells: Cells, places: Sequence[tuple[float, float]], indices: Sequence[int]) -> None:
+    """A point with the text on every cell; those in the colour of the page are a trace of their own."""
+    of_the_page = [colour is None for colour in cells.text_colours]
+    for themed in (False, True):
+        inside = [at for at, is_themed in enumerate(of_the_page) if is_themed == themed]
+        if inside:
+            figure.add_scatter(
+                x=[places[at][0] for at in inside],
+                y=[places[at][1] for at in inside],
+                mode="markers+text",
+                marker={"symbol": "square", "size": CELL_HEIGHT - 4, "opacity": 0},
+                customdata=[indices[at] for at in inside],
+                text=[cells.texts[at] for at in inside],
+                textfont={} if themed else {"color": [cells.text_colours[at] for at in inside]},
+                hovertext=[cells.notes[at] for at in inside],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
+
+
+def _widened(own: Cells) -> Cells:
+    """The one cell as points across the grid, with its text in the middle."""
+    texts = ["" if column != COLUMNS // 2 else own.texts[0] for column in range(COLUMNS)]
+    return Cells(own.heat, texts, [*own.text_colours] * COLUMNS, [*own.notes] * COLUMNS, own.missing, own.framed)
+
+
+def _place(rows: tuple[Row, ...], chosen: Reading | None, own: Cells | None) -> tuple[int, int] | None:
+    """The cell (row, column) of the chosen layer & pooling, in the row above all others if it is the model default."""
+    if chosen is None or (chosen == OWN and own is None):
+        return None
+    if chosen == OWN:
+        return len(rows), 0
+    return (rows.index(chosen.row), GRID_POOLINGS.index(chosen.pooling)) if chosen.row in rows else None
+
+
+def _frames(
+    cells: Cells, own: Cells | None, heights: list[float], top: float, chosen: tuple[int, int] | None
+) -> tuple[dict[str, Any], ...]:
+    """Every frame at once: plotly checks all earlier shapes for each one that is added."""
+    frames = []
+    for style, at, of_own in (
+        (_THIN, cells.framed, own is not None and own.framed.any()),
+        (_MISSING, cells.missing, own is not None and own.missing.any()),
+    ):
+        frames += [style | _edges(column, heights[row], 0.44) for row, column in np.argwhere(at).tolist()]
+        if of_own:
+            frames.append(style | _edges(0, top, 0.44, COLUMNS - 1))
+    if chosen is not None:
+        row, column = chosen
+        line = {"type": "rect", "line": {"color": ACCENT, "width": 4}}
+        of_grid = row < len(heights)
+        frames.append(line | (_edges(column, heights[row], 0.48) if of_grid else _edges(0, top, 0.48, COLUMNS - 1)))
+    return tuple(frames)
+
+
+def _edges(column: int, height: float, half: float, wider: int = 0) -> dict[str, float]:
+    return {"x0": column - half, "x1": column + wider + half, "y0": height - half, "y1": height + half}

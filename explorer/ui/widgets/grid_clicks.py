@@ -1,0 +1,13 @@
+"""The cell that was clicked in a grid of layers & poolings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.encoding.read.readings import OWN, Reading, readings
+
+
+def clicked(key: str, last: int) -> Reading | None:
+    """The layer & pooling of the clicked cell, for the callback of the figure `key`; None if the click cleared it."""
+    points = st.session_state[key]["selection"]["points"]
+    return (*readings(last), OWN)[int(points[0]["customdata"])] if points else None
