@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from explorer import in_words
 from explorer.drawing import standalone
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
 from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade
-from explorer.measuring.comparing.comparison_report import Findings, about_measuring, about_models, versions
+from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
 from explorer.measuring.comparing.comparison_tables import told_difference
 from explorer.measuring.comparing.comparison_verdict import as_used
 from explorer.measuring.comparing.flip_tables import pair_rows
@@ -189,7 +190,7 @@ def _measured(findings: Findings) -> Iterator[str]:
         ]
         + [{"": "model default", **dict(zip("AB", map(_own, findings.scores), strict=True))}]
     )
-    made_with = ", ".join(f"{name} {number}" for name, number in versions().items())
+    made_with = ", ".join(f"{name} {number}" for name, number in in_words.versions(LIBRARIES).items())
     told = about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
     yield table([{"": name.replace("_", " "), "value": _said(value)} for name, value in told.items()])
 
@@ -203,4 +204,4 @@ def _readings(findings: Findings) -> tuple[Reading, Reading]:
 
 
 def _said(value: object) -> str:
-    return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+    return in_words.NONE if value is None else f"{value:,}" if isinstance(value, int) else str(value)

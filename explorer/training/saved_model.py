@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from explorer import in_words
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
 from explorer.encoding.locate.model_names import STEPS, step_name
@@ -12,7 +13,7 @@ from explorer.errors import RunNotFound
 from explorer.places import write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
-from explorer.training.loop.preparing import versions
+from explorer.training.loop.preparing import LIBRARIES
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.model_card.card import card
 from explorer.training.model_card.card_facts import CardFacts
@@ -92,6 +93,6 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         max_length=encoder.max_length,
         dimension=method.head().width(encoder.width),
         opener=opener(encoder),
-        versions=versions(),
+        versions=in_words.versions(LIBRARIES),
         command=recipe.command(),
     )

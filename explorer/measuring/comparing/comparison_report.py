@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import math
-import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing.comparison import Comparison, Differences
@@ -84,11 +83,6 @@ def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> 
     return Interval(grid.difference[inside], grid.low[inside], grid.high[inside])
 
 
-def versions() -> dict[str, str]:
-    """Versions of the libraries that influence the numbers."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in LIBRARIES}
-
-
 def about_models(findings: Findings) -> dict[str, dict[str, object]]:
     """A and B: models and measurement settings."""
     return {
@@ -118,7 +112,7 @@ def about_measuring(findings: Findings) -> dict[str, object]:
         "resamples": RESAMPLES,
         "level": LEVEL,
         "seed": findings.seed,
-        "versions": versions(),
+        "versions": in_words.versions(LIBRARIES),
     }
 
 

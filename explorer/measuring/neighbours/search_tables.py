@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from explorer import in_words
 from explorer.data.kinds import Sentences, digest_of
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
@@ -112,7 +112,7 @@ def told_mark(result: Result, other: str) -> str:
 
 def told_share(share: float) -> str:
     """Two decimals; "" if missing."""
-    return f"{share:.2f}" if math.isfinite(share) else "none"
+    return in_words.number(share)
 
 
 def _line(result: Result, other: str, sentence: str) -> str:

@@ -8,6 +8,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, Reading
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
@@ -80,7 +81,7 @@ def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, 
     lines.append("")
     own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
     if own is not None:
-        lines.append(f"model default: {f'{own:.2f}' if math.isfinite(own) else 'none'} ({scores.own_title})")
+        lines.append(f"model default: {in_words.number(own)} ({scores.own_title})")
     if best is not None:
         value = scores.score(best, metric, aggregate)
         lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on, so optimistic")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from explorer import in_words
+
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
 CI = "95 % CI"
@@ -47,9 +49,9 @@ def sentence(
     `a` and `b` are scores × 100, `difference` is b - a with its 95 % interval, `pairs` says which pairs and how many.
     A difference is better or worse if its interval excludes 0; a missing number makes the kind unknown.
     """
-    scores = f"{name_b} scores {_score(b)}, {name_a} {_score(a)}"
+    scores = f"{name_b} scores {in_words.number(b)}, {name_a} {in_words.number(a)}"
     known = [number for number in (difference, low, high) if number is not None and math.isfinite(number)]
-    if len(known) < 3 or "none" in (_score(a), _score(b)):
+    if len(known) < 3 or in_words.NONE in (in_words.number(a), in_words.number(b)):
         return Sentence(UNKNOWN, f"{scores}, on {pairs}. A score that is missing cannot be compared.", optimistic)
     gap, *edges = map(_signed, known)
     detail = f"{scores}: {gap} ({CI} {edges[0]} to {edges[1]}) on {pairs}"
@@ -63,10 +65,6 @@ def kind_of(low: float | None, high: float | None) -> str:
     if low > 0:
         return BETTER
     return WORSE if high < 0 else CHANCE
-
-
-def _score(number: float | None) -> str:
-    return "none" if number is None or not math.isfinite(number) else f"{number:.2f}"
 
 
 def _signed(number: float) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from explorer import in_words
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.places import runs_folder
@@ -40,15 +41,9 @@ class Estimate:
     def told(self) -> str:
         """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`."""
         return (
-            f"{self.step_seconds:.2g} s per step, about {_duration(self.seconds)} in all; "
+            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all; "
             f"{self.memory / 1e9:.1f} GB of memory ({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
         )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from explorer import in_words
 from explorer.data import corpora, held_out, sources
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
@@ -23,7 +22,7 @@ from explorer.training.recipe import Recipe
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
-_LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
+LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 # what has to be the same for a run to be resumed, by its name in an error
 _BINDING = {
     "model_digest": "the base model",
@@ -69,7 +68,7 @@ class Prepared:
             "held_out_rows": len(self.held_out) if self.held_out else 0,
             "dev_digest": self.dev.digest,
             "test_digest": self.test.digest if self.test else None,
-            "versions": versions(),
+            "versions": in_words.versions(LIBRARIES),
             **{f"{knob}{_DIGEST}": found.digest for knob, found in self.others.items()},
         }
 
@@ -116,9 +115,3 @@ def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
                 f"{str(now[name])[:12]} now). Restore that version, or remove made_with from a copy of "
                 "recipe.yaml and start a new run from it."
             )
-
-
-def versions() -> dict[str, str]:
-    """Versions of the libraries that influence the weights."""
-    found = {name: importlib.metadata.version(name) for name in _LIBRARIES}
-    return {"python": platform.python_version(), **found}

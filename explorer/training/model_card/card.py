@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
@@ -145,7 +146,7 @@ def _training(facts: CardFacts) -> str:
         "Steps": None if model.steps is None else f"{model.steps:,}",
         "Best step": None if model.best_step is None else f"{model.best_step:,}",
         "Remark": plain(model.remark) or None,
-        "Time": None if facts.seconds is None else _duration(facts.seconds),
+        "Time": None if facts.seconds is None else in_words.duration(facts.seconds),
     }
     again = shlex.join(map(sources.shown, shlex.split(facts.command)))
     return "\n\n".join(
@@ -189,10 +190,3 @@ def _spread(scores: Sequence[float | None]) -> str:
     if len(known) < max(2, len(scores)):
         return ""
     return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

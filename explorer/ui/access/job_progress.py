@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.ui.access import jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.messages import plain, trouble
@@ -31,7 +32,9 @@ def _follow(key: str) -> None:
     if progress.total:
         told += f", {progress.amount}"
     left = job.seconds_left
-    told += f" · {_duration(job.seconds)} so far" if left is None else f" · about {_duration(left)} left"
+    told += (
+        f" · {in_words.duration(job.seconds)} so far" if left is None else f" · about {in_words.duration(left)} left"
+    )
     st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, told)
     front = jobs.in_front(job)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -50,9 +53,3 @@ def _stop(job: Job, label: str, key: str) -> None:
 
 def _again(job: Job, label: str) -> None:
     st.button(label, icon=":material/refresh:", on_click=jobs.forget, args=(job.key,), key=f"again {job.key}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min"

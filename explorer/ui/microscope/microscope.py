@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import pair_curves, token_grid
 from explorer.encoding.read.readings import GRID_POOLINGS
@@ -207,4 +208,4 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
 
 
 def _told(number: float, spelled: str = ".3f") -> str:
-    return "none" if np.isnan(number) else format(number, spelled)
+    return in_words.number(number, spelled)

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.drawing.runs import metric_curves, step_pictures
 from explorer.encoding.locate import model_names
 from explorer.metric_lines import Evaluation
@@ -113,7 +114,7 @@ def numbers(evaluations: list[Evaluation], at: int) -> None:
     cards = st.container(horizontal=True)
     for label, name, digits, lower_is_better, help in METRICS:
         now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
-        told = "none" if now is None else f"{now:.{digits}f}"
+        told = in_words.number(now, f".{digits}f")
         if now is None or before is None:
             messages.number(cards, label, told, border=True, help=help)
             continue

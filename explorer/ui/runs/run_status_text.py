@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer import in_words
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
 
@@ -15,20 +16,6 @@ BADGES = {
     statuses.FAILED: ("red", ":material/error:"),
 }
 UNKNOWN = ("gray", ":material/help:")  # a folder may say anything
-NONE = "none"
-
-
-def score(number: float | None) -> str:
-    """A score with two decimals; a missing one is `none`, never 0."""
-    return NONE if number is None else f"{number:.2f}"
-
-
-def duration(seconds: float) -> str:
-    """`8 s`, `4 min`, `2 h 05 min`."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def share(status: Status) -> float:
@@ -55,5 +42,5 @@ def pace(status: Status) -> str:
     if speed is not None:
         told.append(f"{speed:.1f} steps a second" if speed >= 1 else f"{1 / speed:.1f} s a step")
     if left is not None and status.state == statuses.RUNNING:
-        told.append(f"about {duration(left)} left")
+        told.append(f"about {in_words.duration(left)} left")
     return " · ".join(told)

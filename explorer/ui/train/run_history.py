@@ -6,10 +6,11 @@ from typing import Any
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.training.record import run_verdict, runs
 from explorer.training.record.runs import Run
-from explorer.ui.runs import run_in_address, run_metrics, run_status_text, training_queue
+from explorer.ui.runs import run_in_address, run_metrics, training_queue
 
 POINTS = 50  # at most, in the small curve of a row
 
@@ -71,5 +72,5 @@ def _row(run: Run) -> dict[str, Any]:
         "Verdict": verdict and verdict.word,
         "Dev, best": status.best,
         "Dev by step": scores[::stride] or None,
-        "Time": run_status_text.duration(status.seconds) if status.seconds else None,
+        "Time": in_words.duration(status.seconds) if status.seconds else None,
     }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.training.loop.seed_scores import SeedScores, spread
 from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.frame import shortcuts
-from explorer.ui.runs import run_status_text
 from explorer.ui.train import run_scores
 from explorer.ui.widgets import verdict_banner
 
@@ -44,11 +44,11 @@ def _progress(status: Status) -> None:
     """The best checkpoint and the time it took."""
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
-        of = f"of {status.total:,} steps, dev {run_status_text.score(status.best)}"
+        of = f"of {status.total:,} steps, dev {in_words.number(status.best)}"
         help = "The step with the highest dev score. The saved model is this checkpoint."
         messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)
     if status.seconds:
-        messages.number(cards, "Time", run_status_text.duration(status.seconds), _steps(status), border=True)
+        messages.number(cards, "Time", in_words.duration(status.seconds), _steps(status), border=True)
 
 
 def _steps(status: Status) -> str:

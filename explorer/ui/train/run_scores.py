@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.measuring.scores.verdict import Outcome
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.runs import run_status_text
 
 HELP = {
     "base": "Spearman × 100 of the base under model default. Higher is better, at most 100; good models: 75 to 90.",
@@ -48,8 +48,8 @@ def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     before = (("base, model default", found.declared_base, default, "base"),
               ("base, trained layer & pooling", found.same_reading_base, trained, "same"))  # fmt: skip
     for card, (label, score, note, help) in zip(cards, before, strict=False):
-        messages.number(card, f"{use}: {label}", run_status_text.score(score), note, border=True, help=HELP[help])
-    value = run_status_text.score(found.exported) if found.exported is not None else _not_yet(status)
+        messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=HELP[help])
+    value = in_words.number(found.exported) if found.exported is not None else _not_yet(status)
     note = ""
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"

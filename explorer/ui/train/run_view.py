@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
@@ -57,8 +58,8 @@ def _headline(run: Run, status: Status) -> None:
     told = [
         f"{facts.method} on {sources.shown(facts.model)}",
         f"text: {text}{rows}",
-        f"dev: {sources.shown(facts.dev or run_status_text.NONE)}",
-        f"test: {sources.shown(facts.test or run_status_text.NONE)}",
+        f"dev: {sources.shown(facts.dev or in_words.NONE)}",
+        f"test: {sources.shown(facts.test or in_words.NONE)}",
     ]
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")
@@ -70,7 +71,7 @@ def _under_way(run: Run, status: Status) -> None:
     told = [
         run_status_text.place(status),
         run_status_text.pace(status),
-        f"{run_status_text.duration(status.seconds)} so far",
+        f"{in_words.duration(status.seconds)} so far",
     ]
     st.progress(run_status_text.share(status), messages.plain(" · ".join(filter(None, told))))
     job = training_queue.job_of(run)

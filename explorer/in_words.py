@@ -1,0 +1,28 @@
+"""Numbers as text, written alike everywhere: scores, durations, versions of libraries, and what is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import platform
+from collections.abc import Iterable
+
+NONE = "none"  # a missing number is never 0
+
+
+def number(value: float | None, spelled: str = ".2f") -> str:
+    """A number, `82.03`, or `none` if it is missing or not finite."""
+    return NONE if value is None or not math.isfinite(value) else format(value, spelled)
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `4 min`, `2 h 05 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def versions(libraries: Iterable[str]) -> dict[str, str]:
+    """The versions of Python and of these libraries."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in libraries}
