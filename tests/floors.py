@@ -24,6 +24,7 @@ FLOORS = {
         "explorer.knobs",
         "explorer.errors",
         "explorer.typed_json",
+        "explorer.run_folder",
         "explorer.in_words",
         "explorer.metric_lines",
         "explorer.places",

@@ -28,13 +28,12 @@ from explorer.measuring.sentences.probes import sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import examples_folder
 from explorer.progress import Progress, finish
+from explorer.run_folder import METRICS, MODEL, PROBE, RECIPE, STATUS
 from explorer.training import running
 from explorer.training.demonstration import recipe
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
-from explorer.training.record import status as statuses
-from explorer.training.record.recorder import PROBE
-from explorer.training.record.runs import METRICS, RECIPE, Run
+from explorer.training.record.runs import Run
 
 NAME = "example"
 # the files of the model's folder that say how a sentence is encoded, without weights and vocabulary
@@ -66,18 +65,18 @@ def _ship_run(run: Run, place: Path) -> None:
     for path in run.model.rglob("*.json"):
         inside = path.relative_to(run.model)
         if path.name in _SETTINGS:
-            (place / "model" / inside).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, place / "model" / inside)
-    told = json.loads((run.folder / statuses.FILE).read_text(encoding="utf-8"))
+            (place / MODEL / inside).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place / MODEL / inside)
+    told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     told["facts"].pop("estimate", None)
     told |= {"pid": 0, "born": 0.0, "host": "", "beat": 0.0, "since": 0.0}
-    (place / statuses.FILE).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+    (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def _ship_measurements(run: Run, folder: Path) -> None:
     """Write what pages show: both models' scores on the test half, and what needs the weights of the tuned model."""
     base, tuned = model_names.find(run.recipe().model), model_names.of_folder(NAME, run.model)
-    shipped = model_names.of_folder(NAME, folder / NAME / "model")
+    shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
     _ship_scores(base, base, (sample.test(),), folder)
     _ship_scores(tuned, shipped, (sample.pairs(), sample.dev(), sample.test()), folder)
     sentences = sentences_of(probes.packs())

@@ -13,11 +13,12 @@ from explorer.errors import RunError, RunTooLarge, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
+from explorer.run_folder import LOG, RECIPE
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.memory import give_back, kept_while_training
 from explorer.training.record import status as statuses
 from explorer.training.record.recorder import Recorder
-from explorer.training.record.runs import DISCARD, KEEP, LOG, RECIPE, Run
+from explorer.training.record.runs import DISCARD, KEEP, Run
 
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Step, Training

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from explorer import in_words
+from explorer import in_words, run_folder
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
-from explorer.encoding.locate.model_names import STEPS, step_name
 from explorer.errors import RunNotFound
 from explorer.places import write_whole
 from explorer.training.loop.learner import Learner
@@ -24,7 +23,7 @@ from explorer.training.record.runs import Run
 def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
     """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
     text = card(_facts(run, training, learner, seconds))
-    new, old = run.folder / "model.new", run.folder / "model.old"
+    new, old = run.folder / f"{run_folder.MODEL}.new", run.folder / f"{run_folder.MODEL}.old"
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     export(learner.method.base, learner.method.head(), new, text, training.prepared.found.folder)
@@ -37,7 +36,11 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
 
 def put_step(run: Run, training: Training, learner: Learner) -> None:
     """Write the encoder at this step into the run."""
-    folder = run.folder / STEPS / step_name(learner.seed, learner.step, len(training.recipe.seeds))
+    folder = (
+        run.folder
+        / run_folder.STEPS
+        / run_folder.checkpoint_name(learner.seed, learner.step, len(training.recipe.seeds))
+    )
     # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
     told = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from explorer import run_folder
 from explorer.data import probes, sample
 from explorer.encoding.load import checking
 from explorer.encoding.locate import model_names
@@ -102,6 +103,6 @@ def test_it_can_be_replayed(run):
 
 
 def test_nothing_of_the_machine_that_made_it_ships(run):
-    told = json.loads((run.folder / statuses.FILE).read_text())
+    told = json.loads((run.folder / run_folder.STATUS).read_text())
     assert (told["host"], told["pid"]) == ("", 0)
     assert "estimate" not in told["facts"]

@@ -9,7 +9,8 @@ from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 from explorer.metric_lines import TrainingStep
-from explorer.training.record.runs import KEEP, LOG
+from explorer.run_folder import LOG
+from explorer.training.record.runs import KEEP
 from tests.exports import by_sentence_transformers
 from tests.trainings import WORDS, new, spearman, texts_of, train
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from explorer import run_folder
 from explorer.encoding.locate import bundled, digests, fetching, hub, layout
 from explorer.errors import BadChoice, HubUnreachable, ModelNotFound, NotAModelFolder
-from explorer.places import examples_folder, runs_folder
 from explorer.progress import Work, finish
 
 # a page of a model on the hub, or of one of its files; not datasets/org/name
@@ -19,11 +19,6 @@ _LINK = re.compile(
     r"([^/?#]+(?:/(?!(?:tree|blob|resolve|commit)/)[^/?#]+)?)(?:/(?:tree|blob|resolve|commit)/([^/?#]+))?(?:[/?#].*)?",
     re.IGNORECASE,
 )
-# prefix of a run's name, for its model
-RUN = "run:"
-# the folder of a run's checkpoints; named after the run's name and an @
-STEPS = "steps"
-_STEP = re.compile(r"(seed-\d+-)?step-\d+")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
 
@@ -70,7 +65,11 @@ def find(source: str, online: bool = False) -> Found:
     if folder is None or lacks:
         state = f"is in the local cache without {lacks}" if lacks else "is neither a folder here nor in the local cache"
         command = f"hf download {model}" + (f" --revision {revision}" if revision else "")
-        run = f" The run of that name is '{RUN}{name}'." if f"{RUN}{model}" in of_runs() else ""
+        run = (
+            f" The run of that name is '{run_folder.model_name(name)}'."
+            if run_folder.model_name(model) in run_folder.models()
+            else ""
+        )
         raise HubUnreachable(
             f"'{name}' {state}.{run} Allow the download from huggingface.co (online), or run '{command}'. "
             f"Without a connection, choose the bundled {bundled.NAME}{_or_else()}."
@@ -80,35 +79,17 @@ def find(source: str, online: bool = False) -> Found:
 
 def shown_name(source: str) -> str:
     """A source as shown: `run:NAME` for the model of a run, the last part of any other path."""
-    if source == bundled.NAME or source.startswith(RUN):
+    if source == bundled.NAME or source.startswith(run_folder.RUN):
         return source
     try:
         path = Path(source).expanduser().absolute()
         return (
-            run_name(path)
+            run_folder.model_of(path)
             or (path.resolve().name if path.name == ".." else path.name if path.is_dir() else "")
             or source
         )
     except (OSError, RuntimeError, ValueError):
         return source
-
-
-def run_name(folder: Path) -> str | None:
-    """`run:NAME` of the run whose model is in a folder, `run:NAME@step-60` for a step's; None for any other folder."""
-    inside = folder.resolve()
-    homes = (runs_folder().resolve(), examples_folder().resolve())
-    parts = next((inside.relative_to(home).parts for home in homes if inside.is_relative_to(home)), ())
-    if len(parts) == 2 and parts[1] == "model":
-        return f"{RUN}{parts[0]}"
-    if len(parts) == 3 and parts[1] == STEPS and _STEP.fullmatch(parts[2]):
-        return f"{RUN}{parts[0]}@{parts[2]}"
-    return None
-
-
-def of_runs() -> list[str]:
-    """The models of runs, by name, newest first."""
-    folders = [path.parent for path in runs_folder().glob("[!.]*/model") if path.is_dir()]
-    return [f"{RUN}{path.name}" for path in sorted(folders, key=lambda path: -path.stat().st_mtime)]
 
 
 def fetch(source: str) -> Work[Found]:
@@ -142,8 +123,8 @@ def _folder(name: str) -> Path | None:
         )
     if name == bundled.NAME:
         return bundled.folder()
-    if name.startswith(RUN):
-        return _of_run(name.removeprefix(RUN))
+    if name.startswith(run_folder.RUN):
+        return _of_run(name)
     try:
         path = Path(name).expanduser().absolute()
         if path.is_dir():
@@ -161,39 +142,22 @@ def _folder(name: str) -> Path | None:
     return None
 
 
-def steps_of(run: str) -> list[str]:
-    """The names of a run's checkpoints, in order; none if they were not kept."""
-    kept = [path.name for path in (runs_folder() / run / STEPS).glob("*step-*") if _STEP.fullmatch(path.name)]
-    return [f"{RUN}{run}@{name}" for name in sorted(kept, key=lambda name: [*map(int, re.findall(r"\d+", name))])]
-
-
-def step_name(seed: int, step: int, seeds: int) -> str:
-    """The name of a checkpoint, after the run's name and an @: `step-60`, `seed-2-step-60`."""
-    return f"step-{step}" if seeds == 1 else f"seed-{seed}-step-{step}"
-
-
-def run_folder(name: str) -> Path:
-    """The folder of a run; of the example that ships, if no run has its name."""
-    folder = runs_folder() / name
-    shipped = examples_folder() / name
-    return shipped if shipped.is_dir() and not folder.is_dir() else folder
-
-
 def has_weights(folder: Path) -> bool:
     """Whether a model's folder holds its weights; the example that ships has none."""
     return bool(layout.weights(layout.transformer(folder)))
 
 
 def _of_run(name: str) -> Path:
-    run, at, step = name.partition("@")
+    run, checkpoint = run_folder.run_and_checkpoint(name)
     named = run not in ("", ".", "..") and Path(run).name == run
-    folder = run_folder(run) / (f"{STEPS}/{step}" if at else "model")
-    if named and (not at or _STEP.fullmatch(step)) and folder.is_dir():
+    inside = f"{run_folder.STEPS}/{checkpoint}" if "@" in name else run_folder.MODEL
+    folder = run_folder.folder_of(run) / inside
+    if named and ("@" not in name or run_folder.is_checkpoint(checkpoint)) and folder.is_dir():
         return folder
-    if named and at and folder.parent.parent.is_dir():
-        there = ", ".join(steps_of(run)) or "none, since a run keeps them only with '--set keep_steps=on'"
-        raise ModelNotFound(f"Run '{run}' has no model of '{step}'. There are: {there}.")
-    there = ", ".join(of_runs()[:5]) or "none yet"
+    if named and "@" in name and folder.parent.parent.is_dir():
+        there = ", ".join(run_folder.checkpoints(run)) or "none, since a run keeps them only with '--set keep_steps=on'"
+        raise ModelNotFound(f"Run '{run}' has no model of '{checkpoint}'. There are: {there}.")
+    there = ", ".join(run_folder.models()[:5]) or "none yet"
     raise ModelNotFound(f"No run '{run}' has a model. There are: {there}. The Train page lists every run.")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from explorer import typed_json
+from explorer import run_folder, typed_json
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
@@ -72,7 +72,7 @@ class Training:
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
         self.prepared = yield from self._telling(prepare(self.recipe, self.world.device.type, self.online))
-        state = resume_state.load(self.folder / "state") if resume else None
+        state = resume_state.load(self.folder / run_folder.STATE) if resume else None
         if state is not None:
             yield from self._recall(state)
         for seed in self.recipe.seeds[len(self.results) :]:
@@ -103,7 +103,7 @@ class Training:
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
         base = {f"base/{name}": _stacked(cosines) for name, cosines in self.base.items()}
         notes = {**state.notes, "results": [one.as_json() for one in self.results]}
-        resume_state.save(self.folder / "state", State({**state.tensors, **champion, **base}, notes))
+        resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
 
     def wear_best(self) -> Learner | None:

@@ -16,8 +16,9 @@ from explorer import metric_lines
 from explorer.errors import NotWritable
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
+from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES, probe_file
 from explorer.training.record import status as statuses
-from explorer.training.record.runs import LOG, METRICS, Run
+from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
     from explorer.measuring.geometry.dev_check import Checkup
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from explorer.training.loop.loop import Step
 
 BEAT = 0.5  # seconds between two writes of the status, if only the step has changed
-PROBE, SENTENCES = "probe", "sentences.json"
 _ROOM = "Make room on that disk, then resume the run: the last good state is in its folder."
 
 
@@ -100,13 +100,13 @@ class Recorder:
         """Save the probe's sentences; they stay in this folder, and no card or export contains them."""
         text = json.dumps(sentences, ensure_ascii=False, indent=0)
         write_whole(
-            self.run.folder / PROBE / SENTENCES,
+            self.run.folder / PROBE / PROBE_SENTENCES,
             lambda file: file.write(text.encode("utf-8", "surrogatepass")),
             _ROOM,
         )
 
     def _evaluated(self, step: Step, found: Checkup) -> None:
-        path = self.run.folder / PROBE / f"seed-{step.seed}-step-{step.step:06d}.npy"
+        path = probe_file(self.run.folder, step.seed, step.step)
         write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
         if found.layers is not None:
             layers = found.layers
@@ -168,7 +168,7 @@ def _when(step: Step) -> Mapping[str, Any]:
 
 def probe(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The probe's vectors at an evaluation; None if there are none."""
-    return _array(run.folder / PROBE / f"seed-{seed}-step-{step:06d}.npy")
+    return _array(probe_file(run.folder, seed, step))
 
 
 def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | None:
@@ -183,7 +183,7 @@ def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | 
 def probe_sentences(run: Run) -> list[str]:
     """The probe's sentences; empty if they were not saved."""
     try:
-        found: list[str] = json.loads((run.folder / PROBE / SENTENCES).read_text("utf-8", "surrogatepass"))
+        found: list[str] = json.loads((run.folder / PROBE / PROBE_SENTENCES).read_text("utf-8", "surrogatepass"))
         return found
     except (OSError, ValueError):
         return []
@@ -195,7 +195,7 @@ def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None
 
 
 def _layers_at(run: Run, seed: int, step: int) -> Path:
-    return run.folder / PROBE / f"seed-{seed}-step-{step:06d}-layers.npy"
+    return probe_file(run.folder, seed, step, "layers")
 
 
 def _array(path: Path) -> np.ndarray[Any, Any] | None:

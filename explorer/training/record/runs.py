@@ -21,6 +21,7 @@ from explorer import metric_lines
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
+from explorer.run_folder import LOCK, LOG, METRICS, MODEL, RECIPE, STATE, WISH
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.status import Status
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
 KEEP, DISCARD = "keep", "discard"
-RECIPE, METRICS, LOG, WISH = "recipe.yaml", "metrics.jsonl", "train.log", "wish"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _ROOM = "Make room on that disk, or set STRATA_RUNS to a folder that can be written to."
 
@@ -48,12 +48,12 @@ class Run:
     @property
     def model(self) -> Path:
         """The folder of the tuned encoder, once there is one."""
-        return self.folder / "model"
+        return self.folder / MODEL
 
     @property
     def state(self) -> Path:
         """The folder of the state that resuming needs."""
-        return self.folder / "state"
+        return self.folder / STATE
 
     @property
     def is_example(self) -> bool:
@@ -111,7 +111,7 @@ class Run:
         """Lock a run while a process trains it; the system releases the lock when the process ends."""
         import fcntl
 
-        with (self.folder / statuses.LOCK).open("w") as lock:
+        with (self.folder / LOCK).open("w") as lock:
             for patience in (0.05,) * 20 + (None,):  # a viewer takes the lock for a moment, to test it
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

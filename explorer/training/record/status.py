@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from explorer import typed_json
+from explorer import run_folder, typed_json
 from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
 from explorer.training.loop.seed_scores import SeedScores
@@ -19,8 +19,6 @@ from explorer.training.record.run_facts import RunFacts
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
 INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
 LIVE = (WAITING, RUNNING)
-FILE = "status.json"
-LOCK = ".lock"
 # a process on another machine counts as ended after this silence; one that trains writes more often
 SILENCE = 120.0  # seconds
 
@@ -82,7 +80,7 @@ class Status:
 def read(folder: Path) -> Status | None:
     """Read the status of a run: interrupted if its process has ended; None if there is none."""
     try:
-        status = typed_json.read(Status, json.loads((folder / FILE).read_text(encoding="utf-8")))
+        status = typed_json.read(Status, json.loads((folder / run_folder.STATUS).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
     if status is not None and status.live and not _alive(folder, status):
@@ -95,7 +93,11 @@ def write(folder: Path, status: Status) -> Status:
     pid = os.getpid()
     signed = replace(status, pid=pid, born=_born(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
-    write_whole(folder / FILE, lambda file: file.write(text.encode()), "Make room on that disk, then resume the run.")
+    write_whole(
+        folder / run_folder.STATUS,
+        lambda file: file.write(text.encode()),
+        "Make room on that disk, then resume the run.",
+    )
     return signed
 
 
@@ -112,7 +114,7 @@ def held(folder: Path) -> bool:
     import fcntl
 
     try:
-        with (folder / LOCK).open() as lock:
+        with (folder / run_folder.LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer import run_folder
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
@@ -40,11 +41,11 @@ def _is_called(test: str, pairs: str) -> bool:
 
 def run_of(found: Found) -> Run | None:
     """The run of a model or of a checkpoint; None for any other model."""
-    name = model_names.run_name(found.folder)
+    name = run_folder.model_of(found.folder)
     if name is None:
         return None
     try:
-        return runs.find(name.removeprefix(model_names.RUN).partition("@")[0])
+        return runs.find(run_folder.run_and_checkpoint(name)[0])
     except StrataError:
         return None  # a folder without a recipe
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer import run_folder
 from explorer.data.corpora import SERVES
 from explorer.data.graded import sets
-from explorer.encoding.locate import model_names
 from explorer.training.record.runs import Run
 from explorer.ui.access import method_cards
 from explorer.ui.frame import second_encoder, sidebar
@@ -21,7 +21,7 @@ def compare_with_base(run: Run) -> None:
     facts = run.status().facts
     if facts.model:
         sidebar.choose_encoder(facts.model)
-    second_encoder.choose(f"{model_names.RUN}{run.name}")
+    second_encoder.choose(run_folder.model_name(run.name))
     second_encoder.choose_each_default()
     evaluated = facts.test or facts.dev
     if evaluated:

@@ -10,10 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
+from explorer import run_folder
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import PRECISIONS
-from explorer.encoding.locate import bundled, hub, model_names
+from explorer.encoding.locate import bundled, hub
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
@@ -156,7 +157,7 @@ def choose_set(name: str) -> None:
 
 def encoders() -> list[str]:
     """Encoders on this disk: the bundled one, the models of runs, then what the hub's cache holds."""
-    return [bundled.NAME, *model_names.of_runs(), *hub.on_disk()]
+    return [bundled.NAME, *run_folder.models(), *hub.on_disk()]
 
 
 def _choose_another() -> None:

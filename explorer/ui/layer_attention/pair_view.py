@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer import run_folder
 from explorer.drawing.sentences import pair_curves
-from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.sentences.pair_tables import pair_rows
 from explorer.ui import messages
@@ -56,7 +56,7 @@ def _no_pooler(found: Found) -> None:
                 key=f"listen to {run.name}",
                 icon=":material/layers:",
                 on_click=sidebar.choose_encoder,
-                args=(f"{model_names.RUN}{run.name}",),
+                args=(run_folder.model_name(run.name),),
                 help="A run whose model has a pooler over its layers.",
             )
         st.page_link(

@@ -6,9 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from explorer import in_words
+from explorer import in_words, run_folder
 from explorer.drawing.runs import metric_curves, step_pictures
-from explorer.encoding.locate import model_names
 from explorer.metric_lines import Evaluation
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
@@ -64,7 +63,7 @@ def choose_run() -> Run | None:
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         return None
     sides_of = [sidebar_choice.chosen(), second_encoder.beside()]
-    named = [side.source.removeprefix(model_names.RUN).partition("@")[0] for side in sides_of if side]
+    named = [run_folder.run_and_checkpoint(side.source)[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
     name: str = st.selectbox("Run", sidebar.with_current(names, "replayed"), key="replayed", bind="query-params")

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from explorer import run_folder
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.drawing.runs import step_pictures
 from explorer.drawing.scores import difference, grid
 from explorer.encoding.load import declared
-from explorer.encoding.locate import layout, model_names
+from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_tables import told_difference
@@ -61,9 +62,9 @@ def show(run: Run, evaluations: list[Evaluation], number: int, at: int) -> None:
 
 def _kept(run: Run, evaluations: list[Evaluation], number: int, at: int) -> Kept | None:
     seeds = run.recipe().seeds
-    there = set(model_names.steps_of(run.name))
+    there = set(run_folder.checkpoints(run.name))
     named = {
-        one.step: f"{model_names.RUN}{run.name}@{model_names.step_name(seeds[number - 1], one.step, len(seeds))}"
+        one.step: run_folder.model_name(run.name, run_folder.checkpoint_name(seeds[number - 1], one.step, len(seeds)))
         for one in evaluations
     }
     named = {step: name for step, name in named.items() if name in there}

@@ -15,7 +15,7 @@ import streamlit as st
 
 from explorer import metric_lines
 from explorer.metric_lines import Evaluation, MetricLine, TrainingStep
-from explorer.training.record.runs import METRICS
+from explorer.run_folder import METRICS
 
 POINTS = 1000  # of a line in a figure; a screen shows no more
 # steps that a smoothed loss averages over: a tenth of those so far, within these bounds

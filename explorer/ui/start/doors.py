@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from explorer import run_folder
 from explorer.data.graded import sets, user_sets
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
@@ -50,7 +51,7 @@ def show(choice: Choice) -> None:
 
 
 def _see_what_changed() -> None:
-    tuned = example.available() or next(iter(model_names.of_runs()), None)
+    tuned = example.available() or next(iter(run_folder.models()), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
     st.markdown("A tuned model beside its base: better or worse, by how much, and on which sentences.")
     _rail(
@@ -120,7 +121,7 @@ def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary
 
 
 def _compare(tuned: str) -> None:
-    refused_clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(tuned.removeprefix(model_names.RUN))))
+    refused_clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0])))
 
 
 def _train_on(uploaded: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from explorer.encoding.locate import model_names
+from explorer import run_folder
 from explorer.training.record import runs
 
 
 def available() -> str | None:
     """`run:NAME` of the example run that ships with Strata; None where it is not on this disk."""
-    return next((f"{model_names.RUN}{run.name}" for run in runs.examples()), None)
+    return next((run_folder.model_name(run.name) for run in runs.examples()), None)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer import run_folder
 from explorer.data import sources
-from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
@@ -63,8 +63,8 @@ def _told(option: str, run: Run, source: str) -> str:
 
 def _run_of(source: str) -> Run | None:
     """The run that trained a model or a checkpoint, found by the model's name or folder."""
-    if source.startswith(model_names.RUN):
-        name = source.removeprefix(model_names.RUN).partition("@")[0]
+    if source.startswith(run_folder.RUN):
+        name = run_folder.run_and_checkpoint(source)[0]
         try:
             return runs.find(name)
         except StrataError:

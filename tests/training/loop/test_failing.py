@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from explorer import run_folder
 from explorer.errors import Diverged, RunError, RunTooLarge
 from explorer.methods._self_guided import SelfGuided
 from explorer.training.loop import loop
@@ -78,7 +79,7 @@ def test_a_run_that_failed_before_its_first_state_is_on_record_once(place, whole
         failing(patch, 3, raising(RuntimeError("no luck")))
         with pytest.raises(RunError, match="no luck"):
             train(run)
-    with (run.folder / runs.METRICS).open("a") as file:
+    with (run.folder / run_folder.METRICS).open("a") as file:
         file.write('{"number": 1, "st')
     assert not run.state.exists()
     train(run)

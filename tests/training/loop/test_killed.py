@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from explorer import run_folder
 from explorer.training.loop import resume_state as states
-from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE
 from tests.processes import process
@@ -27,14 +27,14 @@ def told(folder: Path) -> Path:
 def steps_of(run: Run) -> int:
     """How many steps are on record, without reading them as a viewer would."""
     try:
-        return (run.folder / runs.METRICS).read_bytes().count(b'"loss"')
+        return (run.folder / run_folder.METRICS).read_bytes().count(b'"loss"')
     except OSError:
         return 0
 
 
 def kill_at(run: Run, words: list[str], moment) -> bool:
     """Train, with a state after every step, and kill at a moment; whether it came to that."""
-    known = (run.folder / runs.RECIPE).exists()
+    known = (run.folder / run_folder.RECIPE).exists()
     given = ["train", "--resume", run.name] if known else [*words, "--name", run.name]
     trainer = process(command, [*given, "--out", str(run.folder.parent)], told(run.folder), {}, 0.0)
     while trainer.is_alive() and not moment():

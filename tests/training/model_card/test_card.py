@@ -301,7 +301,7 @@ def test_a_fence_is_longer_than_any_within():
     assert fenced("py", "a ```` b") == "`````py\na ```` b\n`````"
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(59.6, "60 s"), (754.2, "13 min"), (7_300, "2 h 2 min")])
+@pytest.mark.parametrize(("seconds", "words"), [(59.6, "60 s"), (754.2, "13 min"), (7_300, "2 h 02 min")])
 def test_time_is_told_in_words(seconds, words):
     _, body = parsed(told(seconds=seconds))
     assert cells(body, "Time") == [words]

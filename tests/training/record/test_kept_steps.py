@@ -3,6 +3,7 @@
 import pytest
 from safetensors.torch import load_file
 
+from explorer import run_folder
 from explorer.data.tables import text_rows
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
@@ -49,7 +50,7 @@ def test_the_model_of_a_run_is_that_of_its_best_step(run):
 
 
 def test_steps_are_told_in_their_order(run):
-    assert model_names.steps_of("kept") == [f"run:kept@step-{step}" for step in sorted(trainings.looks(run))]
+    assert run_folder.checkpoints("kept") == [f"run:kept@step-{step}" for step in sorted(trainings.looks(run))]
 
 
 @pytest.mark.parametrize("step", ["step-999", "step-", "", "../model", "seed-1-step-2", "step-2/.."])
@@ -61,7 +62,7 @@ def test_a_step_that_was_not_kept_is_refused_with_those_there_are(run, step):
 
 def test_a_run_that_kept_none_says_how_to_keep_them(place):
     trainings.train(trainings.new(place, "simcse", name="unkept", settings={"steps": 2}, test=None))
-    assert model_names.steps_of("unkept") == []
+    assert run_folder.checkpoints("unkept") == []
     with pytest.raises(ModelNotFound, match="keep_steps=on"):
         model_names.find("run:unkept@step-1")
 
@@ -69,5 +70,5 @@ def test_a_run_that_kept_none_says_how_to_keep_them(place):
 def test_seeds_keep_their_steps_apart(place):
     asked = {"steps": 2, "keep_steps": True}
     trainings.train(trainings.new(place, "simcse", name="two", settings=asked, seeds=(3, 4), test=None))
-    assert model_names.steps_of("two")[0] == "run:two@seed-3-step-0"
-    assert model_names.steps_of("two")[-1] == "run:two@seed-4-step-2"
+    assert run_folder.checkpoints("two")[0] == "run:two@seed-3-step-0"
+    assert run_folder.checkpoints("two")[-1] == "run:two@seed-4-step-2"

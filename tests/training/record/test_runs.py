@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from explorer import metric_lines
+from explorer import metric_lines, run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.training.recipe import Recipe
@@ -103,7 +103,7 @@ def test_an_unknown_run_is_refused_with_those_there_are(folder):
 def test_runs_are_listed_newest_first(folder):
     assert runs.every() == []
     for age, name in enumerate(("young", "older", "oldest")):
-        path = runs.new(RECIPE, name).folder / runs.RECIPE
+        path = runs.new(RECIPE, name).folder / run_folder.RECIPE
         os.utime(path, (1e9 - age, 1e9 - age))
     assert names() == ["young", "older", "oldest"]
 
@@ -112,7 +112,7 @@ def test_what_is_half_made_or_half_deleted_is_never_listed(folder, monkeypatch):
     run = idle("whole")
     for name in (".half.part", ".deleted-whole-7"):
         (folder / name).mkdir()
-        (folder / name / runs.RECIPE).write_text(RECIPE.as_yaml())
+        (folder / name / run_folder.RECIPE).write_text(RECIPE.as_yaml())
     (folder / "empty").mkdir()
     (folder / "file").write_text("")
     assert names() == ["whole"]
@@ -171,13 +171,13 @@ def test_a_line_that_is_half_written_is_no_measurement():
     lines = [TrainingStep(1, 7, 1, loss=0.5), Evaluation(1, 7, 2, dev=70.0)]
     text = "".join(map(metric_lines.as_text, lines))
     for torn in ("", '{"step": 3, "lo', "{"):
-        (run.folder / runs.METRICS).write_text(text + torn)
+        (run.folder / run_folder.METRICS).write_text(text + torn)
         assert run.metrics() == lines
 
 
 def test_the_end_of_a_log_is_told_even_where_a_letter_is_half_written():
     run = idle()
-    (run.folder / runs.LOG).write_bytes("".join(f"line {n}\n" for n in range(50)).encode() + "ü".encode()[:1])
+    (run.folder / run_folder.LOG).write_bytes("".join(f"line {n}\n" for n in range(50)).encode() + "ü".encode()[:1])
     assert run.log_tail(3).splitlines()[:2] == ["line 48", "line 49"]
     assert len(run.log_tail().splitlines()) == 20
 

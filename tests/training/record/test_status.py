@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from explorer import run_folder
 from explorer.errors import RunBusy
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import runs
@@ -59,7 +60,7 @@ def end(started) -> None:
 
 def rewrite(run: Run, **changes) -> None:
     """Change the status without signing it."""
-    path = run.folder / statuses.FILE
+    path = run.folder / run_folder.STATUS
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
@@ -72,7 +73,7 @@ def test_a_run_is_live_while_its_process_is_and_interrupted_when_it_was_killed(r
     end(trainer)
     assert run.status().state == INTERRUPTED
     assert not run.status().live
-    assert json.loads((run.folder / statuses.FILE).read_text())["state"] == state, "nobody wrote it: it is told"
+    assert json.loads((run.folder / run_folder.STATUS).read_text())["state"] == state, "nobody wrote it: it is told"
     runs.restarted(run)
     assert run.status().state == WAITING
 
@@ -148,9 +149,9 @@ def test_what_has_ended_stays_what_it_is_when_its_process_is_gone(run, state):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"results": null}', '{"state": 1, "verdict": 2}'])
 def test_a_status_that_cannot_be_read_is_that_of_a_run_broken_off(run, content):
-    (run.folder / statuses.FILE).write_text(content)
+    (run.folder / run_folder.STATUS).write_text(content)
     assert run.status().state == INTERRUPTED
-    (run.folder / statuses.FILE).unlink()
+    (run.folder / run_folder.STATUS).unlink()
     assert run.status().state == INTERRUPTED
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from explorer.metric_lines import TrainingStep
-from explorer.training.record.runs import METRICS
+from explorer.run_folder import METRICS
 from explorer.ui.runs.run_metrics import POINTS, RunNumbers
 
 

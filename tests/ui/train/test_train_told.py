@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from explorer import run_folder
 from explorer.data import uploads
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training.loop.seed_scores import SeedScores
-from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
@@ -95,7 +95,7 @@ def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
     run = new(place)
     stands(run, state=statuses.FINISHED)
     line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "strangers": %s, "best": false}\n'
-    (run.folder / runs.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
+    (run.folder / run_folder.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
     well(show(app, run))
     assert any("collapsed" in told and "0.995" in told for told in words(app.warning))
 

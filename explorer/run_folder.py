@@ -1,0 +1,72 @@
+"""The layout of a run's folder, and the names of the models in it: `run:NAME`, `run:NAME@step-60`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from explorer.places import examples_folder, runs_folder
+
+RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
+WISH, LOCK = "wish", ".lock"  # a viewer's request to stop, and the trainer's hold
+MODEL, STATE, STEPS, PROBE = "model", "state", "steps", "probe"  # folders
+PROBE_SENTENCES = "sentences.json"
+
+RUN = "run:"  # prefix of a run's name, for its model; a checkpoint follows after an @
+_CHECKPOINT = re.compile(r"(seed-\d+-)?step-\d+")
+
+
+def folder_of(run: str) -> Path:
+    """The folder of a run; of the example that ships, if no run has its name."""
+    folder, shipped = runs_folder() / run, examples_folder() / run
+    return shipped if shipped.is_dir() and not folder.is_dir() else folder
+
+
+def model_name(run: str, checkpoint: str = "") -> str:
+    """The name of a run's model, or of one of its checkpoints."""
+    return f"{RUN}{run}@{checkpoint}" if checkpoint else f"{RUN}{run}"
+
+
+def run_and_checkpoint(model: str) -> tuple[str, str]:
+    """The run in a model's name, and the checkpoint if there is one; the name itself if it is not of a run."""
+    run, _, checkpoint = model.removeprefix(RUN).partition("@")
+    return run, checkpoint
+
+
+def model_of(folder: Path) -> str | None:
+    """The name of the model in a folder of a run; None for any other folder."""
+    inside = folder.resolve()
+    homes = (runs_folder().resolve(), examples_folder().resolve())
+    parts = next((inside.relative_to(home).parts for home in homes if inside.is_relative_to(home)), ())
+    if len(parts) == 2 and parts[1] == MODEL:
+        return model_name(parts[0])
+    if len(parts) == 3 and parts[1] == STEPS and is_checkpoint(parts[2]):
+        return model_name(parts[0], parts[2])
+    return None
+
+
+def models() -> list[str]:
+    """The models of runs, by name, newest first."""
+    folders = [path.parent for path in runs_folder().glob(f"[!.]*/{MODEL}") if path.is_dir()]
+    return [model_name(path.name) for path in sorted(folders, key=lambda path: -path.stat().st_mtime)]
+
+
+def checkpoints(run: str) -> list[str]:
+    """The names of a run's checkpoints, in order; none if they were not kept."""
+    kept = [path.name for path in (runs_folder() / run / STEPS).glob("*step-*") if is_checkpoint(path.name)]
+    return [model_name(run, name) for name in sorted(kept, key=lambda name: [*map(int, re.findall(r"\d+", name))])]
+
+
+def checkpoint_name(seed: int, step: int, seeds: int) -> str:
+    """The name of a checkpoint, after the run's name and an @: `step-60`, `seed-2-step-60`."""
+    return f"step-{step}" if seeds == 1 else f"seed-{seed}-step-{step}"
+
+
+def is_checkpoint(name: str) -> bool:
+    """Whether this can be the name of a checkpoint."""
+    return bool(_CHECKPOINT.fullmatch(name))
+
+
+def probe_file(folder: Path, seed: int, step: int, of: str = "") -> Path:
+    """The file of the probe's vectors at an evaluation; `of` is `layers` for the weights of a pooler."""
+    return folder / PROBE / f"seed-{seed}-step-{step:06d}{f'-{of}' if of else ''}.npy"
