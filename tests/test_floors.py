@@ -39,7 +39,7 @@ MOST_ARROWS = {
     "explorer.drawing": 8,
     "explorer.encoding": 7,
     "explorer.measuring": 16,
-    "explorer.training": 20,
+    "explorer.training": 17,
     "explorer.ui": 53,
 }
 

@@ -149,13 +149,19 @@ def _interrupts() -> Iterator[Callable[[], None]]:
 
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
-    """The run's folder; with several processes the first one makes it."""
-    from explorer.training import together
+    """The run's folder; of several processes the first one makes it, and tells the others."""
     from explorer.training.record import runs
 
     if started == 1:
         return runs.new(recipe, options.name, options.out)
-    return together.new_run(recipe, options.name, options.out)
+    import torch.distributed as dist
+
+    from explorer.training.loop.processes import World
+
+    world = World(recipe.precision, recipe.device)  # from here on the processes are connected
+    made = [str(runs.new(recipe, options.name, options.out).folder) if world.main else ""]
+    dist.broadcast_object_list(made, src=0)
+    return runs.Run(Path(made[0]))
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from explorer import run_folder
 from explorer.drawing.sentences import pair_curves
+from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import Found
+from explorer.errors import StrataError
 from explorer.measuring.sentences.pair_tables import pair_rows
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import method_cards
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import sidebar
-from explorer.ui.layer_attention import cached_attention, pooler_runs
+from explorer.ui.layer_attention import cached_attention
 from explorer.ui.widgets import downloads, picture_format
 
 DRAWN = ("cls", "mean")
@@ -48,7 +53,7 @@ def _no_pooler(found: Found) -> None:
         "self-attention. To see layer weights, choose or train a model with a pooler.",
         icon=":material/info:",
     )
-    listening = pooler_runs.of_runs()
+    listening = [run for run in runs.every() if _has_pooler(run.model)]
     with st.container(horizontal=True, vertical_alignment="center"):
         for run in listening[:5]:
             st.button(
@@ -67,3 +72,14 @@ def _no_pooler(found: Found) -> None:
                 "method": next(name for name, card in method_cards.methods().items() if "pooler" in card.knobs)
             },
         )
+
+
+def _has_pooler(folder: Path) -> bool:
+    """Whether a model has an attention pooler over its layers."""
+    try:
+        return any(
+            module.kind == "LayerReading" and bool(layout.settings(module.folder / "config.json").get("attention"))
+            for module in layout.modules(folder)
+        )
+    except StrataError:
+        return False

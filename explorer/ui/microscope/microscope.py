@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import streamlit as st
 
@@ -9,14 +11,14 @@ from explorer import in_words
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import pair_curves, token_grid
 from explorer.encoding.read.readings import GRID_POOLINGS
+from explorer.measuring.sentences import token_tables
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.microscope import token_downloads
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import downloads, picture_format
 
 AS_READ = "as its reading"  # in the address: the side's own layer & pooling
 COSINE = (
@@ -44,7 +46,7 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
     with right:
         _shares(pairs)
     layers = _tokens(pairs)
-    token_downloads.offer({name: pair for name, (_, pair) in pairs.items()}, layers, (first, second))
+    _downloads({name: pair for name, (_, pair) in pairs.items()}, layers, (first, second))
 
 
 def _made(side: Reader, first: str, second: str) -> TokenPair | None:
@@ -209,3 +211,14 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
 
 def _told(number: float, spelled: str = ".3f") -> str:
     return in_words.number(number, spelled)
+
+
+def _downloads(pairs: Mapping[str, TokenPair], layers: Mapping[str, int], sentences: tuple[str, str]) -> None:
+    """The numbers of every figure, for each side; `layers` are those of the token figures."""
+    stem = f"pair {digest_of(sentences)[:8]}"
+    with st.container(horizontal=True):
+        downloads.rows(token_tables.layer_rows(pairs), f"{stem} layers", "By layer (CSV)")
+        shares = token_tables.share_rows(pairs)
+        if shares:
+            downloads.rows(shares, f"{stem} shares", "Token contributions (CSV)")
+        downloads.rows(token_tables.token_rows(pairs, layers), f"{stem} tokens", "Token similarity (CSV)")

@@ -18,7 +18,6 @@ from explorer.ui.access import cached, cached_text
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import shortcuts, sidebar
 from explorer.ui.runs import run_in_address
-from explorer.ui.start import example
 from explorer.ui.widgets import refused_clicks
 
 LATEST = 20  # runs whose status is read
@@ -51,7 +50,7 @@ def show(choice: Choice) -> None:
 
 
 def _see_what_changed() -> None:
-    tuned = example.available() or next(iter(run_folder.models()), None)
+    tuned = _example() or next(iter(run_folder.models()), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
     st.markdown("A tuned model beside its base: better or worse, by how much, and on which sentences.")
     _rail(
@@ -144,3 +143,8 @@ def _run_on(uploaded: str) -> str | None:
         if status.state == statuses.FINISHED and sets.parts(uploaded)[0] in status.facts.data:
             return run.name
     return None
+
+
+def _example() -> str | None:
+    """`run:NAME` of the example run that ships with Strata; None where it is not on this disk."""
+    return next((run_folder.model_name(run.name) for run in runs.examples()), None)

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
-from explorer.ui.start import doors, example
+from explorer.ui.start import doors
 from tests import trainings
 from tests.visits import measured, words
 
@@ -24,7 +24,7 @@ def start(furnished, cache, tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_example(monkeypatch):
-    monkeypatch.setattr(example, "available", lambda: None)
+    monkeypatch.setattr(doors, "_example", lambda: None)
 
 
 @pytest.fixture
