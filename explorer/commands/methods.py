@@ -7,6 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from explorer.knobs import Knob
+
 
 def add(verbs: Any) -> None:
     """State the flags."""
@@ -37,9 +39,10 @@ def _methods(options: argparse.Namespace) -> None:
 
 def _facts(name: str) -> dict[str, Any]:
     from explorer import methods
-    from explorer.training.recipe import knobs_of
+    from explorer.training.recipe import knobs_of, released_values
 
     kind = methods.load(name)
+    released = released_values(kind)
     return {
         "name": name,
         "title": kind.title(),
@@ -55,6 +58,7 @@ def _facts(name: str) -> dict[str, Any]:
                 "name": knob.name,
                 "default": knob.default,
                 "paper": knob.paper_value,
+                "released": released[knob.name],
                 "allowed": knob.allowed,
                 "help": knob.help,
             }
@@ -76,7 +80,8 @@ def _page(name: str) -> str:
     ]
     for knob in facts["knobs"]:
         paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {knob['paper']}"
-        lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper})", f"      {knob['help']}"]
+        code = "" if knob["released"] == knob["paper"] else f"; the released code's: {Knob.told(knob['released'])}"
+        lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper}{code})", f"      {knob['help']}"]
     return "\n".join(lines)
 
 
@@ -107,11 +112,18 @@ def _section(name: str) -> str:
     kind, facts = methods.load(name), _facts(name)
     source = f"Trains on {facts['eats']}. [{facts['paper']}]({facts['link']})."
     needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
-    own = [f"- `{knob}` = {one.default} ({one.allowed}): {one.help}" for knob, one in kind.knobs.items()]
+    own = [
+        f"- `{knob}` = {Knob.told(one.default)} ({one.allowed}{_released(kind.released.get(knob))}): {one.help}"
+        for knob, one in kind.knobs.items()
+    ]
     about = [facts["about"]] if facts["about"] else []
     return "\n\n".join(
         [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]
     )
+
+
+def _released(value: bool | int | float | str | None) -> str:
+    return "" if value is None else f"; released code: {Knob.told(value)}"
 
 
 def _here(need: dict[str, Any]) -> str:

@@ -46,10 +46,16 @@ def add(verbs: Any) -> None:
     train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
     train.add_argument("--seed", type=int, action="append", metavar="S", help="repeatable: one training for each seed")
     train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
-    train.add_argument(
+    values = train.add_mutually_exclusive_group()
+    values.add_argument(
         "--as-in-paper",
         action="store_true",
         help="use the paper's value for every setting, such as [CLS] for the pooling; --set changes single ones",
+    )
+    values.add_argument(
+        "--as-released",
+        action="store_true",
+        help="use the released code's value for every setting, where it differs from the paper's",
     )
     train.add_argument("--precision", help="auto (default), float32 or bfloat16")
     train.add_argument("--device", help="auto (default), cpu, cuda or mps")
@@ -190,8 +196,11 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if options.column:
         changes["columns"] = dict(role_and_name(column) for column in options.column)
     settings = dict(recipe.settings)
+    kind = methods.load(changes.get("method", recipe.method))
     if options.as_in_paper:
-        settings |= recipes.paper_values(methods.load(changes.get("method", recipe.method)))
+        settings |= recipes.paper_values(kind)
+    if options.as_released:
+        settings |= recipes.released_values(kind)
     settings |= dict(_knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps

@@ -46,6 +46,7 @@ class Method(nn.Module, Knobs):
     paper: ClassVar[Paper]
     schedule: ClassVar[Schedule]
     as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
+    released: ClassVar[Values] = {}  # settings in which the released code differs from the paper
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
     first: ClassVar[bool] = False  # the default of the form

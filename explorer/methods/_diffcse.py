@@ -6,6 +6,8 @@ token is the vector of the original sentence, detects which words were replaced.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -14,6 +16,7 @@ from explorer.encoding.load import masked_model
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.gathering import gathered
+from explorer.knobs import Values
 from explorer.losses import info_nce
 from explorer.methods import Method, _papers, knob
 
@@ -34,6 +37,8 @@ class Differing(Method):
     detection: float = knob(
         0.005, low=0.0, high=10.0, front=True, help="λ: weight of replaced token detection (paper, appendix A: 0.005)."
     )
+    released: ClassVar[Values] = {"generator_dropout": True, "count_padding": True}
+
     mask_share: float = knob(
         0.3, low=0.01, high=0.99, help="Share of the tokens that are masked (paper, appendix A: 0.3)."
     )
@@ -43,10 +48,8 @@ class Differing(Method):
         "BERT). Without a hub, 'python -m explorer generator' trains one from the encoder.",
         masked_model=True,
     )
-    generator_dropout: bool = knob(False, help="Use dropout in the generator too, as the released code does.")
-    count_padding: bool = knob(
-        False, help="Average the loss over padding too, as the released code does; it then depends on the padding."
-    )
+    generator_dropout: bool = knob(False, help="Use dropout in the generator too.")
+    count_padding: bool = knob(False, help="Average the loss over padding too; it then depends on the padding.")
 
     def build(self) -> None:
         """Build the generator and the discriminator with its output layer."""

@@ -68,7 +68,7 @@ class FindsPartnerBesideOpposite(Contrast):
         low=-100.0,
         high=100.0,
         front=True,
-        help="Added to the logit of the row's own hard negative (0 in SimCSE, 1 in the code of layer-wise attention).",
+        help="Added to the logit of the row's own hard negative.",
     )
 
     def loss(self, *columns: list[str]) -> Tensor:

@@ -116,7 +116,7 @@ WHITENING = Paper(
   year = {2021},
   url = {https://arxiv.org/abs/2103.15316}
 }""",
-    "after an encoder",
+    "post-processing",
 )
 
 FLOW = Paper(
@@ -132,7 +132,7 @@ FLOW = Paper(
   year = {2020},
   url = {https://aclanthology.org/2020.emnlp-main.733}
 }""",
-    "after an encoder",
+    "post-processing",
 )
 
 SBERT_WK = Paper(
@@ -149,7 +149,7 @@ SBERT_WK = Paper(
   year = {2020},
   url = {https://arxiv.org/abs/2002.06652}
 }""",
-    "after an encoder",
+    "post-processing",
 )
 
 SMART_REPLY = Paper(
@@ -165,7 +165,7 @@ SMART_REPLY = Paper(
   year = {2017},
   url = {https://arxiv.org/abs/1705.00652}
 }""",
-    "plain contrast",
+    "contrastive",
 )
 
 COSENT = Paper(
@@ -180,7 +180,7 @@ COSENT = Paper(
   month = {Jan},
   url = {https://kexue.fm/archives/8847}
 }""",
-    "graded pairs",
+    "scored pairs",
 )
 
 SENTENCE_BERT = Paper(
@@ -196,5 +196,5 @@ SENTENCE_BERT = Paper(
   year = {2019},
   url = {https://aclanthology.org/D19-1410}
 }""",
-    "graded pairs",
+    "scored pairs",
 )

@@ -7,7 +7,7 @@ the trained copy's vector ([CLS] in the paper). The embedding block is not train
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from explorer.encoding.read.encoder import States
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
+from explorer.knobs import Values
 from explorer.methods import _papers, in_order, knob
 from explorer.methods._pooled import Pooled
 from explorer.methods._schedule import Schedule
@@ -40,6 +41,8 @@ class SelfGuided(Pooled):
         endurance=10,
     )
 
+    released: ClassVar[Values] = {"view_pooling": "mean", "guide_dropout": True}
+
     temperature: float = knob(
         0.01,
         low=0.001,
@@ -59,7 +62,7 @@ class SelfGuided(Pooled):
     )
     view_pooling: str = knob("max", choices=("max", "mean"), help="Pooling of each layer of the frozen copy to a view.")
     first_layer: int = knob(0, low=0, high=1000, help="The lowest view layer; 0 is the embedding output.")
-    guide_dropout: bool = knob(False, help="Use dropout in the frozen copy too, as the released code does.")
+    guide_dropout: bool = knob(False, help="Use dropout in the frozen copy too.")
 
     def build(self) -> None:
         """Freeze a copy and the embeddings; build the projection head."""

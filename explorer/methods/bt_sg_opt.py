@@ -5,10 +5,13 @@ Kim, Yoo and Lee 2021, section 6: L_opt3 with the views of the back-translated s
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
 from explorer import losses
+from explorer.knobs import Values
 from explorer.methods import knob
 from explorer.methods._self_guided import SelfGuided
 
@@ -18,10 +21,9 @@ class BackTranslationSGOpt(SelfGuided):
 
     eats = "back-translations"
 
-    both_views: bool = knob(
-        False,
-        help="The frozen copy encodes the original too, which doubles the number of views (from the released code).",
-    )
+    released: ClassVar[Values] = {**SelfGuided.released, "both_views": True}
+
+    both_views: bool = knob(False, help="The frozen copy encodes the original too, which doubles the number of views.")
 
     def loss(self, *columns: list[str]) -> Tensor:
         """L_opt3 of sentences with the views of their back-translations, plus weight regularisation."""

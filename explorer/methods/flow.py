@@ -8,6 +8,7 @@ code's "average of the last two layers" is the average of the first and the last
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from explorer.encoding.read.flow import Flow as FlowOfVectors
 from explorer.encoding.read.flow_map import FlowMap
 from explorer.encoding.read.head import Head
 from explorer.errors import BadChoice
+from explorer.knobs import Values
 from explorer.methods import Schedule, _papers, knob
 from explorer.methods._after import After
 from explorer.progress import Work
@@ -30,12 +32,14 @@ class Flow(After):
     # the paper's batch of 32 pairs is 64 sentences; its learning rate is unchanged
     schedule = Schedule(batch_size=64, learning_rate=1e-3, decay="none", max_length=64, weight_decay=0.01, epsilon=1e-6)
 
+    released: ClassVar[Values] = {"dropout": True}
+
     levels: int = knob(
         3, low=1, high=8, help="Number of levels; after each but the last, half of the dimensions is final (paper: 3)."
     )
     depth: int = knob(3, low=1, high=32, help="Steps per level (paper: 3).")
     inner: int = knob(32, low=1, high=4096, help="Width of the networks in the couplings (paper: 32).")
-    dropout: bool = knob(False, help="Use the encoder's dropout while the flow is trained, as the released code does.")
+    dropout: bool = knob(False, help="Use the encoder's dropout while the flow is trained.")
 
     def build(self) -> None:
         """Build the flow, as wide as the vectors."""

@@ -6,6 +6,9 @@ of Table 4 for BERT-base, the rest those of the released code.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from explorer.knobs import Values
 from explorer.methods import Schedule
 from explorer.methods._layer_attention import LayerAttended
 from explorer.methods._objectives import FindsPartnerBesideOpposite
@@ -15,3 +18,4 @@ class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
     """Negatives: the other rows of the batch, and the third column."""
 
     schedule = Schedule(batch_size=256, learning_rate=2e-5, max_length=64, epochs=3, evaluate_every=100)
+    released: ClassVar[Values] = {"weight": 1.0}

@@ -121,6 +121,11 @@ def paper_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
     return {name: one.paper_value for name, one in knobs_of(kind).items()}
 
 
+def released_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
+    """The values of the released code: the paper's, but for what the method states."""
+    return {**paper_values(kind), **kind.released}
+
+
 def from_yaml(text: str, where: str) -> Recipe:
     """The recipe in a file's text."""
     import yaml

@@ -11,7 +11,7 @@ from explorer.commands.train import _recipe
 from explorer.data import sample
 from explorer.errors import BadChoice
 from explorer.methods import Schedule
-from explorer.training.recipe import Recipe, from_yaml, knobs_of, paper_values, read
+from explorer.training.recipe import Recipe, from_yaml, knobs_of, paper_values, read, released_values
 
 FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}
 ODD = {
@@ -87,6 +87,14 @@ def test_a_train_part_is_evaluated_on_what_belongs_to_it(flags, dev, test):
 
 
 @pytest.mark.parametrize("name", methods.names())
+def test_the_values_of_the_released_code_are_allowed_and_differ_from_the_papers(name):
+    kind = methods.load(name)
+    for one, value in kind.released.items():
+        assert knobs_of(kind)[one].checked(value) == value != paper_values(kind)[one]
+    assert released_values(kind) == paper_values(kind) | kind.released
+
+
+@pytest.mark.parametrize("name", methods.names())
 def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
     kind = methods.load(name)
     found = paper_values(kind)
@@ -103,6 +111,9 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
         (["simcse", "--as-in-paper"], {"pooling": "cls"}),
         (["simcse", "--as-in-paper", "--set", "pooling=max", "--steps", "3"], {"pooling": "max", "steps": 3}),
         (["contrast", "--as-in-paper"], {}),
+        (["sg", "--as-released"], {"pooling": "cls", "view_pooling": "mean", "guide_dropout": True}),
+        (["layer-attention-hard", "--as-released"], {"weight": 1.0}),
+        (["contrast", "--as-released"], {}),
     ],
 )
 def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import streamlit as st
 
 from explorer.data.corpora import Eats
 from explorer.data.needs import Need
-from explorer.knobs import Knob
+from explorer.knobs import Knob, Values
 from explorer.ui.access import method_cards
 
 # from the least to the most that a method needs of its text
@@ -31,6 +31,7 @@ class MethodCard:
     knobs: Mapping[str, Knob]
     needs: tuple[Need, ...]  # what Strata does not ship
     as_published: bool = True  # whether the values of its settings are the paper's
+    released: Values = field(default_factory=dict)  # settings in which the released code differs from the paper
     trains: bool = True  # if not, it is fitted in closed form, without a schedule
 
     @property
@@ -45,7 +46,7 @@ def kind(eats: Eats) -> str:
 
 
 def read_all() -> dict[str, MethodCard]:
-    """Every method by name, sorted by what it needs; this loads torch."""
+    """Every method by name, sorted by its family and by what it needs; this loads torch."""
     from explorer import methods
     from explorer.training.recipe import knobs_of
 
@@ -66,10 +67,14 @@ def read_all() -> dict[str, MethodCard]:
                 knobs_of(kind),
                 kind.needs,
                 kind.as_published,
+                kind.released,
                 kind.trains(),
             )
         )
-    cards.sort(key=lambda card: (not methods.load(card.name).first, NEEDS.index(card.eats), card.name))
+    families = list(dict.fromkeys(card.family for card in sorted(cards, key=lambda card: NEEDS.index(card.eats))))
+    first = next(card for card in cards if methods.load(card.name).first)
+    families.sort(key=lambda family: family != first.family)
+    cards.sort(key=lambda card: (families.index(card.family), card != first, NEEDS.index(card.eats), card.name))
     return {card.name: card for card in cards}
 
 

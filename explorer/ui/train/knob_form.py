@@ -14,6 +14,7 @@ from explorer.ui.access.method_cards import MethodCard
 
 COLUMNS = 3
 BY_EPOCHS = "set by the epochs"
+DEFAULTS, PAPER, RELEASED = "Strata's defaults", "As in the paper", "As in the released code"
 
 
 def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | float | str] | None:
@@ -66,18 +67,50 @@ def fill(card: MethodCard, settings: Values) -> None:
     st.session_state.pop(f"fitted {card.name}", None)
 
 
-def as_in_paper(card: MethodCard) -> None:
-    """A button that sets every field to the paper's value, for methods with a paper."""
-    if not card.as_published:
+def presets(card: MethodCard) -> None:
+    """Set every field to Strata's defaults, to the paper's values or to those of the released code."""
+    settings = _presets(card)
+    if len(settings) < 2:
         return
-    st.button(
-        "As in the paper",
-        key=f"as in paper {card.name}",
-        icon=":material/article:",
-        on_click=fill,
-        args=(card, {name: knob.paper_value for name, knob in card.knobs.items()}),
-        help="Set every field to the paper's value. On the command line: `--as-in-paper`.",
+    key = f"preset {card.name}"
+    st.session_state[key] = next((name for name, values in settings.items() if _filled_with(card, values)), None)
+    st.segmented_control(
+        "Values of the settings",
+        list(settings),
+        key=key,
+        on_change=_choose_preset,
+        args=(card, key),
+        help="Sets every field. Marked while the fields have these values, whatever the batch size. On the command "
+        "line: `--as-in-paper`, `--as-released`.",
     )
+
+
+def _presets(card: MethodCard) -> dict[str, Values]:
+    """The sets of values that a method has, each under its name; equal ones once."""
+    usual = {name: knob.default for name, knob in card.knobs.items()}
+    paper = {name: knob.paper_value for name, knob in card.knobs.items()}
+    found: dict[str, Values] = {DEFAULTS: usual}
+    if card.as_published and paper != usual:
+        found[PAPER] = paper
+    if card.as_published and {**paper, **card.released} not in (usual, paper):
+        found[RELEASED] = {**paper, **card.released}
+    return found
+
+
+def _filled_with(card: MethodCard, values: Values) -> bool:
+    """Whether the fields have these values; the batch size follows the text."""
+    state = st.session_state
+    return all(
+        state.get(key_of(card.name, name), _shown(knob, knob.default)) == _shown(knob, values[name])
+        for name, knob in card.knobs.items()
+        if name != "batch_size"
+    )
+
+
+def _choose_preset(card: MethodCard, key: str) -> None:
+    chosen = _presets(card).get(st.session_state[key])
+    if chosen is not None:
+        fill(card, chosen)
 
 
 def key_of(method: str, knob: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 
 import streamlit as st
 
@@ -23,8 +24,8 @@ def method() -> MethodCard:
         list(cards),
         key=METHOD,
         bind="query-params",
-        help="The name is the same on the command line. Methods for plain sentences come first, then those that need "
-        "pairs, triplets, back-translations or scored pairs.",
+        help="Sorted by family. The list below says which methods fit the text. The name is the same on the command "
+        "line.",
     )
     card = cards[name]
     st.caption(f"{messages.plain(card.title)} Trains on {method_cards.kind(card.eats)}.")
@@ -51,19 +52,36 @@ def ready(card: MethodCard) -> bool:
 
 
 def every(sources: tuple[str, ...]) -> None:
-    """List the methods that fit the text, and the reason why each other method does not."""
-    fit, others = [], []
-    for card in method_cards.methods().values():
-        name, family, title = map(messages.plain, (card.name, card.family, card.title))
-        told = f"**{name}** · {family} · {method_cards.kind(card.eats)}: {title}"
-        lack = text_form.lacks(sources, card.eats) or _missing(card)
-        if lack:
-            others.append(f"- :gray[{told} Does not fit: {messages.plain(lack)}.]")
-        else:
-            fit.append(f"- {told}")
-    count = f"{len(fit)} of {len(fit) + len(others)} methods fit this text"
-    with st.expander(count, icon=":material/rule:"):
-        st.markdown("\n".join([*fit, *others]))
+    """List the methods by family; those that fit the text can be chosen, the others say why they do not fit."""
+    cards = method_cards.methods().values()
+    lacks = {card.name: text_form.lacks(sources, card.eats) or _missing(card) for card in cards}
+    fitting = sum(not lack for lack in lacks.values())
+    folded = st.expander(
+        f"All methods by family: {fitting} of {len(lacks)} fit this text",
+        icon=":material/rule:",
+        key="every method",
+        on_change="rerun",
+    )
+    if not folded.open:
+        return
+    with folded:
+        for family, of_family in groupby(cards, key=lambda card: card.family):
+            st.markdown(f"**{messages.plain(family)}**")
+            for card in of_family:
+                _one_of_many(card, lacks[card.name])
+
+
+def _one_of_many(card: MethodCard, lack: str) -> None:
+    button, about = st.columns([1, 3], vertical_alignment="center")
+    button.button(
+        card.name, key=f"choose {card.name}", on_click=_choose, args=(card,), disabled=bool(lack), width="stretch"
+    )
+    told = f"Trains on {method_cards.kind(card.eats)}. {messages.plain(card.title)}"
+    about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
+
+
+def _choose(card: MethodCard) -> None:
+    st.session_state[METHOD] = card.name
 
 
 def _missing(card: MethodCard) -> str:

@@ -63,7 +63,7 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     fitting = knob_form.fit_batch(card, rows) if card.trains and rows is not None else None
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
-    knob_form.as_in_paper(card)
+    knob_form.presets(card)
     few = knob_form.fields(card, front)
     if fitting is not None:
         whose = "the paper's" if card.as_published else "the default"

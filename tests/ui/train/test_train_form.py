@@ -12,9 +12,12 @@ from explorer.data import sample, wordnet
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
 from explorer.ui.access import jobs
+from explorer.ui.train import knob_form
 from tests import trainings
 from tests.train_visits import PAGE, labels, say, well
 from tests.visits import button, wait_until, words
+
+PRESET = "preset sg-opt"
 
 
 def marks(app):
@@ -100,12 +103,25 @@ def test_a_changed_setting_stands_beside_the_papers_value(app):
 def test_every_setting_is_the_papers_on_one_click(app):
     say(app.run(), learning_rate="3e-5", pooling="mean")
     assert app.selectbox(key="knob sg-opt pooling").value == "mean"
-    well(app.button(key="as in paper sg-opt").click().run())
+    assert app.segmented_control(key=PRESET).value is None
+    well(app.segmented_control(key=PRESET).set_value(knob_form.PAPER).run())
     assert app.selectbox(key="knob sg-opt pooling").value == "cls"
     assert app.text_input(key="knob sg-opt learning_rate").value == "5e-05"
     assert marks(app) == []
     assert "--set pooling=cls" in app.code[0].value
     assert "learning_rate" not in app.code[0].value
+    well(app.segmented_control(key=PRESET).set_value(knob_form.DEFAULTS).run())
+    assert "--set" not in app.code[0].value
+
+
+def test_the_values_of_the_released_code_are_one_click_away_and_the_switch_shows_whose_are_set(app):
+    assert app.run().segmented_control(key=PRESET).value == knob_form.DEFAULTS
+    well(app.segmented_control(key=PRESET).set_value(knob_form.RELEASED).run())
+    assert app.selectbox(key="knob sg-opt view_pooling").value == "mean"
+    assert app.selectbox(key="knob sg-opt guide_dropout").value == "on"
+    assert app.segmented_control(key=PRESET).value == knob_form.RELEASED
+    say(app, temperature="0.02")
+    assert app.segmented_control(key=PRESET).value is None
 
 
 def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
@@ -144,7 +160,13 @@ def test_a_method_that_the_text_cannot_serve_says_why(app):
     well(app.run())
     assert any("sample cannot give back-translations" in told for told in words(app.error))
     assert button(app, "Start").disabled
+    assert not any("sample has no back-translations" in told for told in words(app.markdown)), "the list is folded"
+    app.session_state["every method"] = True
+    well(app.run())
     assert any("sample has no back-translations" in told for told in words(app.markdown))
+    assert app.button(key="choose bt").disabled
+    well(app.button(key="choose simcse").click().run())
+    assert app.selectbox(key="method").value == "simcse"
 
 
 def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_on(app, tmp_path):
@@ -281,4 +303,4 @@ def test_a_method_whose_settings_are_no_papers_says_so(app):
     assert marks(app) == []
     app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
     assert marks(app) == ["default: 32"]
-    assert not [one.key for one in app.button if (one.key or "").startswith("as in paper")]
+    assert not [one.key for one in app.segmented_control if (one.key or "").startswith("preset")]
