@@ -1,4 +1,4 @@
-"""Replay: the scores, vectors and layers of a run at every step."""
+"""Runs & replay: the list of all runs, and the scores, vectors and layers of one at every step."""
 
 from explorer.ui.access import availability, sidebar_choice
 from explorer.ui.frame import page_frame

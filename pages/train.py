@@ -1,8 +1,8 @@
 """Train: the form of a new run or the card of one, and the list of all runs."""
 
 from explorer.ui.frame import page_frame
-from explorer.ui.runs import run_in_address
-from explorer.ui.train import recipe_form, run_actions, run_history, run_view, start_form
+from explorer.ui.runs import run_in_address, run_list
+from explorer.ui.train import recipe_form, run_actions, run_view, start_form
 from explorer.ui.widgets import refused_clicks
 
 page_frame.enter()
@@ -13,4 +13,4 @@ if run is None:
 else:
     run_actions.bar(run)
     run_view.show(run)
-run_history.table(run)
+run_list.table(run.name if run else "the form", run_in_address.choose, "show its run")

@@ -78,9 +78,9 @@ PAGES = (
     ),
     PageEntry(
         "pages/replay.py",
-        "Replay",
+        "Runs & replay",
         ":material/replay:",
-        "What changed during training, step by step?",
+        "Which runs are there, and what changed in one, step by step?",
         TUNE,
     ),
     PageEntry(

@@ -15,7 +15,7 @@ from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.replay import playing, step_grid, step_map
-from explorer.ui.runs import run_curves, run_metrics
+from explorer.ui.runs import run_curves, run_list, run_metrics
 from explorer.ui.widgets import picture_format
 
 # label, name in the metrics file, digits, whether lower is better, what is good
@@ -71,6 +71,10 @@ def choose_run() -> Run | None:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
     return found[name]
+
+
+def _replay(run: Run) -> None:
+    st.session_state["replayed"] = run.name
 
 
 def choose_seed(run: Run) -> int:
@@ -150,10 +154,17 @@ def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> No
 
 
 def show() -> None:
-    """The whole page, if there is a run."""
+    """The list of runs, then the one that is replayed."""
+    run_list.table("their replay", _replay, "replay its run")
     run: Any = choose_run()
     if run is None:
         return
+    st.page_link(
+        "pages/train.py",
+        label="Settings, log and model of this run",
+        icon=":material/model_training:",
+        query_params={"run": run.name},
+    )
     number = choose_seed(run)
     evaluations = run_metrics.numbers(run.folder).evaluations(number)
     at = choose_step(evaluations, run)

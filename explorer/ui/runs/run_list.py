@@ -1,7 +1,8 @@
-"""List the runs, newest first; a click on one shows it."""
+"""List the runs, newest first, with their scores; a click chooses one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -10,23 +11,22 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.training.record import run_verdict, runs
 from explorer.training.record.runs import Run
-from explorer.ui.runs import run_in_address, run_metrics, training_queue
+from explorer.ui.runs import run_metrics, training_queue
 
 POINTS = 50  # at most, in the small curve of a row
 
 
-def table(shown: Run | None) -> None:
-    """The list; nothing if there is no run yet."""
+def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
+    """The list; nothing if there is no run yet. What stands `beside` it clears the selected row when it changes."""
     found = [*runs.every(), *runs.examples()]
     if not found:
         return
     st.subheader("Runs")
-    # one table key per shown run, so that a new run clears the selected row
-    key = f"runs beside {shown.name if shown else 'the form'}"
+    key = f"runs beside {beside}"
     st.dataframe(
         [_row(run) for run in found],
         key=key,
-        on_select=lambda: _choose(found, key),
+        on_select=lambda: _choose(found, key, choose),
         selection_mode="single-row",
         hide_index=True,
         column_config={
@@ -42,19 +42,17 @@ def table(shown: Run | None) -> None:
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
     )
-    st.caption(
-        "Select a row to show its run. Runs are saved in `checkpoints`, or in the folder that `STRATA_RUNS` names."
-    )
+    st.caption(f"Select a row to {told}. Runs are saved in `checkpoints`, or in the folder that `STRATA_RUNS` names.")
 
 
 def _score(help: str) -> Any:
     return st.column_config.NumberColumn(format="%.2f", width="small", help=help)
 
 
-def _choose(found: list[Run], key: str) -> None:
+def _choose(found: list[Run], key: str, choose: Callable[[Run], object]) -> None:
     rows = st.session_state[key]["selection"]["rows"]
     if rows and rows[0] < len(found):
-        run_in_address.choose(found[rows[0]])
+        choose(found[rows[0]])
 
 
 def _row(run: Run) -> dict[str, Any]:
