@@ -48,7 +48,7 @@ def examples_folder() -> Path:
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM) -> None:
-    """Write a file atomically: to a temporary file beside it, then rename."""
+    """Write a file atomically: to a temporary file in its folder, then rename."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -113,8 +114,19 @@ def plots(page: Page, count: int) -> None:
     settle(page)
 
 
+def hover_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
+    """Move to a place of a figure, in the numbers of its axes."""
+    page.mouse.move(*_in_the_window(page, column, row, plot))
+    page.wait_for_timeout(200)  # a click counts for what is hovered
+
+
 def click_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
     """Click a place of a figure, in the numbers of its axes."""
+    hover_cell(page, column, row, plot)
+    page.mouse.click(*_in_the_window(page, column, row, plot))
+
+
+def _in_the_window(page: Page, column: float, row: float, plot: int) -> tuple[float, float]:
     x, y = (
         page.locator(".js-plotly-plot")
         .nth(plot)
@@ -126,9 +138,35 @@ def click_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
             [column, row],
         )
     )
-    page.mouse.move(x, y)
-    page.wait_for_timeout(200)  # a click counts for what is hovered
-    page.mouse.click(x, y)
+    return x, y
+
+
+def contrast(text: Locator, ground: Locator | None = None) -> float:
+    """How far apart text and what is behind it are in lightness, from 1 to 21 (WCAG 2.2), as drawn."""
+    behind = """element => {
+        const grounds = [];
+        for (let at = element; at; at = at.parentElement) grounds.push(getComputedStyle(at).backgroundColor);
+        return grounds;
+    }"""
+    filled = "element => [getComputedStyle(element).fill]"
+    colour = text.evaluate("element => getComputedStyle(element)[element.closest('svg') ? 'fill' : 'color']")
+    under = (255.0, 255.0, 255.0)
+    for layer in reversed(text.evaluate(behind) if ground is None else ground.evaluate(filled)):
+        under = _over(layer, under)
+    darker, lighter = sorted(map(_lightness, (under, _over(colour, under))))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _over(colour: str, under: tuple[float, ...]) -> tuple[float, ...]:
+    *parts, share = ([float(number) for number in re.findall(r"[0-9.]+", colour)] + [1.0])[:4]
+    return tuple(share * part + (1 - share) * below for part, below in zip(parts, under, strict=True))
+
+
+def _lightness(colour: tuple[float, ...]) -> float:
+    red, green, blue = (
+        part / 255 / 12.92 if part / 255 <= 0.04045 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _wait_for(address: str) -> None:

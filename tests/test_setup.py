@@ -46,6 +46,12 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
+def mixed(one: str, other: str, share: float) -> str:
+    """A colour that lets the other one through."""
+    parts = [[int(colour[start : start + 2], 16) for start in (1, 3, 5)] for colour in (one, other)]
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(*parts, strict=True))
+
+
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run make as if no make had started these tests."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
@@ -163,6 +169,7 @@ def test_text_and_accents_stand_out(look: str) -> None:
     assert contrast("#ffffff", theme["primaryColor"]) >= 4.5  # the word on a button
     for ground in (theme["backgroundColor"], theme["secondaryBackgroundColor"]):
         assert contrast(theme["textColor"], ground) >= 7
+        assert contrast(mixed(theme["textColor"], ground, 0.6), ground) >= 4.5  # a caption
         assert contrast(theme["linkColor"], ground) >= 4.5
         assert contrast(theme["primaryColor"], ground) >= 3  # controls
 

@@ -40,7 +40,7 @@ GLOSSARY = {
 }
 # keys of widgets, kinds of rows, and values in addresses, which links contain
 KEPT = {
-    "as its reading",
+    "as its reading",  # of older links
     "corpus that is brought",
     "graded pairs",
     "grid of readings",

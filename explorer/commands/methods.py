@@ -74,7 +74,7 @@ def _page(name: str) -> str:
         "",
         facts["about"],
         "",
-        f"Family: {facts['family']}. Trains on {facts['eats']}. {facts['paper']}: {facts['link']}",
+        f"Family: {facts['family']}. Trains on {_eats(facts)}. {facts['paper']}: {facts['link']}",
         *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
     ]
@@ -110,7 +110,7 @@ def _section(name: str) -> str:
     from explorer import methods
 
     kind, facts = methods.load(name), _facts(name)
-    source = f"Trains on {facts['eats']}. [{facts['paper']}]({facts['link']})."
+    source = f"Trains on {_eats(facts)}. [{facts['paper']}]({facts['link']})."
     needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
     own = [
         f"- `{knob}` = {Knob.told(one.default)} ({one.allowed}{_released(kind.released.get(knob))}): {one.help}"
@@ -120,6 +120,12 @@ def _section(name: str) -> str:
     return "\n\n".join(
         [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]
     )
+
+
+def _eats(facts: dict[str, Any]) -> str:
+    from explorer.data.corpora import SHOWN
+
+    return SHOWN.get(facts["eats"], str(facts["eats"]))
 
 
 def _released(value: bool | int | float | str | None) -> str:

@@ -26,6 +26,9 @@ Column = tuple[str, ...] | tuple[float, ...]  # sentences, or scores
 Columns = tuple[Column, ...]  # (column, row)
 Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
 
+# as a reader knows it: `graded pairs` is kept in recipes and commands
+SHOWN = {"graded pairs": "scored pairs"}
+
 SAMPLE = "sample"
 SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
 # richer kinds can be used for simpler ones, but scored pairs need not be positive pairs

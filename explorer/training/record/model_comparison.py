@@ -22,7 +22,7 @@ def verdict_on(
     ways: tuple[str, str],
     difference: Callable[[Comparison], Interval],
 ) -> tuple[Comparison, ComparisonVerdict]:
-    """What the verdict compares, and the verdict; `difference` gives B minus A under the readings of a comparison."""
+    """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison."""
     tuned = tuning(found, pairs.name)
     about = judged(comparison, tuned)
     return about, judge(found, pairs, about, difference(about), ways, tuned)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from explorer.data.corpora import Eats
+from explorer.data.corpora import SHOWN, Eats
 from explorer.data.needs import Need
 from explorer.knobs import Knob, Values
 from explorer.ui.access import method_cards
@@ -42,7 +42,7 @@ class MethodCard:
 
 def kind(eats: Eats) -> str:
     """The name that a visitor reads for a kind of rows."""
-    return "scored pairs" if eats == "graded pairs" else eats
+    return SHOWN.get(eats, eats)
 
 
 def read_all() -> dict[str, MethodCard]:

@@ -15,14 +15,17 @@ from explorer.ui.frame.page_list import PAGES, named
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
 
-# Streamlit leaves 96 pixels above a title; on a narrow screen the key that opens the sidebar is there
-_LESS_SPACE = """<style>
+# Streamlit leaves 96 pixels above a title; on a narrow screen the key that opens the sidebar is there. Its selected
+# segments (dark) and hover texts of figures (light) have less contrast than 4.5:1, so both get the colour of text.
+_LOOK = """<style>
 [data-testid="stMainBlockContainer"] { padding-top: 2.25rem; padding-bottom: 3rem; }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding-top: 3.75rem; } }
 [data-testid="stHeader"] { background: transparent; height: 2.5rem; }
 [data-testid="stHeading"] h1 { padding: 0.25rem 0; }
 [data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.5rem 0 0.25rem; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; padding-top: 0.5rem; }
+button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
+.js-plotly-plot .hoverlayer .hovertext text { fill: currentColor !important; }
 </style>"""
 _FRAMED, _ADDRESS = "_frame", "_page"
 
@@ -47,7 +50,7 @@ def enter() -> None:
         _opened()
         st.rerun()
     page = named(st.session_state[_ADDRESS])
-    st.html(_LESS_SPACE)
+    st.html(_LOOK)
     presentation.look()
     st.title("Strata" if page is PAGES[0] else page.title)
     st.caption(page.purpose)

@@ -18,9 +18,10 @@ from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads, picture_format, renamed_options
 
-AS_READ = "as its reading"  # in the address: the side's own layer & pooling
+AS_CHOSEN = "as chosen"  # in the address: the pooling of the side's layer & pooling
+RENAMED = {"as its reading": AS_CHOSEN}  # in older links
 COSINE = (
     "Cosine of the two sentence vectors, −1 to 1. Higher is more similar; compare it with random pairs of this model."
 )
@@ -84,13 +85,19 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
 
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
+    renamed_options.accept("pair_pooling", RENAMED)
     chosen: str = st.segmented_control(
-        "Pooling", [AS_READ, *GRID_POOLINGS], default=AS_READ, required=True, key="pair_pooling", bind="query-params"
+        "Pooling",
+        [AS_CHOSEN, *GRID_POOLINGS],
+        default=AS_CHOSEN,
+        required=True,
+        key="pair_pooling",
+        bind="query-params",
     )
     st.plotly_chart(
         pair_curves.side_by_side(
             {
-                name: (pair.by_layer, _pooling(pair) if chosen == AS_READ else chosen, _layers(pair))
+                name: (pair.by_layer, _pooling(pair) if chosen == AS_CHOSEN else chosen, _layers(pair))
                 for name, (_, pair) in pairs.items()
             }
         ),
@@ -172,13 +179,14 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
 def _tokens(pairs: Pairs) -> dict[str, int]:
     """Cosines between tokens at a layer of each side; returns the layers."""
     st.markdown("**Token similarity**")
+    renamed_options.accept("token_layer", RENAMED)
     most = max(len(pair.cosines) for _, pair in pairs.values())
-    options = [AS_READ, *map(str, range(most))]
-    if st.session_state.get("token_layer", AS_READ) not in options:
+    options = [AS_CHOSEN, *map(str, range(most))]
+    if st.session_state.get("token_layer", AS_CHOSEN) not in options:
         st.session_state.pop("token_layer")  # another encoder has fewer layers
     chosen: str = st.selectbox("Layer", options, key="token_layer", bind="query-params", width=190)
     layers = {
-        name: (_layers(pair) or (len(pair.cosines) - 1,))[-1] if chosen == AS_READ else int(chosen)
+        name: (_layers(pair) or (len(pair.cosines) - 1,))[-1] if chosen == AS_CHOSEN else int(chosen)
         for name, (_, pair) in pairs.items()
     }
     there = {name: layer for name, layer in layers.items() if layer < len(pairs[name][1].cosines)}

@@ -43,7 +43,7 @@ def buttons(recipe: Recipe | None) -> None:
     if recipe.kind.trains():
         _trial(recipe, line)
     st.caption("The same run from the command line:")
-    st.code(recipe.command(), language="bash", wrap_lines=True)
+    st.code(recipe.command(), language=None, wrap_lines=True)
     st.download_button(
         "recipe.yaml",
         recipe.as_yaml(),

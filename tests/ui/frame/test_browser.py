@@ -60,6 +60,22 @@ def test_a_cell_answers_far_from_its_middle_and_a_second_click_works(page, addre
     assert "mean of layer 1" in reading_card(page)
 
 
+def test_selected_segments_and_hover_texts_can_be_read_in_light_and_in_dark(page, address):
+    open_layers(page, address)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(500)
+        live.hover_cell(page, column=1, row=3)
+        hover = page.locator(".hoverlayer .hovertext")
+        hover.wait_for()
+        assert live.contrast(hover.locator("text").first, hover.locator("path").first) >= 4.5, scheme
+        selected = page.locator("button[role=radio][aria-checked=true] p")
+        assert selected.count() > 1
+        assert min(live.contrast(one) for one in selected.all()) >= 4.5, scheme
+        caption = page.get_by_test_id("stCaptionContainer").locator("p").first
+        assert live.contrast(caption) >= 4.5, scheme
+
+
 def test_the_keyboard_alone_chooses_a_reading(page, address):
     open_layers(page, address)
     for _ in range(40):

@@ -128,7 +128,7 @@ def test_layers_that_a_side_lacks_are_told(app):
     app.query_params["token_layer"] = "99"
     typed(app, TYPED)
     assert not app.exception
-    assert app.selectbox(key="token_layer").value == microscope.AS_READ
+    assert app.selectbox(key="token_layer").value == microscope.AS_CHOSEN
 
 
 def test_packs_show_bars_numbers_and_pairs(app, place):
