@@ -34,11 +34,11 @@ lint: $(DEV) ## Format, lint and types, without the tests
 	@$(VENV) ruff check .
 	@$(VENV) mypy
 
-format: $(DEV) ## Format the code and mend what can be mended
+format: $(DEV) ## Format the code and fix what can be fixed
 	@$(VENV) ruff check --fix-only .
 	@$(VENV) ruff format .
 
-bench: $(DEV) browser ## Measure speed beside the peers; ARGS=memory measures memory
+bench: $(DEV) browser ## Measure speed next to peer libraries; ARGS=memory measures memory
 	@$(VENV) benchmarks $(ARGS)
 
 example: $(APP) ## Train the example run anew and write what ships of it

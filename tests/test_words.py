@@ -66,6 +66,11 @@ def test_texts_for_visitors_use_the_words_of_the_glossary():
     assert not found, "\n" + "\n".join(found)
 
 
+def test_documents_use_the_words_of_the_glossary():
+    found = [f"{one.place}: {hit}" for one in words.documents() for hit in hits(one.text)]
+    assert not found, "\n" + "\n".join(found)
+
+
 @pytest.mark.parametrize(
     "text", ["Take it along", "The likest pairs", "cosine of strangers", "Bring a file", "own reading"]
 )

@@ -1,14 +1,17 @@
-"""Collect every text that a visitor may read; `python -m tests.words` prints each with its file and line."""
+"""Collect every text that a visitor or reader may read; `python -m tests.words` prints those of the interface."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FILES = ("app.py", "pages/*.py", "explorer/**/*.py")
+DOCUMENTS = ("*.md", "docs/*.md", "explorer/data/samples/*.md")
+_CODE = re.compile(r"`[^`\n]*`|^    .*$", re.MULTILINE)
 KEYS = {"key", "icon", "lane"}  # arguments that no visitor reads
 TITLES = "explorer/methods/"  # the docstrings of methods are shown on the Train page
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -27,6 +30,15 @@ def texts() -> Iterator[Text]:
     for pattern in FILES:
         for path in sorted(ROOT.glob(pattern)):
             yield from of_source(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+
+
+def documents() -> Iterator[Text]:
+    """Every line of the documents, without code: names of settings and files are no prose."""
+    for pattern in DOCUMENTS:
+        for path in sorted(ROOT.glob(pattern)):
+            prose = _CODE.sub("", path.read_text(encoding="utf-8"))
+            for number, line in enumerate(prose.split("\n"), start=1):
+                yield Text(f"{path.relative_to(ROOT).as_posix()}:{number}", line)
 
 
 def of_source(source: str, file: str) -> Iterator[Text]:
