@@ -24,7 +24,8 @@ def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
     kind = methods.load(name)
     assert code == 0
     assert out.startswith(f"{kind.title()}\n\n{kind.about()}")
-    assert f"Family: {kind.paper.family}. Trains on {SHOWN.get(kind.eats, kind.eats)}. {kind.paper.line}: {kind.paper.link}" in out
+    eats = SHOWN.get(kind.eats, kind.eats)
+    assert f"Family: {kind.paper.family}. Trains on {eats}. {kind.paper.line}: {kind.paper.link}" in out
     told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
     scheduled = [name for name, one in Schedule.knobs.items() if kind.eats == "triplets" or not one.triplets]
     assert told == [*kind.knobs, *(scheduled if kind.trains() else ())]
