@@ -26,7 +26,7 @@ if query is None or searched is None:
     st.stop()
 itself = place_of(query, searched.texts) is not None
 if itself:
-    st.caption("The query is one of them, and is left out of what is found.")
+    st.caption(query_form.LEFT_OUT)
 told = st.container()
 reading = side_readers.readers(choice, other)
 if not reading:

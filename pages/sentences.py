@@ -18,7 +18,7 @@ def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
     """Squares of cosines, the microscope for a pair, and files."""
     sentences = sentence_box.asked_for()
     if len(sentences) < 2:
-        st.info("Type two sentences or more: to be alike takes two.", icon=":material/edit:")
+        st.info(sentence_box.TYPE_TWO, icon=":material/edit:")
         return
     made = [side.vectors(sentences) for side in reading]
     vectors = tuple(one for one in made if one is not None)
@@ -26,7 +26,7 @@ def your_sentences(reading: tuple[side_readers.Reader, ...]) -> None:
         return  # what is under way is shown
     one, other = similarity_view.matrices(vectors)
     pair = similarity_view.show(reading, sentences, one, other)
-    st.subheader("Pair microscope")
+    st.subheader(microscope.TITLE)
     if pair is not None:
         microscope.of_sides(reading, sentences[pair[0]], sentences[pair[1]])
     st.subheader("Export")

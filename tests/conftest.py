@@ -1,4 +1,7 @@
-"""Shared fixtures: encoders loaded once, and a cache separate from the user's."""
+"""Shared fixtures: encoders loaded once, and a cache separate from the user's.
+
+Imports are inside the fixtures: the process that hands the files out to others runs no test and needs no torch.
+"""
 
 import os
 from functools import cache
@@ -6,20 +9,13 @@ from functools import cache
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files run side by side, one core each
 
 import pytest
-from streamlit.components.v2 import manifest_scanner
 
-from explorer.data import sample
-from explorer.data.kinds import GradedPairs
-from explorer.encoding.load.loading import load
-from explorer.encoding.locate.model_names import find, of_folder
-from explorer.measuring.scores.layer_scores import score_layers
-from explorer.progress import finish
-from tests.tiny_models import save_tiny
+LONG = ("tests/training/", "tests/ui/", "tests/encoding/export/", "tests/commands/")
 
 
 def pytest_collection_modifyitems(items):
-    """Files that start browsers and processes come first: side by side, the short ones fill what is left."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    """Files that start browsers come first, then other long ones: side by side, the short ones fill what is left."""
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is None, not item.nodeid.startswith(LONG)))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -33,6 +29,8 @@ def cache_of_the_tests(tmp_path_factory):
 @pytest.fixture(autouse=True, scope="session")
 def packages_are_searched_once():
     """Every AppTest searches all installed packages for components, which takes longer than a page does."""
+    from streamlit.components.v2 import manifest_scanner
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
@@ -40,6 +38,10 @@ def packages_are_searched_once():
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory):
+    from explorer.encoding.load.loading import load
+    from explorer.encoding.locate.model_names import of_folder
+    from tests.tiny_models import save_tiny
+
     folder = tmp_path_factory.mktemp("tiny") / "bert"
     save_tiny("bert", folder)
     return load(of_folder("tiny", folder), precision="float32", device="cpu")
@@ -47,16 +49,25 @@ def tiny_encoder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bundled_encoder():
+    from explorer.encoding.load.loading import load
+    from explorer.encoding.locate.model_names import find
+
     return load(find("all-MiniLM-L6-v2"), precision="float32", device="cpu")
 
 
 @pytest.fixture(scope="session")
 def bundled_scores(bundled_encoder):
+    from explorer.data import sample
+    from explorer.measuring.scores.layer_scores import score_layers
+    from explorer.progress import finish
+
     return finish(score_layers(bundled_encoder, sample.pairs()))
 
 
 @pytest.fixture(scope="session")
 def few_pairs():
+    from explorer.data.kinds import GradedPairs
+
     first = (
         "a small boat",
         "the kettle boils",

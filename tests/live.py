@@ -101,6 +101,11 @@ def settle(page: Page) -> None:
     page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)
 
 
+def keyed(page: Page, key: str) -> Locator:
+    """The button with this key."""
+    return page.locator(f".st-key-{key.replace(' ', '-')}").get_by_role("button")
+
+
 def parameters(page: Page) -> dict[str, str]:
     """What the address says."""
     return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}

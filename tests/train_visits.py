@@ -13,9 +13,10 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 from explorer.ui.runs import training_queue
 from tests import trainings
-from tests.visits import button, wait_until
+from tests.visits import wait_until
 
 PAGE = "pages/train.py"
+START = "run start"  # the key of its button
 
 
 def say(app: AppTest, **knobs: object) -> AppTest:
@@ -43,11 +44,6 @@ def show(app: AppTest, run: Run) -> AppTest:
     return app.run()
 
 
-def labels(app: AppTest) -> list[str]:
-    """Of its buttons."""
-    return [one.label for one in app.button]
-
-
 def well(app: AppTest) -> AppTest:
     """A page that did not break."""
     assert [one.value for one in app.exception] == []
@@ -62,7 +58,7 @@ def the_run() -> Run:
 
 def started(app: AppTest) -> Run:
     """The run that the form makes."""
-    button(app, "Start").click().run()
+    app.button(key=START).click().run()
     return the_run()
 
 

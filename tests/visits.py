@@ -43,6 +43,18 @@ def words(elements: Iterable[Any]) -> list[str]:
     return [one.value.replace("\\", "") for one in elements]
 
 
-def button(app: AppTest, label: str) -> Any:
-    """The one that is called so."""
-    return next(one for one in app.button if one.label == label)
+def lead(template: str) -> str:
+    """The words of a text before its first gap."""
+    first = template.partition("{")[0].replace("\\", "").strip()
+    assert first, "every text begins with nothing"
+    return first
+
+
+def buttons(app: AppTest) -> list[str]:
+    """The keys of the buttons of a page."""
+    return [one.key or "" for one in app.button]
+
+
+def fetches(app: AppTest) -> list[str]:
+    """The keys of the buttons that download something; any such button has this icon."""
+    return [one.key or "" for one in app.button if one.proto.icon == ":material/download:"]

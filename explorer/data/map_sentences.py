@@ -17,6 +17,7 @@ from explorer.errors import TooFewRows
 
 MOST = 20_000  # most sentences of a map: more are slow in a browser
 EXTREMES = 20  # pairs at either end, as in the figures of the papers
+AT_ENDS = "{} pairs at each end of {:,}; among equal scores the seed decides."
 
 
 def of_pairs(pairs: GradedPairs) -> Sentences:
@@ -52,7 +53,7 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
         texts,
         (Column("pairs", tuple(groups[text] for text in texts)), _words(texts)),
         lines,
-        f"{count} pairs at each end of {len(pairs):,}; among equal scores the seed decides.",
+        AT_ENDS.format(count, len(pairs)),
     )
 
 

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.errors import StrataError
 
 MISSING = "–"  # in a cell of a table that has no number
+CUT = "Only the first {:,} tokens were read of “{}”."
 
 
 def plain(text: str) -> str:
@@ -49,10 +50,7 @@ def told_of_cuts(sentences: tuple[str, str], cut: tuple[bool, ...], most: int) -
     """Say which sentence was read in part only."""
     for sentence, is_cut in zip(sentences, cut, strict=True):
         if is_cut:
-            st.warning(
-                f"Only the first {most:,} tokens were read of “{plain(shortened(sentence))}”.",
-                icon=":material/content_cut:",
-            )
+            st.warning(CUT.format(most, plain(shortened(sentence))), icon=":material/content_cut:")
 
 
 def shortened(sentence: str, most: int = 120) -> str:

@@ -21,6 +21,8 @@ from explorer.measuring.table_cells import rounded
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
+BASE, TUNED = "Base, model default", "Tuned, as exported"
+BASE_AS_TRAINED = "Base, under the trained layer & pooling"
 _OF_LAST = re.compile(rf"({'|'.join(GRID_POOLINGS)}) of the last layer(?: → normalised)?")
 
 
@@ -65,9 +67,9 @@ class ComparisonVerdict:
 
     def numbers(self) -> list[tuple[str, Scored]]:
         """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
-        told = [("Base, model default", self.before), ("Tuned, as exported", self.after)]
+        told = [(BASE, self.before), (TUNED, self.after)]
         if self.same is not None:
-            told.insert(1, ("Base, under the trained layer & pooling", self.same))
+            told.insert(1, (BASE_AS_TRAINED, self.same))
         return told
 
     @property

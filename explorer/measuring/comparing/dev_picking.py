@@ -11,6 +11,8 @@ from explorer.measuring.scores.layer_scores import LayerScores
 
 Two = tuple[LayerScores, LayerScores]
 
+CHOSEN_ON = "The layer & pooling of each is the best on {} ({:,} pairs)"
+
 
 @dataclass(frozen=True)
 class Pick:
@@ -29,7 +31,7 @@ class Pick:
             f"{side} {reading.title} (score {score:.2f})"
             for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
         )
-        told = f"The layer & pooling of each is the best on {self.pairs} ({self.count:,} pairs): {sides}."
+        told = f"{CHOSEN_ON.format(self.pairs, self.count)}: {sides}."
         if self.shared:
             return f"{told} {self.shared:,} of the pairs scored here are among those: this score is optimistic."
         return f"{told} None of the pairs scored here were used for that choice."

@@ -10,6 +10,8 @@ from explorer.measuring.geometry.layer_geometry import Cloud, LayerGeometry
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.table_cells import Rows, rounded
 
+OTHER_DEPTH = "A has {} layers and B {}: their layers do not correspond."
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -82,7 +84,7 @@ def not_comparable(found: LayerGeometry) -> str:
         return ""
     layers = [len(side.layers) - 1 for side in found.sides]
     if not found.alike:
-        return f"A has {layers[0]} layers and B {layers[1]}: their layers do not correspond."
+        return OTHER_DEPTH.format(*layers)
     if not found.same_width:
         return (
             "The vectors of A and B have different dimensions, so there is no cosine and no shift. CKA is still "

@@ -15,6 +15,11 @@ from explorer.measuring.table_cells import rounded
 
 Row = dict[str, object]
 
+OTHER_WIDTH = (
+    "A's vectors have {:,} dimensions and B's {:,}, so the cosine between the two, and with it the shift of a "
+    "sentence, is not defined."
+)
+
 
 def rows(
     described: Sentences, places: Sequence[NDArray[np.floating]], members: Sequence[int] | None = None
@@ -77,10 +82,7 @@ def told_of_widths(vectors: Sequence[NDArray[np.floating]]) -> list[str]:
     widths = [side.shape[1] for side in vectors]
     if len(set(widths)) < 2:
         return []
-    return [
-        "A's vectors have {:,} dimensions and B's {:,}, so the cosine between the two, and with it the shift of a "
-        "sentence, is not defined.".format(*widths)
-    ]
+    return [OTHER_WIDTH.format(*widths)]
 
 
 def _cosines(vectors: NDArray[np.floating], sentence: int, others: Sequence[int]) -> list[float]:

@@ -23,6 +23,8 @@ Vectors = NDArray[np.floating]
 KINDS: tuple[Kind, ...] = ("UMAP", "t-SNE", "PCA")
 LEAST = 10  # sentences; fewer are shown by PCA
 NEIGHBOURS, PERPLEXITY, MIN_DIST = (2, 100), (2, 49), (0.0, 0.99)
+EXPLAINED = "PCA: {} components explain {}."
+ROTATED = "B is rotated onto A, since vectors of {} and {} dimensions share no components."
 _EPOCHS, _EPOCHS_OF_MANY, _MANY = 300, 200, 10_000
 _EXAGGERATED, _STEPS, _STEPS_OF_B = 250, 500, 300
 
@@ -138,14 +140,10 @@ def _told_of_principal(one: Vectors, other: Vectors | None, shares: tuple[float,
         for name, share in zip("AB", shares, strict=False)
         if np.isfinite(share)
     )
-    told = f"PCA: {way.axes} components explain {held}." if held else "PCA: all vectors are equal."
+    told = EXPLAINED.format(way.axes, held) if held else "PCA: all vectors are equal."
     if other is not None:
         widths = one.shape[1], other.shape[1]
-        told += (
-            " A and B use the same components."
-            if widths[0] == widths[1]
-            else " B is rotated onto A, since vectors of {} and {} dimensions share no components.".format(*widths)
-        )
+        told += " A and B use the same components." if widths[0] == widths[1] else f" {ROTATED.format(*widths)}"
     return told
 
 

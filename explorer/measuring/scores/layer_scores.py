@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # why a layer & pooling has no score, by precision
 NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
+NOT_MEASURED = "Not measurable in {}: {}. Switch precision to float32."  # of several, by precision
 
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
@@ -124,7 +125,7 @@ class LayerScores:
     def told_not_measured(self) -> str:
         """What cannot be measured and what to do; "" if everything is measured."""
         titles = ", ".join(reading.title for reading in self.not_measured)
-        return f"Not measurable in {self.precision}: {titles}. Switch precision to float32." if titles else ""
+        return NOT_MEASURED.format(self.precision, titles) if titles else ""
 
     def place(self, reading: Reading) -> tuple[int, int]:
         """The position of a layer & pooling in the grid."""

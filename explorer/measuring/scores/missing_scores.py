@@ -10,6 +10,7 @@ from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
 from explorer.measuring.scores.pair_cosines import Cosines
 
 NO_SCORE = "n/a"  # in the place of a score
+NO_CORRELATION = "no {}: {} has no correlation"
 
 
 def why_missing(scores: LayerScores, reading: Reading, metric: str = "Spearman", aggregate: str = "all") -> str:
@@ -25,7 +26,7 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "Spearman",
         if reading.pooling == "cls" and reading.row.layers == (0,) and cosines.min() > 1 - SAME_VECTOR:
             return "every [CLS] of layer 0 is the same vector"
         return "all cosines are equal"
-    return f"no {aggregate}: {_part_without(scores, cosines)} has no correlation"
+    return NO_CORRELATION.format(aggregate, _part_without(scores, cosines))
 
 
 def _part_without(scores: LayerScores, cosines: Cosines) -> str:

@@ -17,6 +17,10 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_text, job_progress, jobs
 
+FETCH = "Fetch {} from the hub"
+NOT_ON_DISK = "{} is not on this disk. Fetch it from the hub, or set {}"
+NOT_ON_HUB = "{} is not on this disk, and the hub does not have it. Set {}"
+
 
 def encoder(source: str) -> Found | None:
     """The encoder; None, with the error and a fetch button, if it is not on this disk."""
@@ -24,7 +28,7 @@ def encoder(source: str) -> Found | None:
         return cached.found(source)
     except HubUnreachable as error:
         messages.trouble(error)
-        offer(f"Fetch {source} from the hub", lambda: model_names.fetch(source))
+        offer(FETCH.format(source), lambda: model_names.fetch(source))
     except StrataError as error:
         messages.trouble(error)
     return None
@@ -87,16 +91,10 @@ def offer_set(title: str) -> None:
     (found,) = (one for one in sts.find(name).splits if one.name == split)
     folder = f"`{sts.VARIABLE}` to a folder that has it as `{found.file}`."
     if not found.on_hub:
-        st.info(
-            f"{messages.plain(title)} is not on this disk, and the hub does not have it. Set {folder}",
-            icon=":material/database_off:",
-        )
+        st.info(NOT_ON_HUB.format(messages.plain(title), folder), icon=":material/database_off:")
         return
-    st.info(
-        f"{messages.plain(title)} is not on this disk. Fetch it from the hub, or set {folder}",
-        icon=":material/cloud_download:",
-    )
-    offer(f"Fetch {title} from the hub", partial(_fetch_set, title))
+    st.info(NOT_ON_DISK.format(messages.plain(title), folder), icon=":material/cloud_download:")
+    offer(FETCH.format(title), partial(_fetch_set, title))
 
 
 def offer(label: str, make: jobs.Make) -> None:

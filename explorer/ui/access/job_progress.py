@@ -9,6 +9,8 @@ from explorer.ui.access import jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.messages import plain, trouble
 
+WAITING = "Waiting for: {}"
+
 
 def progress_of(job: Job) -> None:
     """Show a job without a result: its progress and Stop, or how it ended and a button to restart it."""
@@ -41,7 +43,7 @@ def _follow(key: str) -> None:
         _stop(job, "Stop", job.key)
         if front is not None:
             _stop(front, "Stop the job ahead", f"before {job.key}")  # two jobs of a page may wait for the same one
-            st.caption(f"Waiting for: {plain(front.title)}")
+            st.caption(WAITING.format(plain(front.title)))
 
 
 def _stop(job: Job, label: str, key: str) -> None:

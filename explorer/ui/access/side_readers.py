@@ -14,8 +14,10 @@ from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import availability, vectors
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.access.sidebar_choice import MODEL_B, Choice
 from explorer.ui.access.vectors import Vectors
+
+ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{MODEL_B}**."
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,7 @@ def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
 
 def ask_for_b() -> None:
     """Tell the visitor where to choose model B."""
-    st.info(
-        "To compare two models, choose the second in the sidebar under **Compare with: model B**.",
-        icon=":material/compare:",
-    )
+    st.info(ASK_FOR_B, icon=":material/compare:")
 
 
 def _reader(name: str, choice: Choice) -> Reader | None:

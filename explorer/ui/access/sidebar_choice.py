@@ -15,6 +15,8 @@ from explorer.encoding.read.readings import OWN, Reading, readings
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.access import cached, cached_text
 
+MODEL_B = "Compare with: model B"  # the label of its field
+
 
 @dataclass(frozen=True)
 class Choice:

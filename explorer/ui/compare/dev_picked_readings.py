@@ -48,6 +48,7 @@ def show(found: Pick, sides: tuple[Shown, Shown], metric: str, aggregate: str) -
     if found.readings != (sides[0].reading, sides[1].reading):
         st.button(
             "Use these layers & poolings",
+            key="use picked",
             icon=":material/check:",
             on_click=_take,
             args=(found,),

@@ -58,7 +58,7 @@ def show(compared: Compared) -> None:
 
 
 def _microscope(compared: Compared, pair: tuple[str, str]) -> None:
-    st.subheader("Pair microscope")
+    st.subheader(microscope.TITLE)
     st.button("Close", icon=":material/close:", key="close microscope", on_click=_open, args=(None,))
     microscope.show(*compared.choices, *pair)
 

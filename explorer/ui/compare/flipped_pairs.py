@@ -21,6 +21,8 @@ MOST = 500  # rows of a table; the file contains all
 ANY = "any"
 EXAMPLE = "_example pair"  # two sentences of `example_pairs` that the microscope shows
 DIFFER = "that differ", "that do not"
+NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
+SELECT_ROW = "Select a row to see its pair token by token."
 OF_LONGER = "Counted in the longer of the two sentences."
 
 
@@ -49,7 +51,7 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
     places = _filtered(pairs, found[kind])
     st.caption(f"{len(places):,} of {len(found[kind]):,} pairs pass the filters.")
     if not len(places):
-        st.info("No pair passes the filters. Relax them, or choose another kind.", icon=":material/filter_alt_off:")
+        st.info(NONE_PASSES, icon=":material/filter_alt_off:")
         return
     rows = pair_rows(pairs, comparison, errors, places)
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
@@ -78,12 +80,12 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
     downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
     chosen = event["selection"]["rows"]
     if not chosen:
-        st.caption("Select a row to see its pair token by token.")
+        st.caption(SELECT_ROW)
         return
     if st.session_state.get(EXAMPLE) is not None:  # the page has one microscope
         st.caption("The pair microscope above shows an example pair. Select a row to show that pair instead.")
         return
-    st.subheader("Pair microscope")
+    st.subheader(microscope.TITLE)
     place = places[chosen[0]]
     microscope.show(*choices, pairs.first[place], pairs.second[place])
 

@@ -11,6 +11,8 @@ from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format
 
+OTHER_DEPTH = "No differences by cell: A has {} layers, B {}. The chosen layers & poolings are compared above."
+
 
 def pooling_control() -> str:
     """The pooling of the figures by layer."""
@@ -59,11 +61,7 @@ def grids(compared: Compared) -> None:
 def _differences(compared: Compared) -> None:
     comparison, differences = compared.comparison, compared.differences
     if differences.grid is None:
-        st.info(
-            f"No differences by cell: A has {comparison.one.last} layers, B {comparison.other.last}. The chosen layers "
-            "& poolings are compared above.",
-            icon=":material/difference:",
-        )
+        st.info(OTHER_DEPTH.format(comparison.one.last, comparison.other.last), icon=":material/difference:")
         return
     st.plotly_chart(
         difference.difference_grid(comparison, differences.grid, differences.own),

@@ -10,10 +10,12 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import geometry_view, grids_view
 from explorer.ui.frame import second_encoder, sidebar
 
+ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
+
 
 def ask() -> None:
     """A button for each model on this disk."""
-    st.info("Choose model B in the sidebar under **Compare with: model B**, or here.", icon=":material/compare:")
+    st.info(ASK, icon=":material/compare:")
     for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:6]:
         st.button(
             f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=second_encoder.choose, args=(name,)

@@ -14,6 +14,7 @@ from explorer.ui.compare.geometry_view import Sides
 from explorer.ui.widgets import downloads
 
 _ASKED = "report asked for"
+FILE = "Report (HTML)"
 
 
 def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) -> None:
@@ -23,6 +24,7 @@ def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) ->
     if not there and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
+            key="create report",
             icon=":material/description:",
             on_click=lambda: st.session_state.update({_ASKED: what}),
             help="Encodes the sentences with A and B to compute the geometry; then the report can be downloaded.",
@@ -33,7 +35,7 @@ def offer(findings: Findings, sides: Sides, pooling: str, settings: Settings) ->
         return
     whole = replace(findings, geometry=geometry)
     st.download_button(
-        "Report (HTML)",
+        FILE,
         lambda: report(whole, pooling),
         f"{downloads.file_name(f'{sides[0].found.name} {sides[1].found.name} {sides[0].pairs.name}')}.html",
         "text/html",

@@ -21,7 +21,7 @@ def control(choice: Choice) -> None:
     st.session_state["_beside"] = None
     others = [name for name in sidebar.encoders() if name != choice.source]
     source: str = st.selectbox(
-        "Compare with: model B",
+        sidebar_choice.MODEL_B,
         sidebar.with_current([NOTHING, *others, choice.source], "beside"),
         key="beside",
         bind="query-params",
@@ -35,6 +35,7 @@ def control(choice: Choice) -> None:
     reading = _reading(source, choice)
     st.button(
         "Exchange A and B",
+        key="exchange A and B",
         icon=":material/swap_horiz:",
         on_click=_exchange,
         args=(choice, source, reading),

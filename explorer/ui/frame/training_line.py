@@ -8,6 +8,7 @@ from explorer.ui import messages
 from explorer.ui.runs import run_status_text, training_queue
 
 PAGE = "pages/train.py"
+TRAINING = "Training: {}"
 
 
 def line() -> None:
@@ -21,7 +22,7 @@ def _line() -> None:
     if not live:
         st.rerun()  # the whole page: with it this fragment's clock goes
     run, status = live[0]
-    told = f"Training: {run_status_text.place(status)}"
+    told = TRAINING.format(run_status_text.place(status))
     if len(live) > 1:
         told += f" (+{len(live) - 1})"
     st.page_link(

@@ -22,8 +22,13 @@ if TYPE_CHECKING:
     from explorer.encoding.read.self_attention import SelfAttention
 
 TITLE = "Self-attention by layer and head"
+FILE = "This head (CSV)"
 OVERVIEW = "every head"
 WIDE, SPECIAL = "tokens looked at", "share of special tokens"
+SHOWN = "Layer {}, head {}: each row is a token; its attention weights sum to 1."
+LEFT_OUT = "{:,} more tokens are not shown: this figure has at most {}."
+CAUSAL = "No token attends to later tokens: this is a causal (left-to-right) model."
+ALONE = "This model's tokenizer has no separator for two sentences, so each is encoded alone."
 
 
 def folded(found: Found, sentences: tuple[str, str]) -> None:
@@ -69,7 +74,7 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
         )
         st.caption(_about(attention.weights, attention.left_out, ways, layer, head))
         stem = f"{found.name} layer {layer} head {head}"
-        downloads.rows(head_rows(attention, layer, head), stem, "This head (CSV)")
+        downloads.rows(head_rows(attention, layer, head), stem, FILE)
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
@@ -103,13 +108,13 @@ def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:
 
 
 def _about(weights: NDArray[np.float32], left_out: int, ways: tuple[str, ...], layer: int, head: int) -> str:
-    told = [f"Layer {layer}, head {head}: each row is a token; its attention weights sum to 1."]
+    told = [SHOWN.format(layer, head)]
     if left_out:
-        told.append(f"{left_out:,} more tokens are not shown: this figure has at most {weights.shape[-1]}.")
+        told.append(LEFT_OUT.format(left_out, weights.shape[-1]))
     if weights.shape[-1] > 1 and not np.triu(weights, k=1).any():
-        told.append("No token attends to later tokens: this is a causal (left-to-right) model.")
+        told.append(CAUSAL)
     if len(ways) == 2:
-        told.append("This model's tokenizer has no separator for two sentences, so each is encoded alone.")
+        told.append(ALONE)
     return " ".join(told)
 
 

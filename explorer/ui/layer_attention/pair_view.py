@@ -21,6 +21,12 @@ from explorer.ui.layer_attention import cached_attention
 from explorer.ui.widgets import downloads, picture_format
 
 DRAWN = ("cls", "mean")
+TITLE = "Cosine by layer"
+FILE = "Cosines and contributions (CSV)"
+NO_POOLER = (
+    "{} has no pooler over its layers. Below: the cosine by layer and its heads' self-attention. To see layer weights, "
+    "choose or train a model with a pooler."
+)
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
@@ -28,7 +34,7 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     _no_pooler(found)
     pair = cached_attention.pair_layers(found, *sentences, choice.settings)
     messages.told_of_cuts(sentences, pair.cut, pair.max_length)
-    st.subheader("Cosine by layer")
+    st.subheader(TITLE)
     st.plotly_chart(
         pair_curves.cosines_and_contributions(pair, DRAWN),
         key="pair by layer",
@@ -44,15 +50,11 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
         f"in one sentence with the other sentence's vector of layer {last}. It is averaged over both directions and "
         "divided by both lengths."
     )
-    downloads.rows(pair_rows(pair), f"{found.name} pair by layer", "Cosines and contributions (CSV)")
+    downloads.rows(pair_rows(pair), f"{found.name} pair by layer", FILE)
 
 
 def _no_pooler(found: Found) -> None:
-    st.info(
-        f"{messages.plain(found.name)} has no pooler over its layers. Below: the cosine by layer and its heads' "
-        "self-attention. To see layer weights, choose or train a model with a pooler.",
-        icon=":material/info:",
-    )
+    st.info(NO_POOLER.format(messages.plain(found.name)), icon=":material/info:")
     listening = [run for run in runs.every() if _has_pooler(run.model)]
     with st.container(horizontal=True, vertical_alignment="center"):
         for run in listening[:5]:

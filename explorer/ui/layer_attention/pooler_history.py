@@ -18,6 +18,14 @@ from explorer.ui import messages
 from explorer.ui.runs import run_metrics
 from explorer.ui.widgets import downloads, picture_format
 
+TITLE = "Over training"
+FILE = "Path (CSV)"
+OLD = "No history: run {} did not keep the weights, because an older version made it. Train it again."
+PATH = (
+    "Seed {} of the run {}: the mean weight of each layer at each evaluation step. It is averaged over query layers "
+    "and at most {} sentences of the dev set. Equal weights would be {:.3f}."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Path:
@@ -37,10 +45,7 @@ def show(found: Found, heard: Listening) -> None:
         return
     path = path_of(run)
     if path is None:
-        st.caption(
-            f"No history: run {messages.plain(run.name)} did not keep the weights, because an older version made it. "
-            "Train it again."
-        )
+        st.caption(OLD.format(messages.plain(run.name)))
         return
     st.plotly_chart(
         layer_weights.path(path.steps, path.weights, heard.layers, path.best),
@@ -48,14 +53,8 @@ def show(found: Found, heard: Listening) -> None:
         config=picture_format.config("listening-path"),
         alt="The mean weight of each layer at each evaluation step of the run. The file below has the numbers.",
     )
-    st.caption(
-        messages.plain(
-            f"Seed {path.seed} of the run {run.name}: the mean weight of each layer at each evaluation step. It is "
-            f"averaged over query layers and at most {PROBE} sentences of the dev set. Equal weights would be "
-            f"{1 / len(heard.layers):.3f}."
-        )
-    )
-    downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", "Path (CSV)")
+    st.caption(messages.plain(PATH.format(path.seed, run.name, PROBE, 1 / len(heard.layers))))
+    downloads.rows(path_rows(path.steps, heard.layers, path.weights), f"{run.name} path", FILE)
 
 
 def run_of(found: Found) -> Run | None:

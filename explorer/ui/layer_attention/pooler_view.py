@@ -16,12 +16,25 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.ui import messages
 from explorer.ui.access import cached, encoder_loading, side_scores
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.access.sidebar_choice import MODEL_B, Choice
 from explorer.ui.frame import second_encoder
 from explorer.ui.layer_attention import cached_attention, pooler_history
 from explorer.ui.widgets import downloads, picture_format
 
 UNIFORM = "nearly uniform: no layer is preferred"
+WEIGHTS, SCORES, PARTS = (
+    "Weights between layers",
+    "Layer weights and layer scores",
+    "With and without the last layer's [CLS]",
+)
+FILE = "Weights (CSV)"
+SHARE = "Attention's share in {}, {} sentence"
+NO_POOLER_IN_B = "Model B, {}, has no pooler over its layers."
+ATTENTION_ALONE = "This pooler uses the attention over layers only; it has no \\[CLS\\] part to remove."
+SCORES_ON = "Lines: scores on {}."
+HIGHEST = "Layer {} has the highest weight in"
+BEST_SCORE = "Under {}, layer {} has the best score ({:.2f})"
+CORRELATION = "Rank correlation of weights and scores over {} layers: ρ = {:+.2f} (−1 to 1)."
 
 
 def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
@@ -33,7 +46,7 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
     if beside is not None:
         _headline(beside[1], "B")
     _heatmaps(found, heard, beside, sentences)
-    st.subheader("Layer weights and layer scores")
+    st.subheader(SCORES)
     shown = side_scores.shown(choice)
     _bars(found, heard, sentences, shown.scores if shown else None, shown.pairs.name if shown else "")
     if beside is not None:
@@ -42,7 +55,7 @@ def show(found: Found, sentences: tuple[str, str], choice: Choice) -> None:
         scores = cached.kept_scores(other, shown.pairs, choice.settings) if shown else None
         _bars(other, its, sentences, scores, shown.pairs.name if shown else "")
     _parts(heard, sentences)
-    st.subheader("Over training")
+    st.subheader(pooler_history.TITLE)
     pooler_history.show(found, heard)
 
 
@@ -55,7 +68,7 @@ def _headline(heard: Listening, side: str) -> None:
     for which, share, uniform in zip(("first", "second"), shares, heard.nearly_uniform, strict=True):
         messages.number(
             cards,
-            f"Attention's share in {side}, {which} sentence",
+            SHARE.format(side, which),
             f"{100 * share:.1f} %" if np.isfinite(share) else NO_SCORE,
             f"weights are {UNIFORM}" if uniform else "",
             border=True,
@@ -70,8 +83,8 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
     other = second_encoder.beside()
     if other is None:
         st.caption(
-            "To compare two poolers, choose the second in the sidebar under **Compare with: model B**. The Train page "
-            "has all nine poolers of the paper's Table 2, with and without the last layer's \\[CLS\\]."
+            f"To compare two poolers, choose the second in the sidebar under **{MODEL_B}**. The Train page has "
+            "all nine poolers of the paper's Table 2, with and without the last layer's \\[CLS\\]."
         )
         return None
     try:
@@ -80,7 +93,7 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
         if reader is None:
             return None
         if reader.head is None or reader.head.attention is None:
-            st.caption(f"Model B, {messages.plain(found.name)}, has no pooler over its layers.")
+            st.caption(NO_POOLER_IN_B.format(messages.plain(found.name)))
             return None
         return found, cached_attention.listening(found, sentences, other.settings)
     except StrataError as error:
@@ -91,7 +104,7 @@ def _beside(sentences: tuple[str, str]) -> tuple[Found, Listening] | None:
 def _heatmaps(
     found: Found, heard: Listening, beside: tuple[Found, Listening] | None, sentences: tuple[str, str]
 ) -> None:
-    st.subheader("Weights between layers")
+    st.subheader(WEIGHTS)
     st.caption(
         f"Rows are query layers ({heard.asks}), columns are key layers ({heard.answers}). A cell is the weight of a "
         "query layer on a key layer; each row sums to 1. All figures share one colour scale."
@@ -114,7 +127,7 @@ def _heatmaps(
                     alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
                     "layer. The file below has the numbers.",
                 )
-        downloads.rows(weight_rows(sentences, one), f"{_short(model)} layer weights", "Weights (CSV)")
+        downloads.rows(weight_rows(sentences, one), f"{_short(model)} layer weights", FILE)
 
 
 def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: LayerScores | None, pairs: str) -> None:
@@ -130,7 +143,7 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
         f"{1 / len(heard.layers):.3f} (equal weights)."
     ]
     if scores is not None and by_pooling:
-        told.append(f"Lines: scores on {pairs}. {_compared(heard, by_pooling[heard.answers])}")
+        told.append(f"{SCORES_ON.format(pairs)} {_compared(heard, by_pooling[heard.answers])}")
     st.caption(messages.plain(" ".join(told)))
 
 
@@ -151,10 +164,10 @@ def _listened_most(heard: Listening) -> str:
         return f"In both sentences the weights are {UNIFORM}."
     if any(heard.nearly_uniform):
         flat, other, layer = ("first", "second", second) if heard.nearly_uniform[0] else ("second", "first", first)
-        return f"In the {flat} sentence the weights are {UNIFORM}. Layer {layer} has the highest weight in the {other}."
+        return f"In the {flat} sentence the weights are {UNIFORM}. {HIGHEST.format(layer)} the {other}."
     if first == second:
-        return f"Layer {first} has the highest weight in both sentences."
-    return f"Layer {first} has the highest weight in the first sentence, layer {second} in the second."
+        return f"{HIGHEST.format(first)} both sentences."
+    return f"{HIGHEST.format(first)} the first sentence, layer {second} in the second."
 
 
 def _compared(heard: Listening, scores: Floats) -> str:
@@ -163,7 +176,7 @@ def _compared(heard: Listening, scores: Floats) -> str:
     if not known.any():
         return "No layer has a score on this set."
     best = heard.layers[int(np.nanargmax(scores))]
-    told = f"Under {heard.answers}, layer {best} has the best score ({np.nanmax(scores):.2f})"
+    told = BEST_SCORE.format(heard.answers, best, np.nanmax(scores))
     if all(heard.nearly_uniform):
         return f"{told}; the weights prefer no layer."
     agreeing = sum(
@@ -177,14 +190,14 @@ def _compared(heard: Listening, scores: Floats) -> str:
     together = float(spearman(scores[known], heard.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
     told += f", {verdict}"
     if np.isfinite(together):
-        told += f" Rank correlation of weights and scores over {known.sum()} layers: ρ = {together:+.2f} (−1 to 1)."
+        told += f" {CORRELATION.format(known.sum(), together)}"
     return told
 
 
 def _parts(heard: Listening, sentences: tuple[str, str]) -> None:
-    st.subheader("With and without the last layer's [CLS]")
+    st.subheader(PARTS)
     if len(heard.parts) == 1:
-        st.caption("This pooler uses the attention over layers only; it has no \\[CLS\\] part to remove.")
+        st.caption(ATTENTION_ALONE)
         return
     rows = part_rows([messages.shortened(sentence, 36) for sentence in sentences], heard)
     three = st.column_config.NumberColumn(format="%.3f")

@@ -22,6 +22,15 @@ from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import score_options
 
+BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
+BEST_OF_ALL = "Best of {} layers & poolings"
+VERDICT = "**Best layer & pooling: {}**"
+DIFFERENCES = "Differences are on {} ({:,} pairs)"
+INFLATED = (
+    "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
+    "pooling on a dev set and score it on a test set."
+)
+
 
 @dataclass(frozen=True)
 class Split:
@@ -52,7 +61,7 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     else:
         _verdict(chosen, dev, test)
     best = None if chosen is None else chosen.best
-    _cards(test.scores, shown, metric, aggregate, "Best on the dev set", best)
+    _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best)
     _told_how(shown, f"{metric} × 100 of the {len(test.pairs):,} pairs of {messages.plain(test.pairs.name)}.")
 
 
@@ -93,7 +102,7 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
 def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
     """One sentence on the choice, one on the model default; the colour follows the difference to model default."""
     over_default = chosen.over_default
-    sentence = f"**Best layer & pooling: {chosen.best.title}**"
+    sentence = VERDICT.format(chosen.best.title)
     if chosen.runner_up is not None and chosen.over_runner_up is not None:
         sentence += f", {messages.plain(told(chosen.over_runner_up, chosen.runner_up.title))}"
     if over_default is not None:
@@ -106,15 +115,15 @@ def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
     second = "" if chosen.runner_up is None else f" Second best: {chosen.runner_up.title}."
     st.caption(
         f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
-        f"{score_options.told(chosen.dev_score)}).{second} Differences are on {messages.plain(test.pairs.name)} "
-        f"({len(test.pairs):,} pairs), with "
+        f"{score_options.told(chosen.dev_score)}).{second} "
+        f"{DIFFERENCES.format(messages.plain(test.pairs.name), len(test.pairs))}, with "
         f"{LEVEL:.0%} confidence intervals ({RESAMPLES:,} bootstrap resamples)."
     )
 
 
 def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
     count = np.isfinite(scores.table(metric, aggregate)).sum()
-    return f"Best of {count} layers & poolings", scores.best(metric, aggregate)
+    return BEST_OF_ALL.format(count), scores.best(metric, aggregate)
 
 
 def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label: str, best: Reading | None) -> None:
@@ -128,10 +137,10 @@ def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label
     if scores.own is not None:
         score = score_options.told(scores.score(OWN, metric, aggregate))
         note = why_missing(scores, OWN, metric, aggregate) or scores.own_title
-        messages.number(cards, "Model default", score, note, border=True, help=help)
+        messages.number(cards, DEFAULT, score, note, border=True, help=help)
     score = score_options.told(scores.score(shown.reading, metric, aggregate))
     note = why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
-    messages.number(cards, "Chosen layer & pooling", score, note, border=True, help=help)
+    messages.number(cards, CHOSEN, score, note, border=True, help=help)
 
 
 def _told_how(shown: Shown, what: str) -> None:
@@ -145,11 +154,7 @@ def _told_how(shown: Shown, what: str) -> None:
 
 def _inflated(name: str) -> None:
     """Explain why the best cell's score is inflated, and how to get a fair one."""
-    st.info(
-        "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
-        "pooling on a dev set and score it on a test set.",
-        icon=":material/balance:",
-    )
+    st.info(INFLATED, icon=":material/balance:")
     names = sets.dev_and_test(name)
     why = cached_text.why_not_split(name) if user_sets.is_own(name) else ""
     missing = next((one for one in names or () if not why and not availability.on_this_disk(one)), None)

@@ -12,6 +12,7 @@ from explorer.ui.frame import sidebar
 from explorer.ui.widgets import grid_clicks, picture_format
 
 GRID = "grid of readings"
+SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
 
 
 def _choose_clicked(last: int) -> None:
@@ -26,8 +27,7 @@ def tell_silent(scores: LayerScores, aggregate: str) -> None:
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
         st.warning(
-            messages.plain(f"No {aggregate}: {some} has no correlation, because all its gold scores are equal.")
-            + " Choose **all**.",
+            messages.plain(SILENT.format(aggregate, some)) + " Choose **all**.",
             icon=":material/block:",
         )
 

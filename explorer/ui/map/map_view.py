@@ -67,7 +67,13 @@ def take_along(mapped: Mapped) -> None:
 
 def _tools(tools: DeltaGenerator, mapped: Mapped, selected: int) -> None:
     with tools:
-        st.button("Clear selection", icon=":material/deselect:", on_click=selection.clear, disabled=not selected)
+        st.button(
+            "Clear selection",
+            key="clear selection",
+            icon=":material/deselect:",
+            on_click=selection.clear,
+            disabled=not selected,
+        )
     if mapped.maps.one.places.shape[1] == 2:
         both = (
             "Select sentences with the lasso in either map: they are highlighted in both. The other map's zoom is "

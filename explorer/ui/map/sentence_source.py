@@ -19,6 +19,8 @@ PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
 RENAMED = {"likest and unlikest pairs": EXTREMES}
 UPLOAD = "sentences that are brought"
+TEXT_BOX = "The text box"
+TYPE_TWO = "Type at least two sentences, one a line."
 SUGGESTED = "\n".join(
     (
         "The kettle boils.", "Water is boiling in the kettle.", "Put the kettle on, please.",
@@ -90,10 +92,10 @@ def _of_file() -> Sentences | None:
 def _typed() -> Sentences | None:
     typed = st.text_area("One sentence a line", SUGGESTED, height=220, key="map typed", persist_state="session")
     if not typed.strip():
-        st.info("Type at least two sentences, one a line.", icon=":material/edit:")
+        st.info(TYPE_TWO, icon=":material/edit:")
         return None
     table = read_bytes("typed.txt", typed.encode("utf-8", "replace"))
-    return replace(map_sentences.of_table(replace(table, name="The text box")), name="the text box")
+    return replace(map_sentences.of_table(replace(table, name=TEXT_BOX)), name="the text box")
 
 
 def _take(path: str) -> None:

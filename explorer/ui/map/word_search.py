@@ -12,6 +12,7 @@ from explorer.ui.map import selection
 from explorer.ui.messages import shortened
 
 MOST = 200  # characters of it
+NONE_FOUND = "No sentence contains “{}”."
 
 
 def found(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
@@ -29,7 +30,7 @@ def found(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None
     )
     places = _holding(typed, texts)
     if places == ():
-        st.caption(f"No sentence contains “{messages.plain(shortened(typed))}”.")
+        st.caption(NONE_FOUND.format(messages.plain(shortened(typed))))
     return places
 
 

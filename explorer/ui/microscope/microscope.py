@@ -20,6 +20,12 @@ from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.widgets import downloads, picture_format, renamed_options
 
+TITLE = "Pair microscope"
+ONE_TOKEN = (
+    "no contributions, because {} is one token's state: the cosine is not a sum over tokens. Choose mean or max "
+    "pooling in the sidebar to see contributions."
+)
+NO_SUCH_LAYER = "{} has no layer {}: its last layer is {}."
 AS_CHOSEN = "as chosen"  # in the address: the pooling of the side's layer & pooling
 RENAMED = {"as its reading": AS_CHOSEN}  # in older links
 COSINE = (
@@ -147,10 +153,7 @@ def _why_not(side: Reader, pair: TokenPair) -> str:
         return "no contributions, because a dense layer follows the pooling: the cosine is not a sum over tokens."
     if np.isnan(pair.cosine):
         return "no cosine, because a sentence's vector has length 0."
-    return (
-        f"no contributions, because {messages.plain(side.reading.title)} is one token's state: the cosine is not a sum "
-        "over tokens. Choose mean or max pooling in the sidebar to see contributions."
-    )
+    return ONE_TOKEN.format(messages.plain(side.reading.title))
 
 
 def _meaning(poolings: set[str], pairs: Pairs) -> str:
@@ -195,9 +198,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
     for column, (name, (side, pair)) in zip(columns, pairs.items(), strict=False):
         with column:
             if name not in there:
-                st.info(
-                    f"{name} has no layer {chosen}: its last layer is {len(pair.cosines) - 1}.", icon=":material/block:"
-                )
+                st.info(NO_SUCH_LAYER.format(name, chosen, len(pair.cosines) - 1), icon=":material/block:")
                 continue
             st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
             st.plotly_chart(

@@ -9,6 +9,7 @@ import streamlit as st
 
 STEP = "replayed_step"  # the key of the slider
 EVERY = 1.0  # seconds
+PLAY, PAUSE = "Play", "Pause"
 _SINCE, _NEXT = "_replay shows this step since", "_replay moves on"
 
 
@@ -16,7 +17,7 @@ def button(steps: Sequence[int]) -> None:
     """Play or pause; from the last step it starts again."""
     plays = _SINCE in st.session_state
     st.button(
-        "Pause" if plays else "Play",
+        PAUSE if plays else PLAY,
         icon=":material/pause:" if plays else ":material/play_arrow:",
         key="play",
         on_click=_pause if plays else _play,

@@ -18,6 +18,8 @@ from explorer.ui.replay import playing, step_grid, step_map
 from explorer.ui.runs import run_curves, run_list, run_metrics
 from explorer.ui.widgets import picture_format
 
+NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
+
 # label, name in the metrics file, digits, whether lower is better, what is good
 METRICS = (
     (
@@ -59,7 +61,7 @@ def choose_run() -> Run | None:
         if len(run_metrics.numbers(run.folder).evaluations()) > 1
     }
     if not found:
-        st.info("No run to replay yet. Train one: its evaluation steps are saved.", icon=":material/model_training:")
+        st.info(NOTHING_TO_REPLAY, icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
         return None
     sides_of = [sidebar_choice.chosen(), second_encoder.beside()]

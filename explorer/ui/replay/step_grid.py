@@ -26,6 +26,11 @@ from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format, score_options
 
+NO_MODELS = (
+    "This run did not save a model at each step. To see its layers, train again with **Keep steps** on under **More "
+    "settings** (command line: `--set keep_steps=on`)."
+)
+NO_SUCH_LAYER = "A's layer & pooling, {}, does not exist here: the last layer is {}."
 GRID, CHANGED = "replayed grid", "replayed changes"
 
 
@@ -69,10 +74,7 @@ def _kept(run: Run, evaluations: list[Evaluation], number: int, at: int) -> Kept
     }
     named = {step: name for step, name in named.items() if name in there}
     if not named:
-        st.caption(
-            "This run did not save a model at each step. To see its layers, train again with **Keep steps** on under "
-            "**More settings** (command line: `--set keep_steps=on`)."
-        )
+        st.caption(NO_MODELS)
         return None
     if evaluations[at].step not in named:
         st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, named))}.")
@@ -93,6 +95,7 @@ def _pins(source: str) -> None:
         ):
             st.button(
                 f"Set as {side}",
+                key=f"set as {side}",
                 icon=":material/push_pin:",
                 on_click=choose,
                 args=(source,),
@@ -111,7 +114,7 @@ def _as_a_is_read(source: str) -> Choice:
     last = layout.last_layer(folder)
     instead = replace(choice, reading=None)
     st.caption(
-        f"A's layer & pooling, {messages.plain(choice.reading)}, does not exist here: the last layer is {last}. "
+        f"{NO_SUCH_LAYER.format(messages.plain(choice.reading), last)} "
         f"{messages.plain(declared.described(instead.reading_of(folder), folder))} is marked instead."
     )
     return instead

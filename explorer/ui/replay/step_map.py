@@ -24,6 +24,8 @@ from explorer.ui.replay import cached_maps
 from explorer.ui.widgets import picture_format
 
 WAY = Way("UMAP")
+NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
+ALIGNED = "Aligned UMAP, one map per step, each aligned with the steps before and after:"
 
 
 def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
@@ -32,7 +34,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
     steps = tuple(one.step for one in evaluations)
     found = cached_maps.travel(run, seed, steps, evaluations[-1].time)
     if found is None:
-        st.caption("No map: this run kept no vectors that can be projected. Train it again to get a map.")
+        st.caption(NO_MAP)
         return
     travel, sentences = found
     kind, told = "PCA", _told_of_plane(travel)
@@ -93,7 +95,7 @@ def _told_of_plane(travel: Travel) -> str:
 def _told_of_umap(travel: Travel) -> str:
     sentences = travel.places.shape[1]
     return (
-        "Aligned UMAP, one map per step, each aligned with the steps before and after: "
+        f"{ALIGNED} "
         f"{min(WAY.neighbours, sentences)} neighbours by cosine, min_dist {WAY.min_dist:g}, "
         f"{projection.rounds(sentences)} epochs, seed {WAY.seed}."
     )

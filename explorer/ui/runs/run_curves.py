@@ -15,6 +15,12 @@ from explorer.ui.widgets import picture_format
 ALIKE = 0.99  # mean cosine of random pairs from which on the embeddings have collapsed
 
 
+COLLAPSED = (
+    "The embeddings have collapsed: at step {} of seed {}, random pairs have a mean cosine of {:.3f}. Train again with "
+    "a lower learning rate or a larger temperature."
+)
+
+
 def figures(run: Run, status: Status) -> None:
     """The dev score next to the loss; embedding geometry is folded."""
     lines = run_metrics.numbers(run.folder).lines()
@@ -71,8 +77,4 @@ def _collapse(lines: list[MetricLine]) -> None:
         return
     last = max(evaluations, key=lambda one: (one.number, one.step))
     if last.strangers is not None and last.strangers >= ALIKE:
-        st.warning(
-            f"The embeddings have collapsed: at step {last.step} of seed {last.seed}, random pairs have a mean "
-            f"cosine of {last.strangers:.3f}. Train again with a lower learning rate or a larger temperature.",
-            icon=":material/compress:",
-        )
+        st.warning(COLLAPSED.format(last.step, last.seed, last.strangers), icon=":material/compress:")

@@ -14,6 +14,8 @@ from explorer.ui.search import result_list
 from explorer.ui.search.side_index import Asked
 from explorer.ui.widgets import downloads, picture_format
 
+ONE_SENTENCE = "The corpus has one sentence, so there are no neighbours to compare."
+MEAN, NONE_KEPT = "Mean Jaccard@{}", "None kept"
 SHOWN = 8  # sentences of either kind; the file contains all
 
 
@@ -28,7 +30,7 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     if found is None:
         return
     if not found.k:
-        st.info("The corpus has one sentence, so there are no neighbours to compare.", icon=":material/search_off:")
+        st.info(ONE_SENTENCE, icon=":material/search_off:")
         return
     st.caption(
         f"Each sentence is a query once; it is left out of its own results. Jaccard@{found.k}: neighbours shared by A "
@@ -37,7 +39,7 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     counts = found.counts()
     cards = st.container(horizontal=True)
     jaccard = "0 to 1. High: A and B have similar neighbourhoods. It shows the size of the change, not its quality."
-    messages.number(cards, f"Mean Jaccard@{found.k}", told_share(found.mean), border=True, help=jaccard)
+    messages.number(cards, MEAN.format(found.k), told_share(found.mean), border=True, help=jaccard)
     messages.number(
         cards,
         "Neighbours kept",
@@ -47,7 +49,7 @@ def show(one: Asked, other: Asked, sentences: tuple[str, ...], k: int) -> None:
     )
     every, none = "Sentences with the same neighbours in A and B.", "Sentences without a common neighbour in A and B."
     messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True, help=every)
-    messages.number(cards, "None kept", _sentences(int(counts[0])), border=True, help=none)
+    messages.number(cards, NONE_KEPT, _sentences(int(counts[0])), border=True, help=none)
     st.plotly_chart(
         neighbours_kept(found),
         config=picture_format.config("neighbours"),

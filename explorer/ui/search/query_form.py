@@ -10,6 +10,8 @@ from explorer.measuring.neighbours.query_results import SIZES, asked
 QUERY = "query"
 # one sample sentence mentions a parrot, others ask for a price: the ranking depends on the encoder
 DEFAULT = "How much is that parrot, if I may ask?"
+LEFT_OUT = "The query is one of them, and is left out of what is found."
+EMPTY = "Type a sentence to search for."
 MOST = 5000  # characters, far more than an encoder's maximum length
 
 
@@ -17,7 +19,7 @@ def query() -> str | None:
     """The query; None, with a message, if it is empty."""
     typed: str = st.text_area("Query", DEFAULT, height=68, max_chars=MOST, key=QUERY, bind="query-params")
     if not typed.strip():
-        st.info("Type a sentence to search for.", icon=":material/edit:")
+        st.info(EMPTY, icon=":material/edit:")
         return None
     return asked(typed)
 

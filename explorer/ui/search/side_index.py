@@ -14,6 +14,8 @@ from explorer.ui import messages
 from explorer.ui.access import encoder_loading, remembered
 from explorer.ui.access.side_readers import Reader
 
+CUT = "The query is too long: only its first {:,} tokens were encoded."
+
 
 @dataclass(frozen=True, eq=False)
 class Asked:
@@ -49,8 +51,5 @@ def _side(reader: Reader, searched: Sentences, index: Index, query: str) -> Side
         return None
     most = reader.settings.max_length
     if encoder.tokens([query], most).truncated:
-        st.warning(
-            f"The query is too long: only its first {encoder.limit(most):,} tokens were encoded.",
-            icon=":material/content_cut:",
-        )
+        st.warning(CUT.format(encoder.limit(most)), icon=":material/content_cut:")
     return Side(index, vector_of(encoder, query, reader.reading, most))

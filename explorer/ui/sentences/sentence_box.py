@@ -13,6 +13,9 @@ from explorer.ui.widgets import upload_boxes
 
 MOST = 200
 BOX = "sentences that are looked at"
+TYPE_TWO = "Type two sentences or more: to be alike takes two."
+SKIPPED = "{:,} empty line{} skipped"
+LEFT_OUT = "Only the first {} sentences are used: {:,} are left out."
 # exchanged roles, synonyms, negation; few shared words; one word with two meanings; another number
 FIRST_SEEN = """\
 A dog chases a cat through the garden.
@@ -42,6 +45,7 @@ def asked_for() -> tuple[str, ...]:
             _file()
         st.button(
             "Reset to the examples",
+            key="reset sentences",
             icon=":material/restart_alt:",
             on_click=_fill,
             args=(FIRST_SEEN,),
@@ -55,13 +59,10 @@ def asked_for() -> tuple[str, ...]:
 def _told(lines: Lines) -> None:
     told = f"{len(lines.sentences):,} sentence{'s' * (len(lines.sentences) != 1)}"
     if lines.empty and lines.sentences:
-        told += f"; {lines.empty:,} empty line{'s' * (lines.empty != 1)} skipped"
+        told += f"; {SKIPPED.format(lines.empty, 's' * (lines.empty != 1))}"
     st.caption(f"{told}.")
     if lines.left_out:
-        st.warning(
-            f"Only the first {MOST} sentences are used: {lines.left_out:,} are left out.",
-            icon=":material/content_cut:",
-        )
+        st.warning(LEFT_OUT.format(MOST, lines.left_out), icon=":material/content_cut:")
 
 
 def _file() -> None:
@@ -84,6 +85,7 @@ def _file() -> None:
         st.caption(f"The first {MOST} of {MOST + lines.left_out:,} sentences.")
     st.button(
         f"Use {len(lines.sentences)} sentences",
+        key="use sentences of file",
         type="primary",
         icon=":material/check:",
         on_click=_fill,

@@ -19,6 +19,8 @@ from explorer.ui.messages import shortened
 from explorer.ui.widgets import picture_format
 
 TYPED = "as typed"
+SAME = "Both are sentence {}. Choose two different sentences."
+PAIR = ("one of", "another of")  # with a digest, the keys of the boxes of the pair
 FOREMOST = 5  # pairs in the table next to the matrices
 
 
@@ -101,7 +103,7 @@ def _square(title: str, figure: Any, sentences: tuple[str, ...]) -> None:
 def _pair_boxes(sentences: tuple[str, ...]) -> tuple[str, str]:
     """The keys of the two boxes of the pair; they change with the sentences."""
     digest = digest_of(sentences)[:12]
-    return f"one of {digest}", f"another of {digest}"
+    return f"{PAIR[0]} {digest}", f"{PAIR[1]} {digest}"
 
 
 def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) -> tuple[int, int]:
@@ -121,7 +123,7 @@ def _chosen_pair(sentences: tuple[str, ...], one: Matrix, other: Matrix | None) 
         )
     )
     if first == second:
-        st.info(f"Both are sentence {first + 1}. Choose two different sentences.", icon=":material/swap_horiz:")
+        st.info(SAME.format(first + 1), icon=":material/swap_horiz:")
     st.caption("Pairs that changed most" if other is not None else "Most similar pairs")
     number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
     st.dataframe(

@@ -24,6 +24,11 @@ from explorer.ui.widgets import refused_clicks, upload_boxes
 # rows of the file that are shown, so that a wrong column is seen
 PREVIEW = 5
 NONE = "(none)"
+SCORES = "Scores"
+SAME_TWICE = (
+    "{:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the columns, or delete these "
+    "rows where their score is not the highest."
+)
 
 
 def own_pairs() -> None:
@@ -93,7 +98,7 @@ def _report(pairs: GradedPairs, report: Report) -> None:
     low, high = report.score_range or (0.0, 0.0)
     cards = st.container(horizontal=True, gap="large")
     messages.number(cards, "Pairs kept", f"{report.rows_kept:,}", f"of {report.rows_read:,} rows")
-    messages.number(cards, "Scores", f"{low:g} to {high:g}")
+    messages.number(cards, SCORES, f"{low:g} to {high:g}")
     messages.number(cards, "Words a sentence", f"{report.words.median:g}", f"at most {report.words.most}")
     messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
     _truncation(cards, pairs)
@@ -102,11 +107,7 @@ def _report(pairs: GradedPairs, report: Report) -> None:
     if report.set_aside:
         st.caption(messages.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
     if report.same_twice:
-        st.warning(
-            f"{report.same_twice:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the "
-            "columns, or delete these rows where their score is not the highest.",
-            icon=":material/content_copy:",
-        )
+        st.warning(SAME_TWICE.format(report.same_twice), icon=":material/content_copy:")
 
 
 def _truncation(cards: DeltaGenerator, pairs: GradedPairs) -> None:

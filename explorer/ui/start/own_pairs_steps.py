@@ -13,6 +13,9 @@ from explorer.ui.frame import shortcuts, sidebar
 from explorer.ui.widgets import refused_clicks
 
 LAYERS, TRAIN = "pages/layers.py", "pages/train.py"
+PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
+HALVES = "{:,} in the dev half, {:,} in the test half"
+CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
 _NEXT = "_page after the upload"
 _LAYERS_HELP = (
     "Without halves, the best layer & pooling is chosen on the pairs it is scored on.",
@@ -39,6 +42,7 @@ def offer(pairs: GradedPairs) -> None:
     with st.container(horizontal=True):
         st.button(
             "Find the best layer on them",
+            key="find best layer",
             type="primary",
             icon=":material/layers:",
             on_click=_open,
@@ -47,6 +51,7 @@ def offer(pairs: GradedPairs) -> None:
         )
         st.button(
             "Train on them",
+            key="train on pairs",
             icon=":material/model_training:",
             on_click=_open,
             args=(pairs, TRAIN),
@@ -55,6 +60,7 @@ def offer(pairs: GradedPairs) -> None:
         )
         st.button(
             "Use these pairs",
+            key="use pairs",
             icon=":material/check:",
             on_click=_open,
             args=(pairs, ""),
@@ -62,17 +68,15 @@ def offer(pairs: GradedPairs) -> None:
         )
     chosen = sidebar_choice.chosen().sts
     if chosen == user_sets.name_of(pairs):
-        st.success(
-            f"Kept on this machine and chosen in the sidebar: {messages.plain(chosen)}.", icon=":material/check:"
-        )
+        st.success(CHOSEN.format(messages.plain(chosen)), icon=":material/check:")
 
 
 def _told(pairs: GradedPairs, split: Summary) -> str:
     """`**500 pairs** in 431 families: 250 in the dev half, 250 in the test half, …`."""
-    told = f"**{len(pairs):,} pairs** in {split.families:,} families (pairs that share a sentence stay together)"
+    told = PAIRS.format(len(pairs), split.families)
     if split.no_halves:
         return f"{told}."
-    told += f": {split.sizes[DEV_HALF]:,} in the dev half, {split.sizes[TEST_HALF]:,} in the test half"
+    told += f": {HALVES.format(split.sizes[DEV_HALF], split.sizes[TEST_HALF])}"
     if not split.no_parts:
         told += (
             f". For training, the dev half is split again: train part {split.sizes[TRAIN_PART]:,}, "

@@ -19,6 +19,11 @@ from explorer.ui.train import knob_form, text_form
 
 SEEDS, DEV, TEST = "recipe seeds", "recipe dev", "recipe test"
 NO_TEST = "none"
+TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
+OPTIMISTIC = (
+    "The training text contains {}: these scores are optimistic. Choose another text or another evaluation set."
+)
+ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 
 @dataclass(frozen=True)
@@ -133,10 +138,7 @@ def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, t
     from explorer.methods import load
 
     if dev is not None and test is not None and 2 * len({*dev.sentences} & {*test.sentences}) > len(test.sentences):
-        st.warning(
-            "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set.",
-            icon=":material/balance:",
-        )
+        st.warning(TEST_IN_DEV, icon=":material/balance:")
     if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # their shared rows are held out
         return
     told = []
@@ -146,14 +148,10 @@ def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, t
         except StrataError:
             return  # the text form shows the error
         if pairs is not None and count:
-            of = "all" if count == len(pairs.sentences) else f"{count:,} of the {len(pairs.sentences):,}"
-            told.append(f"{of} {what} sentences")
+            of = len(pairs.sentences)
+            told.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
     if told:
-        st.warning(
-            f"The training text contains {' and '.join(told)}: these scores are optimistic. Choose another text or "
-            "another evaluation set.",
-            icon=":material/visibility:",
-        )
+        st.warning(OPTIMISTIC.format(" and ".join(told)), icon=":material/visibility:")
 
 
 def _with_current(options: list[str], key: str) -> list[str]:

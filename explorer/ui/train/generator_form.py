@@ -18,6 +18,15 @@ from explorer.ui.access import availability, job_progress, jobs
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.train import knob_form, text_form
 
+MISSING = (
+    "{} needs a {}: a masked language model with the encoder's vocabulary. '{}' is not on this machine. Fetch it from "
+    "the hub, make one here, or type a folder in the field {} under **More settings**."
+)
+MADE = (
+    "A generator was made from {}. It predicts {:.1f} % of {} masked words in held-out sentences ({:.1f} % before "
+    "training)."
+)
+
 
 def ready(card: MethodCard, base: str, sources: tuple[str, ...], settings: Values) -> bool:
     """Whether all are here; for a missing one, buttons to fetch it or to make one from the base encoder."""
@@ -33,12 +42,10 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
     except HubUnreachable:
         label = messages.plain(knob.name.replace("_", " "))
         st.warning(
-            f"{messages.plain(card.name)} needs a {label}: a masked language model with the encoder's vocabulary. "
-            f"'{messages.plain(named)}' is not on this machine. Fetch it from the hub, make one here, or type a folder "
-            f"in the field {label} under **More settings**.",
+            MISSING.format(messages.plain(card.name), label, messages.plain(named), label),
             icon=":material/extension:",
         )
-        availability.offer(f"Fetch {named} from the hub", lambda: model_names.fetch(named))
+        availability.offer(availability.FETCH.format(named), lambda: model_names.fetch(named))
         _offer_to_make(card, knob, base, sources)
     except StrataError as error:
         messages.trouble(error)
@@ -55,17 +62,22 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     job = jobs.find(key)
     if folder.is_dir():
         told = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
-        st.caption(
-            f"A generator was made from {messages.plain(base)}. It predicts {100 * told['after']:.1f} % of "
-            f"{told['words']:,} masked words in held-out sentences ({100 * told['before']:.1f} % before training)."
+        st.caption(MADE.format(messages.plain(base), 100 * told["after"], f"{told['words']:,}", 100 * told["before"]))
+        st.button(
+            "Use it",
+            key=f"use made {knob.name}",
+            icon=":material/check:",
+            on_click=_use,
+            args=(card, knob, folder),
+            type="primary",
         )
-        st.button("Use it", icon=":material/check:", on_click=_use, args=(card, knob, folder), type="primary")
     elif job is not None and job.state != jobs.DONE:
         job_progress.progress_of(job)
     else:
         columns = text_form.columns(sources, card.eats)
         st.button(
             f"Make one from {messages.plain(base)} and this text",
+            key=f"make {knob.name}",
             icon=":material/build:",
             on_click=_begin,
             args=(key, partial(_make, base, sources, columns, folder)),

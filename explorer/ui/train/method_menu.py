@@ -15,6 +15,9 @@ from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import METHOD
 from explorer.ui.train import text_form
 
+FETCH = "Fetch {} ({})"
+MISSING = "{} needs {}, which is not on this machine. {}"
+
 
 def method() -> MethodCard:
     """The chosen method."""
@@ -43,11 +46,10 @@ def ready(card: MethodCard) -> bool:
     """Whether everything the method needs is on this machine; if not, show what is missing and a fetch button."""
     for need in card.lacks:
         st.warning(
-            f"{messages.plain(card.name)} needs {messages.plain(need.name)}, which is not on this machine. "
-            f"{messages.plain(need.told)}",
+            MISSING.format(*map(messages.plain, (card.name, need.name, need.told))),
             icon=":material/extension:",
         )
-        availability.offer(f"Fetch {need.name} ({need.size})", partial(_fetch, need))
+        availability.offer(FETCH.format(need.name, need.size), partial(_fetch, need))
     return not card.lacks
 
 

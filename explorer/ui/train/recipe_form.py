@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 PRECISION, DEVICE = "recipe precision", "recipe device"
 VISITED = "_form was visited"
+OF_PAPER, OF_DEFAULTS = "the paper's", "the default"
+FITTED = "Batch size starts at {}: {:,} rows are too few for {} batch of {}."
+PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {}."
+TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 
 
 def recipe() -> Recipe | None:
@@ -66,11 +70,8 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     knob_form.presets(card)
     few = knob_form.fields(card, front)
     if fitting is not None:
-        whose = "the paper's" if card.as_published else "the default"
-        st.caption(
-            f"Batch size starts at {fitting}: {rows:,} rows are too few for {whose} batch of "
-            f"{card.knobs['batch_size'].default}."
-        )
+        whose = OF_PAPER if card.as_published else OF_DEFAULTS
+        st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
     told = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
@@ -93,17 +94,15 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
     held = 0 if schedule.select_by == "dev" else held_out_triplets.count(rows)
     steps = schedule.updates(rows - held)
     every = schedule.look_every(steps)
-    return (
-        f"{rows - held:,} rows in batches of {schedule.batch_size}: {steps:,} steps, evaluated on the dev set every "
-        f"{f'{every} steps' if every > 1 else 'step'}." + f" {held:,} rows are held out." * bool(held)
-    )
+    told = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
+    return told + f" {held:,} rows are held out." * bool(held)
 
 
 def _batch_fits(card: MethodCard, settings: Values, rows: int) -> bool:
     batch = _batch(card, settings)
     if rows >= batch:
         return True
-    messages.trouble(f"The text has {rows:,} rows; a batch needs {batch}. Lower the batch size or add text.")
+    messages.trouble(TOO_FEW_ROWS.format(rows, batch))
     return False
 
 

@@ -18,9 +18,10 @@ def bar(run: Run) -> None:
     """The buttons; a run under way can only be duplicated."""
     status = training_queue.standing(run)
     with st.container(horizontal=True):
-        st.button("New run", icon=":material/add:", on_click=run_in_address.leave, help="Open the form.")
+        st.button("New run", key="run new", icon=":material/add:", on_click=run_in_address.leave, help="Open the form.")
         st.button(
             "Duplicate and edit",
+            key="run duplicate",
             icon=":material/content_copy:",
             on_click=_duplicate,
             args=(run,),
@@ -29,6 +30,7 @@ def bar(run: Run) -> None:
         if run.is_example:
             st.button(
                 "Train it again",
+                key="run again",
                 type="primary",
                 icon=":material/replay:",
                 on_click=_train_again,
@@ -38,14 +40,14 @@ def bar(run: Run) -> None:
         if status.live or run.is_example:
             return
         if status.state != statuses.FINISHED:
-            st.button("Resume", icon=":material/resume:", on_click=_resume, args=(run,))
+            st.button("Resume", key="run resume", icon=":material/resume:", on_click=_resume, args=(run,))
         with st.popover("Rename", icon=":material/edit:"):
             name = f"name for {run.name}"
             st.text_input("New name", run.name, key=name)
-            st.button("Rename run", on_click=_rename, args=(run, name))
+            st.button("Rename run", key="run rename", on_click=_rename, args=(run, name))
         with st.popover("Delete", icon=":material/delete:"):
             st.write("This deletes the run's folder and its model. It cannot be undone.")
-            st.button("Delete run", type="primary", on_click=_delete, args=(run,))
+            st.button("Delete run", key="run delete", type="primary", on_click=_delete, args=(run,))
 
 
 def _train_again(run: Run) -> None:

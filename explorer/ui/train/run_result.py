@@ -15,6 +15,12 @@ from explorer.ui.train import run_scores
 from explorer.ui.widgets import verdict_banner
 
 COMPARE_PAGE = "pages/compare.py"
+NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
+BELOW_BASE = (
+    "The tuned model scores below the base under model default: {}. Try other text, fewer steps or a lower learning "
+    "rate. The base is not changed."
+)
+OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
 
 
 def card(run: Run, status: Status) -> None:
@@ -23,16 +29,12 @@ def card(run: Run, status: Status) -> None:
     if verdict is not None:
         verdict_banner.show(verdict)
     elif not status.live and status.verdict is not None:
-        st.info("Not tested: the run was stopped. Resume it to finish and test it.", icon=":material/science_off:")
+        st.info(NOT_TESTED, icon=":material/science_off:")
     run_scores.show(status)
     _progress(status)
     below = run_scores.lower(status)
     if below:
-        st.warning(
-            f"The tuned model scores below the base under model default: {', '.join(below)}. Try other text, fewer "
-            "steps or a lower learning rate. The base is not changed.",
-            icon=":material/trending_down:",
-        )
+        st.warning(BELOW_BASE.format(", ".join(below)), icon=":material/trending_down:")
     if status.facts.seen:
         st.warning(messages.plain(status.facts.seen), icon=":material/visibility:")
     if len(status.results) > 1:
@@ -63,7 +65,7 @@ def _seeds(status: Status) -> None:
             column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
         )
         test = spread([one.test for one in status.results])
-        told = "" if test is None else f"Test: {test[0]:.2f} ± {test[1]:.2f}, mean and standard deviation over seeds. "
+        told = "" if test is None else f"{OF_SEEDS.format(*test)} "
         st.caption(f"{told}Gain: minus the base under model default. The seed with the best dev score is saved.")
 
 
@@ -84,6 +86,7 @@ def _model(run: Run, status: Status) -> None:
         return
     if st.button(
         "Compare with base",
+        key="run compare",
         type="primary",
         icon=":material/compare_arrows:",
         on_click=shortcuts.compare_with_base,

@@ -10,6 +10,9 @@ from explorer.measuring.scores.verdict import Outcome
 from explorer.training.record.status import Status
 from explorer.ui import messages
 
+BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tuned, as exported"
+NOT_TESTED = "not tested"
+OLD = "No comparison with the base: this run was trained by an older version. Train it again to get one."
 HELP = {
     "base": "Spearman × 100 of the base under model default. Higher is better, at most 100; good models: 75 to 90.",
     "same": "Spearman × 100 of the base under the trained layer & pooling. The gap to the tuned model is the effect of "
@@ -22,7 +25,7 @@ def show(status: Status) -> None:
     """A row of cards for the test set, and one for the dev set."""
     verdict = status.verdict
     if verdict is None:
-        st.caption("No comparison with the base: this run was trained by an older version. Train it again to get one.")
+        st.caption(OLD)
         return
     trained = status.facts.reading or "trained layer & pooling"
     for use, found in (("Test", verdict.test), ("Dev", verdict.dev)):
@@ -45,16 +48,16 @@ def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     st.markdown(f"**{use} set**: {messages.plain(sources.shown(name))}{size} · Spearman × 100")
     cards = st.columns(3, gap="small")
     default = status.facts.default or ""
-    before = (("base, model default", found.declared_base, default, "base"),
-              ("base, trained layer & pooling", found.same_reading_base, trained, "same"))  # fmt: skip
+    before = ((BASE, found.declared_base, default, "base"),
+              (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
     for card, (label, score, note, help) in zip(cards, before, strict=False):
         messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=HELP[help])
     value = in_words.number(found.exported) if found.exported is not None else _not_yet(status)
     note = ""
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
-    messages.number(cards[-1], f"{use}: tuned, as exported", value, note, border=True, help=HELP["tuned"])
+    messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=HELP["tuned"])
 
 
 def _not_yet(status: Status) -> str:
-    return "not yet" if status.live else "not tested"
+    return "not yet" if status.live else NOT_TESTED

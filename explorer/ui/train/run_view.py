@@ -12,12 +12,18 @@ from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
-from explorer.ui.access import jobs
+from explorer.ui.access import job_progress, jobs
 from explorer.ui.runs import run_curves, run_status_text, training_queue
 from explorer.ui.train import run_result
 from explorer.ui.widgets import refused_clicks
 
 REDRAWN = 3.0  # seconds
+INTERRUPTED = (
+    "The training process ended before the run finished. Press **Resume** to continue from the last saved checkpoint, "
+    "or from the start if there is none."
+)
+STOPPED_AT = "Stopped at step {:,} of {:,}. Press **Resume** to continue from there."
+STOPPED_EARLY = "Stopped before its first step. Press **Resume** to continue from there."
 
 
 def show(run: Run) -> None:
@@ -77,7 +83,7 @@ def _under_way(run: Run, status: Status) -> None:
     job = training_queue.job_of(run)
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
-        st.caption(f"Waiting for: {messages.plain(front.title)}")
+        st.caption(job_progress.WAITING.format(messages.plain(front.title)))
     if status.facts.estimate:
         st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate}."))
     if run.wish():
@@ -86,6 +92,7 @@ def _under_way(run: Run, status: Status) -> None:
     with st.container(horizontal=True):
         st.button(
             "Stop (can be resumed)",
+            key="run stop",
             icon=":material/stop_circle:",
             on_click=_stop,
             args=(run, KEEP),
@@ -93,7 +100,7 @@ def _under_way(run: Run, status: Status) -> None:
         )
         with st.popover("Discard", icon=":material/delete:"):
             st.write("This stops the run and deletes its folder and its model. It cannot be undone.")
-            st.button("Discard run", type="primary", on_click=_stop, args=(run, DISCARD))
+            st.button("Discard run", key="run discard", type="primary", on_click=_stop, args=(run, DISCARD))
 
 
 def _stop(run: Run, wish: str) -> None:
@@ -104,14 +111,10 @@ def _how_it_ended(run: Run, status: Status) -> None:
     if status.state == statuses.FAILED:
         messages.trouble(status.error or "The run failed.", status.details)
     elif status.state == statuses.INTERRUPTED:
-        st.warning(
-            "The training process ended before the run finished. Press **Resume** to continue from the last saved "
-            "checkpoint, or from the start if there is none.",
-            icon=":material/power_off:",
-        )
+        st.warning(INTERRUPTED, icon=":material/power_off:")
     elif status.state == statuses.STOPPED:
-        at = f" at step {status.step:,} of {status.total:,}" if status.total else " before its first step"
-        st.info(f"Stopped{at}. Press **Resume** to continue from there.", icon=":material/stop_circle:")
+        told = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
+        st.info(told, icon=":material/stop_circle:")
     run_result.card(run, status)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
+ESTIMATE = "Estimate: {}."
 
 
 def buttons(recipe: Recipe | None) -> None:
@@ -31,6 +32,7 @@ def buttons(recipe: Recipe | None) -> None:
     )
     line.button(
         "Start",
+        key="run start",
         type="primary",
         icon=":material/play_arrow:",
         disabled=recipe is None,
@@ -70,13 +72,14 @@ def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     """Estimate what a run takes from one trial step, if no other run is under way."""
     job = jobs.find(training_queue.trial_key(recipe))
     if job is not None and job.state == jobs.DONE:
-        st.info(messages.plain(f"Estimate: {job.result.told}."), icon=":material/speed:")
+        st.info(messages.plain(ESTIMATE.format(job.result.told)), icon=":material/speed:")
     elif job is not None:
         job_progress.progress_of(job)
     else:
         busy = bool(training_queue.under_way())
         line.button(
             "Estimate time and memory",
+            key="run estimate",
             icon=":material/speed:",
             disabled=busy,
             on_click=_try,

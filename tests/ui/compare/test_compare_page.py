@@ -11,18 +11,27 @@ from explorer.__main__ import main
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_verdict import as_used, default_reading
+from explorer.measuring.comparing.comparison_verdict import (
+    BASE,
+    BASE_AS_TRAINED,
+    TUNED,
+    as_used,
+    default_reading,
+)
+from explorer.measuring.comparing.dev_picking import CHOSEN_ON
 from explorer.measuring.comparing.pair_traits import traits
 from explorer.measuring.geometry.geometry_tables import MEASURES
+from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.measure import Settings, measure
+from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.progress import finish
-from explorer.ui.compare import view_choice
+from explorer.ui.compare import flipped_pairs, model_b, report_button, view_choice
 from explorer.ui.frame import second_encoder
+from explorer.ui.microscope import microscope
 from tests import trainings
-from tests.visits import cards, measured, words
+from tests.visits import buttons, cards, measured, words
 
 CHARTS = 6  # probe packs, three grids, lines by layer, histograms
-THREE = {"Base, model default", "Tuned, as exported"}
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +48,12 @@ def app(furnished, run):
 
 def test_without_b_the_runs_there_are_stand_a_click_away(app):
     app.run()
-    assert "Compare with: model B" in app.info[0].value
-    (button,) = (one for one in app.button if one.label.replace("\\", "") == "Compare with run:tuned")
-    button.click()
+    assert app.info[0].value == model_b.ASK
+    app.button(key="beside run:tuned").click()
     measured(app)
     assert app.selectbox(key="beside").value == "run:tuned"
     assert not app.exception
-    assert set(cards(app)) >= THREE
+    assert set(cards(app)) >= {BASE, TUNED}
 
 
 def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place):
@@ -55,9 +63,9 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place
     boxes = [*app.success, *app.error, *app.info, *app.warning]
     assert next(box.value.replace("\\", "").replace("**", "") for box in boxes) == verdict["text"]
     shown_cards = cards(app)
-    assert shown_cards["Base, model default"] == f"{verdict['declared_base']:.2f}"
-    assert shown_cards["Tuned, as exported"] == f"{verdict['exported']:.2f}"
-    assert ("Base, under the trained layer & pooling" in shown_cards) == (verdict["same_reading_base"] is not None)
+    assert shown_cards[BASE] == f"{verdict['declared_base']:.2f}"
+    assert shown_cards[TUNED] == f"{verdict['exported']:.2f}"
+    assert (BASE_AS_TRAINED in shown_cards) == (verdict["same_reading_base"] is not None)
 
 
 def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place):
@@ -95,14 +103,14 @@ def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope
     told = " ".join(one.value.replace("\\", "") for one in app.markdown)
     for place_of in (better, worse):
         assert sample.pairs().first[place_of] in told
-    assert "Pair microscope" not in [one.value for one in app.subheader]
+    assert microscope.TITLE not in [one.value for one in app.subheader]
     app.button(key="open improved").click()
     measured(app)
     assert not app.exception
-    assert [one.value for one in app.subheader].count("Pair microscope") == 1
+    assert [one.value for one in app.subheader].count(microscope.TITLE) == 1
     app.button(key="close microscope").click()
     measured(app)
-    assert "Pair microscope" not in [one.value for one in app.subheader]
+    assert microscope.TITLE not in [one.value for one in app.subheader]
 
 
 def test_an_address_says_a_and_b_and_their_readings(app):
@@ -120,8 +128,7 @@ def test_a_and_b_change_places_with_one_key(app):
     app.query_params["reading"], app.query_params["beside_reading"] = "cls of layer 1", "max of layer 2"
     measured(app)
     before = cards(app)
-    (button,) = (one for one in app.button if one.label == "Exchange A and B")
-    button.click()
+    app.button(key="exchange A and B").click()
     measured(app)
     after = cards(app)
     assert app.selectbox(key="model").value == "run:tuned"
@@ -155,22 +162,20 @@ def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth
     assert not app.exception
     assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
     readings = [card.delta for card in app.metric][count : count + 2]
-    assert any("is the best on Sample pairs" in caption.value for caption in app.caption)
-    (button,) = (one for one in app.button if one.label == "Use these layers & poolings")
-    button.click()
+    assert any(told.startswith(CHOSEN_ON.format("Sample pairs", 240)) for told in words(app.caption))
+    app.button(key="use picked").click()
     measured(app)
     assert deltas(app, "A", "B")[::2] == readings
     values = [card.value for card in app.metric]
     assert values[-3:] == values[-6:-3]
-    assert "Use these layers & poolings" not in [one.label for one in app.button]
+    assert "use picked" not in buttons(app)
 
 
 def test_the_start_page_puts_a_run_beside_the_encoder(app):
     app.switch_page("pages/start.py").run()
-    (button,) = (one for one in app.button if one.key == "beside run:tuned")
-    button.click().run()
+    app.button(key="beside run:tuned").click().run()
     assert app.selectbox(key="beside").value == "run:tuned"
-    assert "beside run:tuned" not in [one.key for one in app.button]
+    assert "beside run:tuned" not in buttons(app)
 
 
 def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
@@ -182,7 +187,7 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     with mock.patch("explorer.ui.access.remembered.MOMENT", 0):
         app.run()
     assert not app.exception
-    assert not [one for one in app.button if one.label == "Create report (HTML)"], "it is under way, and once is enough"
+    assert "create report" not in buttons(app), "it is under way, and once is enough"
     measured(app)
     assert not app.exception
     assert len(app.get("plotly_chart")) == CHARTS + len(MEASURES) + 2
@@ -221,12 +226,11 @@ def test_the_table_and_the_report_hold_the_numbers_of_the_command(app, place):
     measured(app)
     numbers = told_by_the_command(place, "--geometry")
     assert shown(app)[-1] == numbers["cells"]
-    assert cards(app)["Tuned, as exported"] == f"{numbers['chosen']['B']:.2f}"
-    assert not [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
-    (button,) = (one for one in app.button if one.label == "Create report (HTML)")
-    button.click()
+    assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
+    assert report_button.FILE not in [one.proto.label for one in app.get("download_button")]
+    app.button(key="create report").click()
     measured(app)
-    assert [one for one in app.get("download_button") if one.proto.label == "Report (HTML)"]
+    assert report_button.FILE in [one.proto.label for one in app.get("download_button")]
     assert not app.exception
 
 
@@ -299,7 +303,7 @@ def test_filters_can_leave_no_pair_and_nonsense_in_the_address_is_no_filter(app)
         app.query_params[name] = "<b>"
     measured(app)
     assert not app.exception
-    assert any("No pair passes" in info.value for info in app.info)
+    assert flipped_pairs.NONE_PASSES in words(app.info)
     assert {app.selectbox(key=f"flips_{name}").value for name in ("shared", "numbers", "names", "part")} == {"any"}
 
 
@@ -313,11 +317,12 @@ def test_a_b_that_is_not_there_is_an_error_in_words(app, beside):
 
 def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(app):
     app.query_params["model"] = app.query_params["beside"] = "all-MiniLM-L6-v2"
-    app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
+    title, reason = "cls of layer 3", NOT_MEASURABLE.format("bfloat16")
+    app.query_params["precision"], app.query_params["reading"] = "bfloat16", title
     measured(app)
     assert not app.exception
-    assert [cards(app)[name] for name in ("A", "B", "B - A")] == ["n/a"] * 3
-    told = [said for said in words(app.caption) if "Not measurable in bfloat16" in said]
+    assert [cards(app)[name] for name in ("A", "B", "B - A")] == [NO_SCORE] * 3
+    told = [said for said in words(app.caption) if NOT_MEASURED.partition(": ")[0].format("bfloat16") in said]
     assert [said[:2] for said in told] == ["A:", "B:"]
-    assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
+    assert any(title in said and reason in said for said in words(app.info))
     assert not [one for one in app.get("arrow_data_frame") if "error A" in one.value]

@@ -6,8 +6,11 @@ import pytest
 
 from explorer.data import sample
 from explorer.ui.frame import sidebar
+from explorer.ui.layers import best_layer
+from explorer.ui.start import own_pairs_steps
 from tests import live
-from tests.live import parameters, settle
+from tests.live import keyed, parameters, settle
+from tests.visits import lead
 
 pytestmark = live.IN_A_BROWSER
 
@@ -24,7 +27,7 @@ def click_cell(page, column, row):
 
 
 def reading_card(page):
-    return page.get_by_test_id("stMetric").filter(has_text="Chosen layer & pooling").inner_text()
+    return page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN).inner_text()
 
 
 def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(page, address):
@@ -33,7 +36,7 @@ def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(p
     page.on("pageerror", lambda error: errors.append(str(error)))
     open_layers(page, address)
     assert page.get_by_role("link", name="Start").is_visible()
-    assert page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").is_visible()
+    assert page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).is_visible()
     assert set(asked) <= {"127.0.0.1", None}
     assert errors == []
 
@@ -131,11 +134,11 @@ def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
         page.goto(f"{address}/{opened}?{urlencode(chosen)}")
         settle(page)
         page.get_by_role("link", name="Train", exact=True).click()
-        page.get_by_role("button", name="Start", exact=True).wait_for()
+        keyed(page, "run start").wait_for()
         settle(page)
-        assert page.get_by_test_id("stSidebar").get_by_text("Evaluation set").count() == 0
+        assert page.locator(".st-key-sts").count() == 0
         page.get_by_role("link", name="Layers", exact=True).click()
-        chosen_card = page.get_by_test_id("stMetric").filter(has_text="Chosen layer & pooling")
+        chosen_card = page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN)
         chosen_card.filter(has_text=chosen["reading"]).wait_for()
         settle(page)
         page.get_by_test_id("stMain").get_by_text(chosen["sts"]).first.wait_for()
@@ -144,7 +147,7 @@ def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
 def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
     page.goto(f"{address}/?reading=cls+of+layer+1&beside=all-MiniLM-L6-v2")
     settle(page)
-    page.get_by_role("button", name="Try it on the sample").click()
+    keyed(page, "door layers sample").click()
     page.get_by_role("heading", name="Layers", exact=True).wait_for()
     settle(page)
     assert urlparse(page.url).path == "/layers"
@@ -164,10 +167,10 @@ def own_file(folder, rows):
 def test_a_file_of_ones_own_is_measured_and_found_again(page, address, tmp_path):
     page.goto(address)
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 30))
-    page.get_by_role("button", name="Use these pairs").click()
-    page.get_by_text("chosen in the sidebar").wait_for()
+    keyed(page, "use pairs").click()
+    page.get_by_text(lead(own_pairs_steps.CHOSEN)).wait_for()
     page.get_by_role("link", name="All scores").click()
-    page.get_by_test_id("stMetric").filter(has_text="Best on the dev set").wait_for()
+    page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).wait_for()
     page.get_by_text("all 30 pairs of").wait_for()
     link = page.url
     page.goto("about:blank")
@@ -182,13 +185,13 @@ def test_a_bad_file_is_told_and_nothing_is_kept(page, address, tmp_path):
     page.goto(address)
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_test_id("stAlert").filter(has_text="bad.csv").wait_for()
-    assert page.get_by_role("button", name="Use these pairs").count() == 0
+    assert keyed(page, "use pairs").count() == 0
 
 
 def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
     page.goto(address)
-    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 2_500))
-    page.get_by_role("button", name="Use these pairs").click()
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 1_600))
+    keyed(page, "use pairs").click()
     # Streamlit's own Stop stands in the header while a page takes long
     stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     stop.wait_for()

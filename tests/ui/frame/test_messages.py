@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
 from explorer.ui.access import jobs
+from tests.visits import buttons
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -60,7 +61,7 @@ def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
     waiting = [jobs.follow(key, key, long_work) for key in ("one", "other")]
     app = AppTest.from_function(two_that_wait).run()
     assert not app.exception
-    assert [button.label for button in app.button] == ["Stop", "Stop the job ahead"] * 2
+    assert buttons(app) == ["stop one", "stop before one", "stop other", "stop before other"]
     app.button[3].click().run()
     assert first.stopping
     gate.set()

@@ -2,18 +2,28 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.data import map_sentences
+from explorer.data.tables.files import read_bytes
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import layout
-from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.locate.model_names import find, of_folder
+from explorer.errors import StrataError
+from explorer.measuring.geometry import geometry_tables
+from explorer.measuring.maps import map_tables, projection
 from explorer.ui.access import jobs
-from explorer.ui.sentences import sentence_box
+from explorer.ui.compare import grids_view
+from explorer.ui.map import sentence_source
+from explorer.ui.replay import step_grid
+from explorer.ui.sentences import sentence_box, similarity_view
 from tests import trainings
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
+from tests.visits import buttons, words
 
 PAGES = ("compare", "sentences", "map", "search", "layers", "layer_attention", "replay")
 MARKUP = (
@@ -50,7 +60,7 @@ def app(place, monkeypatch):
 def settled(app, seconds=60):
     """Run the page until it shows no work under way: one piece of work leads to the next."""
     end = time.monotonic() + seconds
-    while any(button.label == "Stop" for button in app.run().button) and time.monotonic() < end:
+    while any(key.startswith("stop ") for key in buttons(app.run())) and time.monotonic() < end:
         time.sleep(0.05)
     assert [error.value for error in app.exception] == []
     return app
@@ -113,7 +123,7 @@ def test_the_two_have_another_width_depth_tokenizer_and_limit(place):
 @pytest.mark.parametrize("exchanged", [False, True], ids=["the shallow one is A", "the deep one is A"])
 def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exchanged):
     if page == "replay" and exchanged:
-        app.query_params["reading"] = "mean of layer 3"
+        app.query_params["reading"] = reading = "mean of layer 3"
     if exchanged:
         app.query_params["model"], app.query_params["beside"] = str(place.folder / "gpt2"), str(place.model)
     opened(app, page)
@@ -122,22 +132,24 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     deep, shallow = (3, 2) if exchanged else (2, 3)
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
-        assert f"No differences by cell: A has {deep} layers, B {shallow}" in plain(app)
-        assert f"A has {deep} layers and B {shallow}: their layers do not correspond" in plain(app)
+        assert grids_view.OTHER_DEPTH.format(deep, shallow) in plain(app)
+        assert geometry_tables.OTHER_DEPTH.format(deep, shallow) in plain(app)
     if page == "map":
-        assert f"A's vectors have {wide} dimensions and B's {narrow}" in plain(app)
-        assert f"vectors of {wide} and {narrow} dimensions share no components" in plain(app)
+        assert map_tables.OTHER_WIDTH.format(wide, narrow) in plain(app)
+        assert projection.ROTATED.format(wide, narrow) in plain(app)
     if page == "replay" and exchanged:
-        assert "mean of layer 3, does not exist here: the last layer is 2" in plain(app)
+        assert step_grid.NO_SUCH_LAYER.format(reading, 2) in plain(app)
 
 
 @pytest.mark.parametrize("page", PAGES[:4])
 def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place, page):
     app.query_params["max_length"] = "50"
     opened(app, page)
-    (error,) = (one.value.replace("\\", "") for one in app.error)
-    assert error.startswith("A maximum length of 50 tokens is not possible")
-    assert "3 to 32" in error
+    deep = load(find(str(place.folder / "gpt2")), precision="float32")
+    with pytest.raises(StrataError) as refused:
+        deep.limit(50)
+    assert words(app.error) == [str(refused.value)]
+    assert "3 to 32" in str(refused.value)
 
 
 @pytest.mark.parametrize("page", ["sentences", "map"])
@@ -148,15 +160,19 @@ def test_two_sentences_are_enough(app, page):
 
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
-    typed(app, "map", ["no"] * 200)
-    assert "has 1 distinct sentences" in plain(app)
+    sentences = ["no"] * 200
+    typed(app, "map", sentences)
+    table = replace(read_bytes("typed.txt", "\n".join(sentences).encode()), name=sentence_source.TEXT_BOX)
+    with pytest.raises(StrataError) as refused:
+        map_sentences.of_table(table)
+    assert words(app.error) == [str(refused.value)]
     assert not figures(app)
 
 
 def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
     typed(app, "sentences", ODD)
     for pair in ((0, 1), (2, 3), (4, 5), (5, 6)):
-        boxes = [box for box in app.selectbox if box.label in ("First sentence", "Second sentence")]
+        boxes = [box for box in app.selectbox if (box.key or "").startswith(similarity_view.PAIR)]
         for box, number in zip(boxes, pair, strict=True):
             box.set_value(number)
         settled(app)

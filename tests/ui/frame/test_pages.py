@@ -7,13 +7,18 @@ import streamlit as st
 from explorer.data import sample
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
-from explorer.measuring.scores import best_cell
+from explorer.errors import StrataError
+from explorer.measuring.scores import best_cell, layer_scores, missing_scores
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
+from explorer.ui.access import availability
 from explorer.ui.frame import page_list, sidebar
+from explorer.ui.layers import best_layer, pictures
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import cards, measured, words
+from tests.visits import buttons, cards, fetches, lead, measured, words
+
+NOT_MEASURED = layer_scores.NOT_MEASURED.partition(": ")[0]
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
@@ -72,10 +77,10 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
     found = best_cell.choose(dev, test)
     shown = {card.label: float(card.value) for card in app.metric}
-    assert shown["Best on the dev set"] == pytest.approx(found.test_score, abs=0.02)
-    assert shown["Model default"] == pytest.approx(test.own_score(), abs=0.02)
-    (verdict,) = (one for kind in (app.info, app.success, app.warning) for one in words(kind) if "Best layer" in one)
-    assert f"**Best layer & pooling: {found.best.title}**" in verdict
+    assert shown[best_layer.BEST_ON_DEV] == pytest.approx(found.test_score, abs=0.02)
+    assert shown[best_layer.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
+    boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
+    (verdict,) = (one for one in boxes if best_layer.VERDICT.format(found.best.title) in one)
     assert best_cell.told(found.over_runner_up, found.runner_up.title) in verdict
     assert len(app.get("plotly_chart")) == 3
 
@@ -97,18 +102,19 @@ def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bun
     measured(app)
     assert not app.exception
     dev, test = (finish(score_layers(bundled_encoder, user_sets.graded_pairs(half))) for half in sets.halves(name))
-    assert float(cards(app)["Best on the dev set"]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
 
 
 def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
-    app.query_params["sts"] = user_sets.keep(own_set(12))
+    app.query_params["sts"] = name = user_sets.keep(own_set(12))
     app.switch_page("pages/layers.py")
     measured(app)
-    assert any(label.startswith("Best of") for label in cards(app))
-    assert any("inflates its score" in told for told in words(app.info))
-    assert any("mine.csv has 12 pairs" in told for told in words(app.caption))
+    assert any(label.startswith(lead(best_layer.BEST_OF_ALL)) for label in cards(app))
+    assert best_layer.INFLATED in words(app.info)
+    assert (why := sets.why_not_split(name))
+    assert why in words(app.caption)
 
 
 @pytest.mark.parametrize("title", ["STS-B test", "stsb test", "STS-B dev"])
@@ -121,8 +127,8 @@ def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkey
     measured(app)
     measured(app)
     dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
-    assert float(cards(app)["Best on the dev set"]) == pytest.approx(test.score(dev.best()), abs=0.02)
-    assert any("Differences are on STS-B test (40 pairs)" in told for told in words(app.caption))
+    assert float(cards(app)[best_layer.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert any(best_layer.DIFFERENCES.format("STS-B test", 40) in told for told in words(app.caption))
 
 
 def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):
@@ -132,8 +138,8 @@ def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkey
     app.query_params["sts"] = "STS-B test"
     app.switch_page("pages/layers.py")
     measured(app)
-    assert any("inflates its score" in told for told in words(app.info))
-    assert "Fetch STS-B dev from the hub" in [button.label.replace("\\", "") for button in app.button]
+    assert best_layer.INFLATED in words(app.info)
+    assert fetches(app) == [availability.FETCH.format("STS-B dev")]
 
 
 def small_set(folder):
@@ -165,7 +171,7 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
-    assert float(cards(app)["Chosen layer & pooling"]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
+    assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
@@ -173,7 +179,7 @@ def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_laye
     app.switch_page("pages/layers.py")
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
-    assert {card.label: card.delta for card in app.metric}["Chosen layer & pooling"] == "mean of layer 2"
+    assert {card.label: card.delta for card in app.metric}[best_layer.CHOSEN] == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
@@ -194,9 +200,9 @@ def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(
     app.switch_page(file)
     measured(app)
     assert [one.value for one in (*app.error, *app.exception)] == []
-    (card,) = (said for said in words(app.info) if "is not on this disk" in said)
-    assert card.startswith("STS16 test is not on this disk. Fetch it from the hub, or set `STRATA_DATA` to a folder")
-    assert [one.label for one in app.button if "Fetch" in one.label] == ["Fetch STS16 test from the hub"]
+    card = availability.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
+    assert len([said for said in words(app.info) if said.startswith(card)]) == 1
+    assert fetches(app) == [availability.FETCH.format("STS16 test")]
 
 
 def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, monkeypatch):
@@ -204,8 +210,9 @@ def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, 
     app.query_params["sts"] = "SICK-R test"
     app.switch_page("pages/layers.py").run()
     assert not app.error
-    assert any("the hub does not have it. Set `STRATA_DATA`" in said for said in words(app.info))
-    assert not [one.label for one in app.button if "Fetch" in one.label]
+    card = availability.NOT_ON_HUB.format("SICK-R test", f"`{sts.VARIABLE}`")
+    assert any(said.startswith(card) for said in words(app.info))
+    assert not fetches(app)
 
 
 @pytest.mark.parametrize("name", ["STS99 test", "STS16 dev", "nonsense", "mine.csv · 0123abcd"])
@@ -213,15 +220,17 @@ def test_a_name_that_means_no_set_is_an_error(app, name):
     app.query_params["sts"] = name
     app.switch_page("pages/layers.py").run()
     assert len(app.error) == 1
-    assert not any("is not on this disk" in said for said in words(app.info))
+    assert words(app.info) == fetches(app) == []
 
 
-def test_an_impossible_length_is_an_error_in_words(app):
+def test_an_impossible_length_is_an_error_in_words(app, bundled_encoder):
     app.query_params["max_length"] = "5000"
     app.switch_page("pages/layers.py")
     measured(app)
-    assert "5000 tokens is not possible" in app.error[0].value
-    assert "Try again" in [button.label for button in app.button]
+    with pytest.raises(StrataError) as refused:
+        bundled_encoder.limit(5000)
+    assert words(app.error) == [str(refused.value)]
+    assert any(key.startswith("again ") for key in buttons(app))
 
 
 def test_a_broken_model_folder_is_an_error_in_words(app, tmp_path):
@@ -238,7 +247,9 @@ def test_what_is_wrong_with_one_folder_is_not_told_of_another(app, tmp_path):
         (tmp_path / name).mkdir()
         app.run().text_input(key=sidebar.ANOTHER).input(str(tmp_path / name)).run()
         measured(app)
-        assert f"{name} is not a model" in app.error[0].value.replace("\\", "")
+        (told,) = words(app.error)
+        assert str(tmp_path / name) in told
+        assert "config.json" in told
 
 
 def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkeypatch):
@@ -249,7 +260,7 @@ def test_scores_that_cannot_be_kept_are_shown_all_the_same(app, tmp_path, monkey
     app.switch_page("pages/layers.py")
     measured(app)
     assert [error.value for error in (*app.exception, *app.error)] == []
-    assert "Chosen layer & pooling" in [card.label for card in app.metric]
+    assert best_layer.CHOSEN in cards(app)
 
 
 def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
@@ -260,7 +271,7 @@ def test_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "cache")
     st.cache_resource.clear()
     measured(app)
-    assert "Chosen layer & pooling" in [card.label for card in app.metric]
+    assert best_layer.CHOSEN in cards(app)
 
 
 def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch):
@@ -272,25 +283,26 @@ def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch)
     app.query_params["aggregate"] = "mean"
     app.switch_page("pages/layers.py")
     measured(app)
-    assert "single has no correlation" in app.warning[0].value
-    assert {card.value for card in app.metric} == {"n/a"}
-    assert {card.delta for card in app.metric} == {"no mean: single has no correlation"}
+    assert any(told.startswith(pictures.SILENT.format("mean", "single")) for told in words(app.warning))
+    assert {card.value for card in app.metric} == {missing_scores.NO_SCORE}
+    assert {card.delta for card in app.metric} == {missing_scores.NO_CORRELATION.format("mean", "single")}
 
 
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app):
-    app.query_params["precision"], app.query_params["reading"] = "bfloat16", "cls of layer 3"
+    title, reason = "cls of layer 3", layer_scores.NOT_MEASURABLE.format("bfloat16")
+    app.query_params["precision"], app.query_params["reading"] = "bfloat16", title
     app.switch_page("pages/layers.py")
     measured(app)
     assert not app.exception
-    assert cards(app)["Chosen layer & pooling"] == "n/a"
+    assert cards(app)[best_layer.CHOSEN] == missing_scores.NO_SCORE
     notes = {card.label: card.delta for card in app.metric}
-    assert notes["Chosen layer & pooling"] == "not measurable in bfloat16: switch precision to float32"
-    (told,) = (said for said in words(app.caption) if said.startswith("Not measurable in bfloat16"))
-    assert "cls of layer 3" in told
-    assert any("cls of layer 3 is not measurable in bfloat16" in said for said in words(app.info))
+    assert notes[best_layer.CHOSEN] == reason
+    (told,) = (said for said in words(app.caption) if said.startswith(NOT_MEASURED.format("bfloat16")))
+    assert title in told
+    assert any(title in said and reason in said for said in words(app.info))
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
     app.radio(key="precision").set_value("float32")
     measured(app)
-    assert cards(app)["Chosen layer & pooling"] != "n/a"
-    assert not any(said.startswith("Not measurable") for said in words(app.caption))
+    assert cards(app)[best_layer.CHOSEN] != missing_scores.NO_SCORE
+    assert not any(said.startswith(lead(NOT_MEASURED)) for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3

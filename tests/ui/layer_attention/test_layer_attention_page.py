@@ -5,12 +5,17 @@ import time
 
 import pytest
 
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.errors import StrataError
 from explorer.measuring.attention import pooler_weights
 from explorer.training.record import runs
-from explorer.ui.access import jobs
-from explorer.ui.layer_attention import heads_view, pooler_view, sentence_pair_form
+from explorer.ui import messages
+from explorer.ui.access import availability, jobs
+from explorer.ui.layer_attention import heads_view, pair_view, pooler_history, pooler_view, sentence_pair_form
 from tests import trainings
 from tests.tiny_models import FAMILIES, save_tiny
+from tests.visits import lead
 
 PAGE = "pages/layer_attention.py"
 ODD = {
@@ -22,6 +27,14 @@ ODD = {
     "many lines": "one\n\n    two\n1. three",
     "a template": "%{x} {y} %s",
 }
+
+
+def like(template):
+    """A text with its gaps filled by whatever it may be."""
+    return re.compile(".+?".join(map(re.escape, re.split(r"\{.*?\}", template))))
+
+
+BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, heads_view.LEFT_OUT))
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +110,10 @@ def downloads(app):
 
 
 def test_without_a_pooler_the_page_shows_the_pair_by_layer_and_its_heads(plain):
-    assert "has no pooler" in words(plain.info)
-    assert headings(plain) == ["Cosine by layer", heads_view.TITLE]
+    assert pair_view.NO_POOLER.format("tiny") in words(plain.info)
+    assert headings(plain) == [pair_view.TITLE, heads_view.TITLE]
     assert charts(plain) == 3
-    assert downloads(plain) == ["Cosines and contributions (CSV)", "This head (CSV)"]
+    assert downloads(plain) == [pair_view.FILE, heads_view.FILE]
     assert not plain.error
 
 
@@ -110,35 +123,35 @@ def test_the_papers_sentences_stand_there_at_first(plain):
 
 def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
     assert headings(listener) == [
-        "Weights between layers",
-        "Layer weights and layer scores",
-        "With and without the last layer's [CLS]",
-        "Over training",
+        pooler_view.WEIGHTS,
+        pooler_view.SCORES,
+        pooler_view.PARTS,
+        pooler_history.TITLE,
     ]
     assert charts(listener) == 4
     told = words(listener.caption)
-    assert "scores on Sample pairs" in told
-    assert "has the best score" in told
-    assert "Seed 1 of the run both" in told
+    assert pooler_view.SCORES_ON.format("Sample pairs") in told
+    assert BEST_SCORE.search(told)
+    assert pooler_history.PATH.partition(":")[0].format(1, "both") in told
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
-    assert downloads(listener) == ["Weights (CSV)", "Path (CSV)"]
+    assert downloads(listener) == [pooler_view.FILE, pooler_history.FILE]
 
 
 def test_the_share_of_attention_is_the_headline_and_is_that_of_the_table(listener):
     (parts,) = (one.value for one in listener.dataframe)
     shares = parts[parts["part"] == "attention over layers"]["share"]
     assert [card.value for card in listener.metric] == [f"{100 * share:.1f} %" for share in shares]
-    assert listener.metric[0].label == "Attention's share in A, first sentence"
+    assert listener.metric[0].label == pooler_view.SHARE.format("A", "first")
 
 
 @pytest.mark.parametrize(("limit", "uniform"), [(1e9, True), (0.0, False)])
 def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch, limit, uniform):
     monkeypatch.setattr(pooler_weights, "UNIFORM", limit)
     told = words(settled(listener).caption)
-    assert (pooler_view.UNIFORM in told, "has the highest weight in" in told) == (uniform, not uniform)
-    assert ("Rank correlation of weights and scores" in told) == (not uniform)
-    assert "has the best score" in told
+    assert (pooler_view.UNIFORM in told, bool(HIGHEST.search(told))) == (uniform, not uniform)
+    assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
+    assert BEST_SCORE.search(told)
     assert all((pooler_view.UNIFORM in card.delta) == uniform for card in listener.metric)
 
 
@@ -146,9 +159,9 @@ def test_weights_are_shown_without_scores_where_the_set_is_nowhere(listener, mon
     monkeypatch.delenv("STRATA_DATA", raising=False)
     listener.selectbox(key="sts").select("STS16 test")
     settled(listener)
-    assert "STS16 test is not on this disk" in words(listener.info)
+    assert availability.NOT_ON_DISK.format("STS16 test", "") in words(listener.info)
     assert charts(listener) == 4
-    assert "has the best score" not in words(listener.caption)
+    assert not BEST_SCORE.search(words(listener.caption))
 
 
 def test_another_pooler_stands_beside_it_on_one_scale(listener):
@@ -162,14 +175,14 @@ def test_a_model_without_a_pooler_beside_it_is_told(listener):
     listener.selectbox(key="beside").select("all-MiniLM-L6-v2")
     settled(listener)
     assert charts(listener) == 4
-    assert "Model B, all-MiniLM-L6-v2, has no pooler" in words(listener.caption)
+    assert pooler_view.NO_POOLER_IN_B.format("all-MiniLM-L6-v2") in words(listener.caption)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     app.query_params["model"] = str(runs.find("alone").model)
     settled(app)
-    assert "attention over layers only" in words(app.caption)
+    assert lead(pooler_view.ATTENTION_ALONE) in words(app.caption)
     assert not app.dataframe
 
 
@@ -177,10 +190,10 @@ def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     app.query_params["model"] = str(place.model)
     settled(app)
-    next(one for one in app.button if one.key == "listen to both").click()
+    app.button(key="listen to both").click()
     settled(app)
     assert app.selectbox(key="model").value == "run:both"
-    assert "Weights between layers" in headings(app)
+    assert pooler_view.WEIGHTS in headings(app)
 
 
 def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, place, monkeypatch):
@@ -189,7 +202,7 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
         file.unlink()
     app.query_params["model"] = str(old.model)
     settled(app)
-    assert "did not keep the weights" in words(app.caption)
+    assert pooler_history.OLD.format("old") in words(app.caption)
 
 
 def test_heads_are_folded_where_there_is_a_pooler(listener):
@@ -201,7 +214,7 @@ def test_layer_and_head_are_chosen_by_keyboard(plain):
     plain.selectbox(key="layer").select("2")
     plain.selectbox(key="head").select("2")
     settled(plain)
-    assert "Layer 2, head 2" in words(plain.caption)
+    assert heads_view.SHOWN.format(2, 2) in words(plain.caption)
 
 
 @pytest.mark.parametrize("value", ["99", "0", "<b>", ""])
@@ -224,8 +237,8 @@ def test_every_family_has_something_to_show(app, tmp_path, kind):
 def test_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path):
     app.query_params["model"] = str(save_tiny("gpt2", tmp_path / "gpt2"))
     told = words(settled(app).caption)
-    assert "left-to-right" in told
-    assert "each is encoded alone" in told
+    assert heads_view.CAUSAL in told
+    assert heads_view.ALONE in told
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
@@ -252,17 +265,21 @@ def test_nothing_typed_is_asked_for(plain, text):
 
 
 def test_what_is_too_long_is_cut_and_told(plain):
-    typed(plain, "a " * 600, "a man")
+    long = "a " * 600
+    typed(plain, long, "a man")
     assert charts(plain) == 3
-    assert "Only the first 64 tokens were read" in words(plain.warning)
-    assert "more tokens are not shown" in words(plain.caption)
+    assert messages.CUT.format(64, messages.shortened(long)) in words(plain.warning)
+    assert LEFT_OUT.search(words(plain.caption))
 
 
 def test_an_impossible_length_is_an_error_in_words(app, place):
     app.query_params["model"] = str(place.model)
     app.query_params["max_length"] = "5000"
     settled(app)
-    assert "5000 tokens is not possible" in words(app.error)
+    encoder = load(find(str(place.model)))
+    with pytest.raises(StrataError) as refused:
+        encoder.limit(5000)
+    assert words(app.error) == str(refused.value)
 
 
 def test_sentences_are_kept_from_page_to_page(plain):

@@ -110,7 +110,7 @@ def test_what_was_drawn_round_in_a_map_that_nothing_had_told_is_cleared_there_to
 
 
 def cleared(page):
-    page.get_by_role("button", name="Clear selection").click()
+    live.keyed(page, "clear selection").click()
     page.get_by_role("heading", name="selected").wait_for(state="detached")
     drawn(page)
 

@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from explorer.data import map_sentences
 from explorer.measuring.maps import projection
-from explorer.ui.map import sentence_source
+from explorer.ui.access import side_readers
+from explorer.ui.map import map_data, sentence_source, word_search
 from tests import trainings
 from tests.tiny_models import save_tiny
-from tests.visits import measured
+from tests.visits import lead, measured, words
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +52,10 @@ def sentences_of(figure):
 def test_without_b_the_map_of_a_stands_alone_with_a_hint(app, place):
     (figure,) = drawn(app)
     assert not app.exception
-    assert any("Compare with: model B" in info.value for info in app.info)
+    assert side_readers.ASK_FOR_B in words(app.info)
     first, second, _ = trainings.texts_of(place.dev)
     assert sentences_of(figure) == list(range(len({*first, *second})))
-    assert any("PCA: 2 components explain" in caption.value for caption in app.caption)
+    assert any(told.startswith(projection.EXPLAINED.partition(" {}.")[0].format(2)) for told in words(app.caption))
 
 
 @pytest.mark.parametrize("kind", projection.KINDS)
@@ -62,7 +64,7 @@ def test_an_address_makes_two_maps_of_the_same_sentences(app, place, kind):
     one, other = drawn(app)
     assert not app.exception
     assert sentences_of(one) == sentences_of(other)
-    assert app.selectbox(key="map_colour").options[:2] == ["moved (1 - cosine)", "neighbours changed"]
+    assert app.selectbox(key="map_colour").options[:2] == [map_data.MOVED, map_data.CHANGED]
     assert sum("Trustworthiness" in caption.value for caption in app.caption) == 2
 
 
@@ -81,8 +83,7 @@ def test_what_is_found_is_lit_in_both_maps_and_stands_in_the_table_with_its_neig
     assert app.dataframe[0].value["sentence"].tolist() == [texts[at] for at in holding]
     assert set(app.dataframe[1].value["from A to B"]) <= {"kept", "lost", "gained"}
     assert {"Selection (CSV)", "Neighbours (CSV)"} <= {one.label for one in app.get("download_button")}
-    (clear,) = (one for one in app.button if one.label == "Clear selection")
-    clear.click()
+    app.button(key="clear selection").click()
     drawn(app)
     assert not app.dataframe
 
@@ -92,7 +93,7 @@ def test_the_likest_and_unlikest_pairs_are_joined_by_lines(app):
     (figure,) = drawn(app)
     assert sum(trace["mode"] == "lines" for trace in figure["data"]) == 2
     assert app.selectbox(key="map_colour").value == "pairs"
-    assert any("6 pairs at each end of 12" in line.value for line in app.markdown)
+    assert any(map_sentences.AT_ENDS.format(6, 12) in told for told in words(app.markdown))
 
 
 def test_a_file_is_coloured_by_its_columns(app, tmp_path):
@@ -131,7 +132,7 @@ def test_nothing_typed_asks_for_sentences(app):
     drawn(app)
     app.text_area(key="map typed").set_value(" \n ")
     app.run()
-    assert any("Type at least two" in info.value for info in app.info)
+    assert sentence_source.TYPE_TWO in words(app.info)
 
 
 @pytest.mark.parametrize("beside", ["nonsense", "run:nobody", "<b>x</b>"])
@@ -163,8 +164,7 @@ def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
     app.segmented_control(key="mapped").set_value(sentence_source.EXTREMES)
     drawn(app)
     assert set(app.dataframe[0].value["sentence"]) == set(holding), "of other sentences those that hold it"
-    (clear,) = (one for one in app.button if one.label == "Clear selection")
-    clear.click()
+    app.button(key="clear selection").click()
     drawn(app)
     assert not app.dataframe
     assert app.text_input(key="find").value == ""
@@ -175,7 +175,7 @@ def test_a_word_that_no_sentence_holds_is_told(app, word):
     app.query_params["find"] = word
     drawn(app)
     assert not app.exception
-    (told,) = (caption.value for caption in app.caption if caption.value.startswith("No sentence contains"))
+    (told,) = (caption.value for caption in app.caption if caption.value.startswith(lead(word_search.NONE_FOUND)))
     assert word[:100] in told.replace("\\", "")
     assert "<b>" not in told
     assert not app.dataframe
@@ -195,7 +195,7 @@ def test_a_word_that_is_none_selects_none(app, word):
     assert drawn(app)
     assert not app.exception
     assert not app.dataframe
-    assert not [one for one in app.caption if one.value.startswith("No sentence contains") and len(word) < 200]
+    assert not [one for one in app.caption if one.value.startswith(lead(word_search.NONE_FOUND)) and len(word) < 200]
 
 
 def test_an_older_link_finds_the_option_that_was_renamed(app):

@@ -13,10 +13,10 @@ from explorer.measuring.maps import projection
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.progress import finish
 from explorer.ui.access import jobs
-from explorer.ui.replay import playing
+from explorer.ui.replay import playing, replay_view, step_grid, step_map
 from explorer.ui.runs import run_metrics
 from tests import trainings
-from tests.visits import cards, measured
+from tests.visits import cards, measured, words
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_a_step_shows_the_metrics_of_its_evaluation(app, place):
         assert not app.exception
         assert cards(app)["Dev score"] == f"{score:.2f}"
     assert len(app.get("plotly_chart")) == 3
-    assert any("keep_steps=on" in caption.value for caption in app.caption)
+    assert step_grid.NO_MODELS in words(app.caption)
 
 
 def test_a_number_says_by_colour_whether_it_became_better(app, place):
@@ -73,13 +73,13 @@ def test_play_goes_on_to_the_last_step_and_stops_there(app, place, monkeypatch):
     app.select_slider(key=playing.STEP).set_value(steps[0]).run()
     app.button(key="play").click().run()
     assert app.select_slider(key=playing.STEP).value == steps[-1]
-    assert app.button(key="play").label == "Play"
+    assert app.button(key="play").label == playing.PLAY
     monkeypatch.setattr(playing, "EVERY", 60.0)
     app.button(key="play").click().run()
     assert app.select_slider(key=playing.STEP).value == steps[0], "from the last step it starts again"
-    assert app.button(key="play").label == "Pause"
+    assert app.button(key="play").label == playing.PAUSE
     app.button(key="play").click().run()
-    assert app.button(key="play").label == "Play"
+    assert app.button(key="play").label == playing.PLAY
 
 
 def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
@@ -90,12 +90,12 @@ def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
     assert not app.exception
     assert len(app.get("plotly_chart")) == 4
     for side, key in (("B", "beside"), ("A", "model")):
-        (button,) = (one for one in app.button if one.label == f"Set as {side}")
+        button = app.button(key=f"set as {side}")
         assert not button.disabled
         button.click()
         measured(app)
         assert app.selectbox(key=key).value == "run:kept@step-2"
-        assert [one.disabled for one in app.button if one.label == f"Set as {side}"] == [True]
+        assert app.button(key=f"set as {side}").disabled
 
 
 def test_all_steps_are_scored_once_and_share_their_scales(app, place):
@@ -135,7 +135,7 @@ def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
         assert set(jobs._jobs) <= before, "nothing is left to be laid out"
         figure = json.loads(app.get("plotly_chart")[0].proto.spec)
         frames.append([figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")])
-        told += [caption.value for caption in app.caption if "Aligned UMAP" in caption.value]
+        told += [caption.value for caption in app.caption if step_map.ALIGNED in caption.value]
     assert all(frame == frames[0] for frame in frames)
     assert len(told) == len(set(told)) == len(frames), "each look's map is judged by itself"
     assert "20 epochs, seed 0" in told[0]
@@ -165,7 +165,7 @@ def test_where_vectors_cannot_be_put_on_a_map_the_rest_is_shown(app, place, spoi
     app.query_params["replayed"] = name
     app.run()
     assert not app.exception
-    assert any("kept no vectors" in caption.value for caption in app.caption)
+    assert step_map.NO_MAP in words(app.caption)
     assert len(app.get("plotly_chart")) == 2
 
 
@@ -187,4 +187,4 @@ def test_without_a_run_the_way_to_train_one_is_shown(app, tmp_path, monkeypatch)
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
     monkeypatch.setattr("explorer.ui.replay.replay_view.runs.examples", lambda: [])
     app.run()
-    assert "Train one" in app.info[0].value
+    assert app.info[0].value == replay_view.NOTHING_TO_REPLAY

@@ -30,12 +30,12 @@ def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_th
     settle(page)
     row = page.locator("[data-testid=stHorizontalBlock]", has=page.get_by_text(NASTY)).last
     row.get_by_role("button").first.click()
-    page.get_by_text("left out of what is found").wait_for()
+    page.get_by_text(query_form.LEFT_OUT).wait_for()
     settle(page)
     expect(query).to_have_value(NASTY)
     assert parameters(page)["query"] == NASTY
     page.reload()
-    page.get_by_text("left out of what is found").wait_for()
+    page.get_by_text(query_form.LEFT_OUT).wait_for()
     settle(page)
     expect(query).to_have_value(NASTY)
     assert page.locator("img[src=x], .katex").count() == 0

@@ -6,8 +6,10 @@ import time
 import pytest
 
 from explorer.__main__ import main
-from explorer.ui.search import query_form
+from explorer.ui.access import side_readers
+from explorer.ui.search import neighbour_changes, query_form, side_index
 from tests.tiny_models import save_tiny
+from tests.visits import buttons, cards, words
 
 NASTY = (
     "<b>bold</b> <img src=x onerror=alert(1)>",
@@ -34,7 +36,7 @@ def app(furnished, place):
 def searched(app, seconds=60):
     """Run the page until it shows no work under way: one piece of work leads to the next."""
     end = time.monotonic() + seconds
-    while any(button.label == "Stop" for button in app.run().button) and time.monotonic() < end:
+    while any(key.startswith("stop ") for key in buttons(app.run())) and time.monotonic() < end:
         time.sleep(0.1)
     assert not app.exception
     return app
@@ -51,7 +53,7 @@ def test_without_b_the_page_shows_what_a_finds(app):
     searched(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
-    assert any("Compare with: model B" in info.value for info in app.info)
+    assert side_readers.ASK_FOR_B in words(app.info)
     assert not app.subheader
 
 
@@ -59,9 +61,9 @@ def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
     app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), "a red ball"
     app.query_params["k"] = "5"
     searched(app)
-    words = ["search", "a red ball", "--corpus", place.test, "--model", place.model, "--model", place.folder / "other"]
+    asked = ["search", "a red ball", "--corpus", place.test, "--model", place.model, "--model", place.folder / "other"]
     capsys.readouterr()
-    assert main([*map(str, words), "--k", "5", "--precision", "float32", "--json", "--whole"]) == 0
+    assert main([*map(str, asked), "--k", "5", "--precision", "float32", "--json", "--whole"]) == 0
     told = json.loads(capsys.readouterr().out)
     for side, other in ("AB", "BA"):
         assert shown(app, side) == [row["sentence"] for row in told[side]["results"]]
@@ -70,8 +72,7 @@ def test_the_page_shows_the_numbers_of_the_command_line(app, place, capsys):
             assert any(f"{row['mark']} · {row[f'rank in {other}']} in {other}" in note for note in notes)
     assert any(f"**{told['kept']} kept**" in one.value for one in app.markdown)
     assert any(f"Jaccard {told['jaccard']:.2f}" in one.value for one in app.markdown)
-    cards = {card.label: card.value for card in app.metric}
-    assert cards["Mean Jaccard@5"] == f"{told['whole']['mean_jaccard']:.2f}"
+    assert cards(app)[neighbour_changes.MEAN.format(5)] == f"{told['whole']['mean_jaccard']:.2f}"
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -82,15 +83,14 @@ def test_a_result_can_be_the_next_query(app):
     searched(app)
     assert app.text_area(key=query_form.QUERY).value == first
     assert first not in shown(app, "A"), "it does not find itself"
-    assert any("left out of what is found" in caption.value for caption in app.caption)
+    assert query_form.LEFT_OUT in words(app.caption)
 
 
 def test_the_same_model_on_both_sides_has_kept_everything(app, place):
     app.query_params["beside"] = str(place.folder / "." / "tiny" / ".." / "tiny")
     searched(app)
-    cards = {card.label: card.value for card in app.metric}
-    assert cards["Mean Jaccard@10"] == "1.00"
-    assert cards["None kept"] == "0 sentences"
+    assert cards(app)[neighbour_changes.MEAN.format(10)] == "1.00"
+    assert cards(app)[neighbour_changes.NONE_KEPT].startswith("0 ")
     assert shown(app, "A") == shown(app, "B")
 
 
@@ -98,7 +98,7 @@ def test_an_empty_query_is_asked_for(app):
     app.run()
     app.text_area(key=query_form.QUERY).set_value(" \n ")
     searched(app)
-    assert any("Type a sentence" in info.value for info in app.info)
+    assert query_form.EMPTY in words(app.info)
     assert not shown(app, "A")
 
 
@@ -107,7 +107,7 @@ def test_any_text_can_be_the_query(app, place, query):
     app.query_params["beside"], app.query_params["query"] = str(place.folder / "other"), query
     searched(app)
     assert len(shown(app, "A")) == len(shown(app, "B")) == 10
-    assert any("tokens were encoded" in one.value for one in app.warning) == (len(query) > 1000)
+    assert (side_index.CUT.format(64) in words(app.warning)) == (len(query) > 1000)
 
 
 def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
@@ -128,7 +128,7 @@ def test_small_corpora_and_one_sentence_said_often(app, place, lines, found):
     app.query_params["corpus"], app.query_params["beside"] = str(path), str(place.folder / "other")
     searched(app)
     assert len(shown(app, "A")) == len(shown(app, "B")) == found
-    assert any("no neighbours" in info.value for info in app.info) == (found == 1)
+    assert (neighbour_changes.ONE_SENTENCE in words(app.info)) == (found == 1)
 
 
 @pytest.mark.parametrize("corpus", ["nonsense", "/no/such.txt", "x" * 3000, "<b>x</b>", "\0.txt", "STS99 dev", "  "])

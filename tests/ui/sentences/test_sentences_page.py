@@ -6,10 +6,15 @@ import json
 import numpy as np
 import pytest
 
+from explorer.data.tables.files import read_bytes
+from explorer.errors import StrataError
+from explorer.ui import messages
+from explorer.ui.access import side_readers
+from explorer.ui.compare import flipped_pairs
 from explorer.ui.microscope import microscope
-from explorer.ui.sentences import sentence_box
+from explorer.ui.sentences import sentence_box, similarity_view
 from tests.tiny_models import save_tiny
-from tests.visits import cards, measured
+from tests.visits import cards, measured, words
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
 
@@ -48,11 +53,11 @@ def cosines(figure):
 def test_without_b_the_page_shows_a_alone_and_says_where_b_is_chosen(app):
     typed(app, TYPED)
     assert not app.exception
-    assert any("Compare with: model B" in info.value for info in app.info)
+    assert side_readers.ASK_FOR_B in words(app.info)
     assert set(cards(app)) == {"Cosine A"}
     assert len(figures(app)) == 4  # a square, by layer, shares, tokens
     assert cosines(figures(app)[0]).shape == (4, 4)
-    assert any("1 empty line skipped" in caption.value for caption in app.caption)
+    assert any(sentence_box.SKIPPED.format(1, "") in told for told in words(app.caption))
 
 
 def test_with_b_there_are_three_squares_and_the_pair_that_changed_most(app, place):
@@ -87,12 +92,12 @@ def test_a_clustered_order_is_that_of_every_square(app, place):
 
 def test_a_pair_of_one_sentence_twice_is_no_pair(app):
     typed(app, TYPED)
-    boxes = [box for box in app.selectbox if box.label in ("First sentence", "Second sentence")]
+    boxes = [box for box in app.selectbox if (box.key or "").startswith(similarity_view.PAIR)]
     boxes[0].set_value(1)
     boxes[1].set_value(1)
     app.run()
     assert not app.exception
-    assert any("Both are sentence 2" in info.value for info in app.info)
+    assert similarity_view.SAME.format(2) in words(app.info)
     assert len(figures(app)) == 1
 
 
@@ -100,27 +105,28 @@ def test_a_pair_of_one_sentence_twice_is_no_pair(app):
 def test_fewer_than_two_sentences_are_asked_for_in_words(app, text):
     typed(app, text)
     assert not app.exception
-    assert any("two sentences or more" in info.value for info in app.info)
+    assert sentence_box.TYPE_TWO in words(app.info)
 
 
 def test_the_same_sentence_two_hundred_times_is_drawn_and_more_are_left_out(app):
     typed(app, "\n".join(["no"] * 203))
     assert not app.exception
-    assert any("3 are left out" in warning.value for warning in app.warning)
+    assert sentence_box.LEFT_OUT.format(200, 3) in words(app.warning)
     assert np.nanmin(cosines(figures(app)[0])) == pytest.approx(1)
 
 
 def test_long_sentences_are_cut_in_the_open(app):
-    typed(app, "a man plays\n" + "dog " * 80)
+    long = "dog " * 80
+    typed(app, f"a man plays\n{long}")
     assert not app.exception
-    assert any("Only the first 64 tokens were read" in warning.value for warning in app.warning)
+    assert messages.CUT.format(64, messages.shortened(long)) in words(app.warning)
 
 
 def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
-    app.query_params["reading"] = "cls of layer 1"
+    app.query_params["reading"] = title = "cls of layer 1"
     typed(app, TYPED)
     assert not app.exception
-    assert any("one token's state" in info.value for info in app.info)
+    assert f"A: {microscope.ONE_TOKEN.format(title)}" in words(app.info)
     assert len(figures(app)) == 3
 
 
@@ -158,7 +164,7 @@ def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, pla
     app.query_params["beside"] = str(place.folder / "gpt2")
     measured(app)
     assert not app.exception
-    assert any("Select a row" in caption.value for caption in app.caption)
+    assert flipped_pairs.SELECT_ROW in words(app.caption)
     key = app.dataframe[0].proto.id.split("-", 2)[2]
     assert key.startswith("flipped ")
     first = app.dataframe[0].value["first"][0]
@@ -174,7 +180,7 @@ def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
     app.query_params["token_layer"] = "5"
     typed(app, "a man plays\nthe dog runs")
     assert not app.exception
-    assert any("B has no layer 5" in info.value for info in app.info)
+    assert microscope.NO_SUCH_LAYER.format("B", 5, 2) in words(app.info)
     assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
 
 
@@ -184,8 +190,7 @@ def test_what_was_typed_is_there_again_after_another_page(app):
     app.switch_page("pages/sentences.py")
     measured(app)
     assert app.text_area(key=sentence_box.BOX).value == TYPED
-    (button,) = (one for one in app.button if one.label == "Reset to the examples")
-    button.click()
+    app.button(key="reset sentences").click()
     measured(app)
     assert app.text_area(key=sentence_box.BOX).value == sentence_box.FIRST_SEEN
 
@@ -197,12 +202,13 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     uploader.set_value(("own.csv", rows.encode(), "text/csv"))
     app.run()
     assert not app.exception
-    (button,) = (one for one in app.button if one.label == "Use 3 sentences")
-    button.click()
+    app.button(key="use sentences of file").click()
     measured(app)
     assert app.text_area(key=sentence_box.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
     uploader = app.get("file_uploader")[0]
-    uploader.set_value(("own.csv", b"\x89PNG", "text/csv"))
+    uploader.set_value(("own.csv", picture := b"\x89PNG", "text/csv"))
     app.run()
     assert not app.exception
-    assert any("is a PNG picture" in error.value.replace("\\", "") for error in app.error)
+    with pytest.raises(StrataError) as refused:
+        read_bytes("own.csv", picture)
+    assert words(app.error) == [str(refused.value)]

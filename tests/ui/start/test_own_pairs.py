@@ -4,7 +4,13 @@ import pytest
 
 from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
-from tests.visits import button, cards, measured, words
+from explorer.data.kinds import GradedPairs
+from explorer.errors import StrataError
+from explorer.ui.layers import best_layer
+from explorer.ui.start import own_pairs_form, own_pairs_steps
+from tests.visits import buttons, cards, measured, words
+
+FIND, TRAIN, USE = "find best layer", "train on pairs", "use pairs"  # the keys of the buttons below the pairs
 
 SCORES = ("0", "1,5", "3", "4,25", "5")
 
@@ -21,6 +27,20 @@ def start(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
     return app
+
+
+def halves(count):
+    """The halves of pairs of which none share a sentence."""
+    first, second = (tuple(f"{side} {row}" for row in range(count)) for side in ("one", "other"))
+    scores = tuple(float(row % 5) for row in range(count))
+    return splitting.halves(GradedPairs("mine.csv", first, second, scores, ("",) * count))
+
+
+def why_no_parts(count):
+    """What keeps so many pairs from being split for training."""
+    with pytest.raises(StrataError) as refused:
+        splitting.parts(halves(count)[0], "mine.csv")
+    return str(refused.value)
 
 
 def uploaded(app, data, name="mine.csv"):
@@ -42,27 +62,26 @@ def test_odd_names_and_decimal_commas_are_read_and_the_splits_are_told(start):
         "phrase_right",
         "wie_aehnlich",
     ]
-    assert cards(start)["Scores"] == "0 to 5"
-    (told,) = (one for one in words(start.markdown) if "families" in one)
-    assert "**60 pairs** in 60 families" in told
-    assert "30 in the dev half, 30 in the test half" in told
+    assert cards(start)[own_pairs_form.SCORES] == "0 to 5"
+    (told,) = (one for one in words(start.markdown) if own_pairs_steps.PAIRS.format(60, 60) in one)
+    assert own_pairs_steps.HALVES.format(30, 30) in told
     assert words(start.error) == words(start.warning) == []
     assert list(start.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
 
 
 def test_find_the_best_layer_opens_layers_with_the_pairs_chosen(start):
     uploaded(start, lines())
-    button(start, "Find the best layer on them").click().run()
+    start.button(key=FIND).click().run()
     assert not start.exception
     assert start.title[0].value == "Layers"
     assert start.selectbox(key="sts").value == kept()
     measured(start.switch_page("pages/layers.py"))  # the test's own runs start from the page it knows of
-    assert "Best on the dev set" in cards(start)
+    assert best_layer.BEST_ON_DEV in cards(start)
 
 
 def test_train_on_them_opens_train_with_text_dev_and_test_set(start):
     uploaded(start, lines())
-    button(start, "Train on them").click().run()
+    start.button(key=TRAIN).click().run()
     assert not start.exception
     assert start.title[0].value == "Train"
     train, dev = sets.parts(kept())
@@ -73,26 +92,28 @@ def test_train_on_them_opens_train_with_text_dev_and_test_set(start):
 
 def test_use_these_pairs_stays_and_says_that_they_are_chosen(start):
     uploaded(start, lines())
-    button(start, "Use these pairs").click()
+    start.button(key=USE).click()
     measured(start)
     assert start.title[0].value == "Strata"
     assert start.selectbox(key="sts").value == kept()
-    assert any(kept() in told for told in words(start.success))
+    assert words(start.success) == [own_pairs_steps.CHOSEN.format(kept())]
 
 
 def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(start):
     uploaded(start, lines(12))
-    assert any("needs at least 20. Add pairs" in told for told in words(start.warning))
-    assert button(start, "Train on them").disabled
-    button(start, "Find the best layer on them").click().run()
+    with pytest.raises(StrataError) as refused:
+        halves(12)
+    assert words(start.warning) == [str(refused.value)]
+    assert start.button(key=TRAIN).disabled
+    start.button(key=FIND).click().run()
     assert start.title[0].value == "Layers"
 
 
 def test_a_file_with_halves_too_small_for_training_says_so(start):
     uploaded(start, lines(30))
-    assert any("dev half has 15 pairs" in told for told in words(start.warning))
-    assert button(start, "Train on them").disabled
-    assert not button(start, "Find the best layer on them").disabled
+    assert words(start.warning) == [why_no_parts(30)]
+    assert start.button(key=TRAIN).disabled
+    assert not start.button(key=FIND).disabled
 
 
 BAD = {
@@ -109,27 +130,31 @@ BAD = {
 def test_what_cannot_be_used_says_what_to_do_and_offers_nothing(start, data, told):
     uploaded(start, data)
     assert any(told in one and "Choose" in one for one in words(start.error))
-    assert not [one for one in start.button if "them" in one.label]
+    assert not {FIND, TRAIN, USE} & {*buttons(start)}
 
 
 def test_rows_with_one_sentence_twice_are_warned_of(start):
     uploaded(start, lines() + b"\nwe sing a song;we sing a song;2\n")
-    assert any(told.startswith("1 rows hold the same sentence twice") for told in words(start.warning))
+    assert own_pairs_form.SAME_TWICE.format(1) in words(start.warning)
 
 
 def test_pairs_of_one_family_say_what_to_do(start):
     rows = b"".join(b"the same sentence;%d other words here;%d\n" % (row, row % 5) for row in range(40))
     uploaded(start, b"a;b;c\n" + rows)
-    assert any("40 of its 40 pairs are linked" in told and "Add pairs" in told for told in words(start.warning))
+    linked = GradedPairs("mine.csv", ("a",) * 40, tuple(map(str, range(40))), tuple(map(float, range(40))), ("",) * 40)
+    with pytest.raises(StrataError) as refused:
+        splitting.halves(linked)
+    assert words(start.warning) == [str(refused.value)]
 
 
 def test_a_disk_that_cannot_be_written_to_is_told_and_nothing_is_opened(start, tmp_path, monkeypatch):
     uploaded(start, lines())
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
-    button(start, "Find the best layer on them").click().run()
+    start.button(key=FIND).click().run()
     assert start.title[0].value == "Strata"
-    assert any("cannot be written to" in told for told in words(start.error))
+    (told,) = words(start.error)
+    assert str(tmp_path / "file") in told
 
 
 def test_a_summary_counts_what_the_splits_hold():

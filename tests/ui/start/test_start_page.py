@@ -4,8 +4,10 @@ from unittest import mock
 
 import pytest
 
+from explorer.data import splitting
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.errors import StrataError
 from explorer.ui.start import doors
 from tests import trainings
 from tests.visits import measured, words
@@ -102,7 +104,9 @@ def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, ca
     user_sets.keep(few)
     measured(start)
     assert "door train own" not in {one.key for one in start.button}
-    assert any("few.csv has 2 pairs" in told for told in words(start.caption))
+    with pytest.raises(StrataError) as refused:
+        splitting.halves(few)
+    assert str(refused.value) in words(start.caption)
 
 
 @pytest.mark.usefixtures("no_example")

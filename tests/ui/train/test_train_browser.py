@@ -7,8 +7,12 @@ import pytest
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.ui.frame import training_line
+from explorer.ui.train import run_view
 from tests import live, trainings
-from tests.live import parameters, settle
+from tests.live import keyed, parameters, settle
+from tests.train_visits import START
+from tests.visits import lead
 
 pytestmark = live.IN_A_BROWSER
 
@@ -42,10 +46,12 @@ def start(page, address, query="", **fields):
     settle(page)
     for label, value in fields.items():
         field = page.get_by_label(label.replace("_", " "), exact=True)
+        if not field.is_visible():
+            page.get_by_text("More settings").click()
         field.fill(value)
         field.press("Enter")
         settle(page)
-    press(page, "Start")
+    keyed(page, START).click()
     page.wait_for_url("**run=*")
     return runs.find(parameters(page)["run"])
 
@@ -54,14 +60,18 @@ def stepping(page):
     page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step \d+ of")).wait_for()
 
 
+def link_to_run(page):
+    return page.get_by_test_id("stSidebar").get_by_role("link", name=training_line.TRAINING.format("step"))
+
+
 def drawn(page):
     page.wait_for_function(
         "[...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData.some(d => d.x && d.x.length > 1))"
     )
 
 
-def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_steps(page, address):
-    run = start(page, address, Steps="100000")
+def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_steps(page, address, quick):
+    run = start(page, address, quick, Steps="100000", Accumulate="64")  # steps of a quarter of a second
     stepping(page)
     drawn(page)
     page.reload()
@@ -72,48 +82,48 @@ def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_s
     other.goto(page.url)
     stepping(other)
     assert len(runs.every()) == 1, "nothing was started twice"
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step").wait_for()
+    link_to_run(page).wait_for()
     before = run.status().step
-    press(page, "Stop (can be resumed)")
-    page.get_by_text("Stopped at step").wait_for()
-    other.get_by_text("Stopped at step").wait_for()
+    keyed(page, "run stop").click()
+    page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
+    other.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
     assert run.status().state == statuses.STOPPED
     assert run.status().step < before + 100
     assert run.model.is_dir()
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step").wait_for(state="detached")
+    link_to_run(page).wait_for(state="detached")
 
 
 def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address, quick):
     run = start(page, address, quick, Steps="1000000")
     stepping(page)
     page.get_by_role("link", name="Layers", exact=True).click()
-    link = page.get_by_test_id("stSidebar").get_by_role("link", name="Training: step")
+    link = link_to_run(page)
     link.wait_for()
     settle(page)
     link.click()
     stepping(page)
     assert parameters(page)["run"] == run.name
     press(page, "Discard")
-    press(page, "Discard run")
-    page.get_by_role("button", name="Start", exact=True).wait_for()
+    keyed(page, "run discard").click()
+    keyed(page, START).wait_for()
     settle(page)
     assert "run" not in parameters(page)
     assert not run.folder.exists()
     page.reload()
-    page.get_by_role("button", name="Start", exact=True).wait_for()
+    keyed(page, START).wait_for()
     assert page.get_by_test_id("stAlert").count() == 0
 
 
 def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, address, quick):
     run = start(page, address, quick, Steps="4")
     base = parameters(page)["model"]
-    page.get_by_text("Compare with base").first.wait_for()
+    keyed(page, "run compare").wait_for()
     settle(page)
     assert run.status().state == statuses.FINISHED
     test = run.status().verdict.test
     told = f"{test.difference:+.2f} (95 % CI {test.low:+.2f} to {test.high:+.2f})"
     assert told in page.get_by_test_id("stAlert").first.inner_text()
-    press(page, "Compare with base")
+    keyed(page, "run compare").click()
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
     page.get_by_test_id("stAlert").filter(has_text=told).wait_for()
     assert parameters(page)["beside"] == f"run:{run.name}"
@@ -144,11 +154,11 @@ def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_
         link = f"/train?run={run.name}"
     assert run.status().state == statuses.INTERRUPTED
     page.goto(address + link)
-    page.get_by_text("The training process ended").wait_for()
+    page.get_by_text(run_view.INTERRUPTED.partition(" Press")[0]).wait_for()
     settle(page)
-    press(page, "Resume")
+    keyed(page, "run resume").click()
     stepping(page)
-    page.get_by_role("button", name="Stop (can be resumed)").wait_for()
-    press(page, "Stop (can be resumed)")
-    page.get_by_text("Stopped at step").wait_for()
+    keyed(page, "run stop").wait_for()
+    keyed(page, "run stop").click()
+    page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
     assert "resumed at step" in run.log_tail(1000)

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data import sample, wordnet
+from explorer.data import corpora, held_out, sample, wordnet
+from explorer.errors import StrataError
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
-from explorer.ui.access import jobs
-from explorer.ui.train import knob_form
+from explorer.ui.access import availability, jobs, method_cards
+from explorer.ui.train import evaluation_form, generator_form, knob_form, method_menu, recipe_form, start_form
 from tests import trainings
-from tests.train_visits import PAGE, labels, say, well
-from tests.visits import button, wait_until, words
+from tests.train_visits import PAGE, START, say, well
+from tests.visits import fetches, lead, wait_until, words
 
 PRESET = "preset sg-opt"
 
@@ -25,17 +26,23 @@ def marks(app):
     return re.findall(r":orange-badge\[(.*?)\]", "\n".join(words(app.markdown)))
 
 
+def planned(app, rows, batch, steps):
+    """Whether the page says that so many rows in batches of a size are so many steps."""
+    plan = recipe_form.PLAN.format(rows, batch, steps, "").removesuffix(".")
+    return any(told.startswith(plan) for told in words(app.caption))
+
+
 def test_a_first_visit_can_start_the_demonstration(visit):
     well(visit.run())
     assert words(visit.error) == []
-    assert not button(visit, "Start").disabled
+    assert not visit.button(key=START).disabled
     made = demonstration.recipe()
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
 
 
 def test_a_link_is_not_the_demonstration(app):
     well(app.run())
-    assert not button(app, "Start").disabled
+    assert not app.button(key=START).disabled
     assert "select_by" not in app.code[0].value
 
 
@@ -45,12 +52,12 @@ def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
     app.query_params["model"] = f"run:{run.name}"
     well(app.run())
     assert app.radio(key="recipe base").value is None
-    assert button(app, "Start").disabled
+    assert app.button(key=START).disabled
     app.radio(key="recipe base").set_value(str(place.model)).run()
     assert f"--model {place.model}" in app.code[0].value
     app.radio(key="recipe base").set_value(f"run:{run.name}").run()
     assert f"--model run:{run.name}" in app.code[0].value
-    assert not button(app, "Start").disabled
+    assert not app.button(key=START).disabled
 
 
 def test_the_form_can_be_started_as_it_stands(app):
@@ -58,9 +65,9 @@ def test_the_form_can_be_started_as_it_stands(app):
     assert app.selectbox(key="method").value == "sg-opt"
     assert list(app.multiselect(key="data").value) == ["sample"]
     assert words(app.error) == []
-    assert not button(app, "Start").disabled
+    assert not app.button(key=START).disabled
     assert app.code[0].value.startswith("python -m explorer train sg-opt --model all-MiniLM-L6-v2 --data sample")
-    assert any("1,280 rows in batches of 16: 80 steps" in told for told in words(app.caption))
+    assert planned(app, 1280, 16, 80)
 
 
 def test_a_link_names_method_and_text(app, place):
@@ -72,26 +79,29 @@ def test_a_link_names_method_and_text(app, place):
 
 
 @pytest.mark.parametrize("seeds", ["", "one", "1.5", "1, -2", "1, 1", "4294967296", "1; x"])
-def test_nonsense_seeds_are_an_error_and_keep_the_run_from_starting(app, seeds):
+def test_nonsense_seeds_are_an_error_and_keep_the_run_from_starting(app, place, seeds):
     app.run().text_input(key="recipe seeds").set_value(seeds).run()
-    assert any("Seeds cannot be" in told for told in words(app.error))
-    assert button(app, "Start").disabled
+    with pytest.raises(StrataError) as refused:
+        trainings.recipe(place, seeds=evaluation_form.read_seeds(seeds))
+    assert words(app.error) == [str(refused.value)]
+    assert app.button(key=START).disabled
 
 
 @pytest.mark.parametrize("seeds", ["7", " 1, 2,3 ", "1 2 3", "1;2"])
 def test_seeds_are_read_however_they_are_parted(app, seeds):
     app.run().text_input(key="recipe seeds").set_value(seeds).run()
     assert words(app.error) == []
-    assert not button(app, "Start").disabled
+    assert not app.button(key=START).disabled
 
 
 @pytest.mark.parametrize("rate", ["fast", "1", "-1", "nan", "inf", ""])
 def test_a_nonsense_setting_is_an_error_that_names_the_range(app, rate):
     say(app.run(), learning_rate=rate)
-    (told,) = words(app.error)
-    assert told.startswith("learning_rate cannot be")
-    assert "1e-07 to 0.01" in told
-    assert button(app, "Start").disabled
+    with pytest.raises(StrataError) as refused:
+        method_cards.methods()["sg-opt"].knobs["learning_rate"].checked(rate)
+    assert words(app.error) == [str(refused.value)]
+    assert "1e-07 to 0.01" in str(refused.value)
+    assert app.button(key=START).disabled
 
 
 def test_a_changed_setting_stands_beside_the_papers_value(app):
@@ -129,8 +139,10 @@ def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
     well(app.run())
     assert app.number_input(key="knob simcse-sup batch_size").value == 16
     assert marks(app) == ["paper: 512", "paper: cls"]
-    assert any("160 rows are too few" in told for told in words(app.caption))
-    assert not button(app, "Start").disabled
+    assert any(
+        told.startswith(recipe_form.FITTED.format(16, 160, recipe_form.OF_PAPER, 512)) for told in words(app.caption)
+    )
+    assert not app.button(key=START).disabled
 
 
 def test_the_fitting_batch_follows_the_text_until_somebody_has_touched_it(app, place):
@@ -149,21 +161,23 @@ def test_the_fitting_batch_follows_the_text_until_somebody_has_touched_it(app, p
 
 def test_a_batch_larger_than_the_text_is_an_error(app):
     say(app.run(), batch_size=2000)
-    (told,) = words(app.error)
-    assert "1,280 rows" in told
-    assert "2000" in told
-    assert button(app, "Start").disabled
+    assert words(app.error) == [recipe_form.TOO_FEW_ROWS.format(1280, 2000)]
+    assert app.button(key=START).disabled
 
 
 def test_a_method_that_the_text_cannot_serve_says_why(app):
     app.query_params["method"] = "bt"
     well(app.run())
-    assert any("sample cannot give back-translations" in told for told in words(app.error))
-    assert button(app, "Start").disabled
-    assert not any("sample has no back-translations" in told for told in words(app.markdown)), "the list is folded"
+    with pytest.raises(StrataError) as refused:
+        corpora.corpus(["sample"], "back-translations")
+    assert words(app.error) == [str(refused.value)]
+    assert app.button(key=START).disabled
+    lack = corpora.serves("sample")["back-translations"]
+    assert lack
+    assert not any(lack in told for told in words(app.markdown)), "the list is folded"
     app.session_state["every method"] = True
     well(app.run())
-    assert any("sample has no back-translations" in told for told in words(app.markdown))
+    assert any(f"sample {lack}" in told for told in words(app.markdown))
     assert app.button(key="choose bt").disabled
     well(app.button(key="choose simcse").click().run())
     assert app.selectbox(key="method").value == "simcse"
@@ -177,9 +191,12 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     app.query_params["method"], app.query_params["data"] = "cosent", str(path)
     well(app.run())
     assert words(app.error) == []
-    assert [told for told in words(app.warning) if "held out: 1 of 81 rows" in told]
-    assert [told for told in words(app.caption) if told.startswith("80 rows in batches of 32: 2 steps")]
-    assert not button(app, "Start").disabled
+    scored = corpora.corpus([str(path)], "graded pairs")[0]
+    left, dropped = held_out.without(scored, [sample.dev(), sample.test()], 32)
+    assert len(left) == 80
+    assert f"{dropped}." in words(app.warning)
+    assert planned(app, 80, 32, 2)
+    assert not app.button(key=START).disabled
     boxes = {one.key for one in app.selectbox if one.key.startswith("text column")}
     assert boxes == {"text column first", "text column second", "text column score"}
 
@@ -189,10 +206,12 @@ def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_the
     well(app.run())
     assert words(app.error) == []
     assert app.selectbox(key="recipe dev").value == sample.DEV_PART
-    assert not button(app, "Start").disabled
+    assert not app.button(key=START).disabled
     app.selectbox(key="recipe dev").set_value(sample.DEV).run()
-    assert [told for told in words(app.error) if "Choose other dev or test pairs" in told]
-    assert button(app, "Start").disabled
+    with pytest.raises(StrataError) as refused:
+        held_out.without(corpora.corpus(["sample"], "graded pairs")[0], [sample.dev(), sample.test()], 64)
+    assert str(refused.value) in words(app.error)
+    assert app.button(key=START).disabled
 
 
 def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypatch):
@@ -200,14 +219,15 @@ def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypa
     monkeypatch.setattr(wordnet, "place", lambda: Path("/somewhere") if there else None)
     app.query_params["method"] = "conisi-o2"
     app.run()
-    (warning,) = (one.value for one in app.warning if "WordNet" in one.value)
-    assert "python -m nltk.downloader wordnet" in warning.replace("\\", "")
-    assert [one.label for one in app.button if "WordNet" in one.label] == [r"Fetch WordNet \(11 MB\)"]
-    assert "Start" not in [one.label for one in app.button if not one.disabled]
+    need = wordnet.WORDNET
+    warning = method_menu.MISSING.format("conisi-o2", need.name, need.told)
+    assert words(app.warning).count(warning) == 1
+    assert fetches(app) == [method_menu.FETCH.format(need.name, need.size)]
+    assert app.button(key=START).disabled
     there.append(True)
     app.run()
-    assert not [one.value for one in app.warning if "WordNet" in one.value]
-    assert "Start" in [one.label for one in app.button if not one.disabled]
+    assert not [told for told in words(app.warning) if need.name in told]
+    assert not app.button(key=START).disabled
 
 
 def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_is_no_hub(
@@ -221,20 +241,19 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     app.query_params["model"], app.query_params["data"] = str(place.model), str(text)
     app.query_params["method"] = "diffcse"
     app.run()
-    (warning,) = (one.value for one in app.warning if "masked language model" in one.value)
-    assert "distilbert" in warning
-    assert r"Fetch distilbert\-base\-uncased from the hub" in labels(app)
-    assert button(app, "Start").disabled
-    (make,) = (label for label in labels(app) if label.startswith("Make one from"))
-    button(app, make).click().run()
+    missing = "distilbert-base-uncased"
+    assert words(app.warning) == [generator_form.MISSING.format("diffcse", "generator", missing, "generator")]
+    assert fetches(app) == [availability.FETCH.format(missing)]
+    assert app.button(key=START).disabled
+    app.button(key="make generator").click().run()
     (job,) = (job for job in jobs._jobs.values() if job.title == "making a generator")
     job._ended.wait(60)
     assert job.state == jobs.DONE, job.error
     app.run()
-    assert any("masked words" in told for told in words(app.caption))
-    button(app, "Use it").click().run()
+    assert any(told.startswith(lead(generator_form.MADE)) for told in words(app.caption))
+    app.button(key="use made generator").click().run()
     assert not app.warning
-    assert not button(app, "Start").disabled
+    assert not app.button(key=START).disabled
     assert "generator=" in next(one.value for one in app.code if "explorer train diffcse" in one.value)
 
 
@@ -243,23 +262,23 @@ def test_text_that_is_not_there_is_an_error_in_words(app, text):
     app.query_params["data"] = text
     well(app.run())
     assert app.error
-    assert button(app, "Start").disabled
+    assert app.button(key=START).disabled
 
 
 def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
     app.query_params["data"] = "STS12"
     well(app.run())
-    assert "Fetch STS12 test from the hub" in labels(app)
+    assert fetches(app) == [availability.FETCH.format("STS12 test")]
     assert not app.error
-    assert any("is not on this disk" in one.value for one in app.info)
-    assert button(app, "Start").disabled
+    assert any(told.startswith(availability.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
+    assert app.button(key=START).disabled
 
 
 def test_a_name_that_means_nothing_is_an_error_where_another_can_be_fetched(app):
     app.query_params["data"] = ["nonsense", "STS12"]
     well(app.run())
     assert "nonsense" in app.error[0].value
-    assert "Fetch STS12 test from the hub" in labels(app)
+    assert fetches(app) == [availability.FETCH.format("STS12 test")]
 
 
 def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tmp_path, monkeypatch):
@@ -275,7 +294,7 @@ def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tm
 
 def test_choosing_and_reporting_on_the_same_pairs_is_warned_of(app):
     app.run().selectbox(key="recipe test").set_value("Sample pairs, dev half").run()
-    assert any("too good" in told for told in words(app.warning))
+    assert evaluation_form.TEST_IN_DEV in words(app.warning)
 
 
 def test_what_was_typed_is_there_after_a_look_at_another_page(app):
@@ -290,10 +309,11 @@ def test_what_was_typed_is_there_after_a_look_at_another_page(app):
 
 
 def test_one_step_can_be_tried_first(tiny):
-    button(tiny, "Estimate time and memory").click().run()
+    tiny.button(key="run estimate").click().run()
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     well(tiny.run())
-    assert any("per step, about" in told for told in words(tiny.info))
+    (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
+    assert start_form.ESTIMATE.format(job.result.told) in words(tiny.info)
     assert runs.every() == []
 
 

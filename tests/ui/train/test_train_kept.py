@@ -7,10 +7,11 @@ import pytest
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.ui.frame import training_line
 from explorer.ui.runs import training_queue
 from tests import trainings
-from tests.train_visits import ended, labels, new, say, show, stands, started, the_run, well
-from tests.visits import button, wait_until, words
+from tests.train_visits import START, ended, new, say, show, stands, started, the_run, well
+from tests.visits import buttons, wait_until, words
 
 
 def test_a_run_is_deleted_when_the_question_is_answered(app, place):
@@ -18,17 +19,17 @@ def test_a_run_is_deleted_when_the_question_is_answered(app, place):
     stands(run, state=statuses.FINISHED)
     show(app, run)
     assert run.folder.is_dir()
-    button(app, "Delete run").click().run()
+    app.button(key="run delete").click().run()
     assert not run.folder.exists()
     well(app)
-    assert "Start" in labels(app)
+    assert START in buttons(app)
 
 
 def test_a_run_is_renamed_and_stays_in_view(app, place):
     run = new(place)
     stands(run, state=statuses.FINISHED)
     show(app, run).text_input(key=f"name for {run.name}").set_value("better")
-    button(app, "Rename run").click().run()
+    app.button(key="run rename").click().run()
     well(app)
     assert the_run().name == "better"
     assert app.query_params["run"] == "better"
@@ -39,7 +40,7 @@ def test_a_name_that_cannot_be_leaves_the_run_as_it_is(app, place, name):
     run = new(place)
     stands(run, state=statuses.FINISHED)
     show(app, run).text_input(key=f"name for {run.name}").set_value(name)
-    button(app, "Rename run").click().run()
+    app.button(key="run rename").click().run()
     well(app)
     assert app.error
     assert the_run().name == run.name
@@ -50,7 +51,7 @@ def test_duplicate_fills_the_form_with_the_whole_recipe(visit, place):
     run = runs.new(made)
     stands(run, state=statuses.FINISHED)
     show(visit, run)
-    button(visit, "Duplicate and edit").click().run()
+    visit.button(key="run duplicate").click().run()
     well(visit)
     assert words(visit.error) == []
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
@@ -74,7 +75,7 @@ def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
     wait_until(lambda: run.status().step > 0)
     tiny.switch_page("pages/start.py").run()
     (link,) = tiny.sidebar.get("page_link")
-    assert link.proto.label.startswith("Training\\: step")
+    assert link.proto.label.replace("\\", "").startswith(training_line.TRAINING.format("step"))
     assert run.name in link.proto.query_string
     training_queue.stop(run, runs.KEEP)
     ended(run)

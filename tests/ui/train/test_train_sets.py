@@ -4,8 +4,9 @@ import pytest
 
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.ui.train import evaluation_form
 from tests.train_visits import PAGE, well
-from tests.visits import words
+from tests.visits import lead, words
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def judged(app):
 
 
 def optimistic(app):
-    return [told for told in words(app.warning) if "are optimistic" in told]
+    return [told for told in words(app.warning) if told.startswith(lead(evaluation_form.OPTIMISTIC))]
 
 
 def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
@@ -82,18 +83,20 @@ def test_shared_sentences_of_text_and_sets_are_warned_of(app):
     app.query_params["data"] = name
     well(app.run())
     (told,) = optimistic(app)
-    assert "all dev sentences and all test sentences" in told
-    app.multiselect(key="data").set_value([sets.parts(name)[0]]).run()
-    app.selectbox(key="recipe dev").set_value(sets.halves(name)[0]).run()
+    every = " and ".join(map(evaluation_form.ALL_OF.format, ("dev", "test")))
+    assert told == evaluation_form.OPTIMISTIC.format(every)
+    train, dev = sets.parts(name)[0], sets.halves(name)[0]
+    app.multiselect(key="data").set_value([train]).run()
+    app.selectbox(key="recipe dev").set_value(dev).run()
     (told,) = optimistic(app)
-    assert "of the 60 dev sentences" in told
-    assert "test sentences" not in told
+    shared = {*sets.by_name(train).sentences} & {*sets.by_name(dev).sentences}
+    assert told == evaluation_form.OPTIMISTIC.format(evaluation_form.SOME_OF.format(len(shared), 60, "dev"))
 
 
 def test_a_dev_set_that_holds_the_test_set_is_warned_of(app):
     app.query_params["sts"] = name = kept()
     app.run().selectbox(key="recipe dev").set_value(name).run()
-    assert any("sentences of the test set" in told for told in words(app.warning))
+    assert evaluation_form.TEST_IN_DEV in words(app.warning)
 
 
 def test_a_train_part_is_trained_on_from_the_command_it_shows(app):

@@ -4,14 +4,17 @@ import threading
 
 import pytest
 
+from explorer.errors import StrataError
+from explorer.places import runs_folder
 from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import jobs
+from explorer.ui.access import job_progress, jobs
 from explorer.ui.runs import training_queue
+from explorer.ui.train import run_scores, run_view
 from tests import trainings
-from tests.train_visits import ended, labels, say, started, well
-from tests.visits import button, wait_until, words
+from tests.train_visits import START, ended, say, started, well
+from tests.visits import buttons, cards, lead, wait_until, words
 
 
 @pytest.fixture
@@ -34,14 +37,14 @@ def test_start_makes_a_run_that_shows_base_and_best(tiny):
     status = ended(run)
     assert status.state == statuses.FINISHED, status.error
     well(tiny.run())
-    cards = {card.label: card.value for card in tiny.metric}
+    shown = cards(tiny)
     for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
-        assert cards[f"{use}: base, model default"] == f"{found.declared_base:.2f}"
-        assert cards[f"{use}: base, trained layer & pooling"] == f"{found.same_reading_base:.2f}"
-        assert cards[f"{use}: tuned, as exported"] == f"{found.exported:.2f}"
+        assert shown[f"{use}: {run_scores.BASE}"] == f"{found.declared_base:.2f}"
+        assert shown[f"{use}: {run_scores.SAME}"] == f"{found.same_reading_base:.2f}"
+        assert shown[f"{use}: {run_scores.TUNED}"] == f"{found.exported:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
-    assert "Compare with base" in labels(tiny)
+    assert "run compare" in buttons(tiny)
 
 
 def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
@@ -49,7 +52,7 @@ def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
     run = started(tiny)
     del tiny.query_params["run"]
     tiny.run()
-    button(tiny, "Start").click().run()
+    tiny.button(key=START).click().run()
     assert [one.name for one in runs.every()] == [run.name]
     assert tiny.query_params["run"] == run.name
 
@@ -61,8 +64,10 @@ def test_a_run_is_called_what_the_visitor_says(tiny):
 
 def test_a_name_that_cannot_be_is_told_and_nothing_starts(tiny):
     tiny.text_input(key="run name").set_value("../mine").run()
-    button(tiny, "Start").click().run()
-    assert any("cannot be called" in told for told in words(tiny.error))
+    tiny.button(key=START).click().run()
+    with pytest.raises(StrataError) as refused:
+        runs.free_name("../mine", runs_folder())
+    assert words(tiny.error) == [str(refused.value)]
     assert runs.every() == []
 
 
@@ -70,7 +75,7 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
     run = started(tiny)
     ended(run)
     tiny.run()
-    button(tiny, "Compare with base").click().run()
+    tiny.button(key="run compare").click().run()
     tiny.switch_page("pages/compare.py").run()
     assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
     assert tiny.selectbox(key="beside").value == f"run:{run.name}"
@@ -79,20 +84,20 @@ def test_compare_shows_the_base_and_the_tuned_model_on_the_test_set(tiny, place)
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
-    assert any("Waiting for: another run" in told for told in words(tiny.caption))
-    button(tiny, "Stop (can be resumed)").click().run()
+    assert job_progress.WAITING.format("another run") in words(tiny.caption)
+    tiny.button(key="run stop").click().run()
     assert run.status().state == statuses.STOPPED
-    assert any("Stopped before its first step" in told for told in words(tiny.info))
+    assert run_view.STOPPED_EARLY in words(tiny.info)
     gate.set()
-    button(tiny, "Resume").click().run()
+    tiny.button(key="run resume").click().run()
     assert ended(run).state == statuses.FINISHED
 
 
 def test_a_run_that_waits_can_be_discarded(tiny, gate):
     started(tiny)
-    button(tiny, "Discard run").click().run()
+    tiny.button(key="run discard").click().run()
     assert runs.every() == []
-    assert "Start" in labels(well(tiny))
+    assert START in buttons(well(tiny))
     assert words(tiny.error) == []
     gate.set()
 
@@ -103,12 +108,12 @@ def test_stop_and_keep_leaves_a_model_and_a_way_to_go_on(tiny):
     wait_until(lambda: run.status().step > 2)
     tiny.run()
     assert any("step" in told for told in [one.proto.text for one in tiny.get("progress")])
-    button(tiny, "Stop (can be resumed)").click().run()
+    tiny.button(key="run stop").click().run()
     assert ended(run).state == statuses.STOPPED
     well(tiny.run())
     assert run.model.is_dir()
-    assert "Resume" in labels(tiny)
-    assert any("Stopped at step" in told for told in words(tiny.info))
+    assert "run resume" in buttons(tiny)
+    assert any(told.startswith(lead(run_view.STOPPED_AT)) for told in words(tiny.info))
 
 
 def test_stop_and_discard_deletes_the_run_and_shows_the_form(tiny):
@@ -116,9 +121,9 @@ def test_stop_and_discard_deletes_the_run_and_shows_the_form(tiny):
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
     tiny.run()
-    button(tiny, "Discard run").click().run()
+    tiny.button(key="run discard").click().run()
     wait_until(lambda: not run.folder.exists())
-    assert "Start" in labels(well(tiny.run()))
+    assert START in buttons(well(tiny.run()))
     assert words(tiny.error) == []
 
 
@@ -126,8 +131,8 @@ def test_a_run_under_way_can_be_neither_renamed_nor_deleted(tiny):
     say(tiny, steps=100_000)
     started(tiny)
     tiny.run()
-    assert not {"Rename run", "Delete run", "Resume"} & set(labels(tiny))
-    assert "Duplicate and edit" in labels(tiny)
+    assert not {"run rename", "run delete", "run resume"} & set(buttons(tiny))
+    assert "run duplicate" in buttons(tiny)
 
 
 def test_a_stopped_run_is_resumed_where_it_was(tiny):
@@ -137,6 +142,6 @@ def test_a_stopped_run_is_resumed_where_it_was(tiny):
     training_queue.stop(run, runs.KEEP)
     assert ended(run).state == statuses.STOPPED
     tiny.run()
-    button(tiny, "Resume").click().run()
+    tiny.button(key="run resume").click().run()
     assert ended(run).state == statuses.FINISHED
     assert sorted(trainings.losses(run)) == list(range(1, 61))

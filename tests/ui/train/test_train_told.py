@@ -12,8 +12,10 @@ from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
-from tests.train_visits import ended, labels, new, show, stands, well
-from tests.visits import button, wait_until, words
+from explorer.ui.runs import run_curves
+from explorer.ui.train import run_result, run_scores, run_view
+from tests.train_visits import START, ended, new, show, stands, well
+from tests.visits import buttons, cards, lead, wait_until, words
 
 
 def result(**numbers):
@@ -24,8 +26,8 @@ def test_a_process_that_is_gone_leaves_an_interrupted_run(app, place):
     run = new(place)
     stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0)
     well(show(app, run))
-    assert any("ended before the run finished" in told for told in words(app.warning))
-    assert "Resume" in labels(app)
+    assert run_view.INTERRUPTED in words(app.warning)
+    assert "run resume" in buttons(app)
 
 
 def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
@@ -34,7 +36,7 @@ def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
     well(show(app, run))
     assert words(app.error) == ["Memory ran out. Lower <b>batch_size</b>."]
     assert any("Traceback" in code.value for code in app.code)
-    assert "Resume" in labels(app)
+    assert "run resume" in buttons(app)
 
 
 def outcome(difference, low, high):
@@ -52,9 +54,8 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     well(show(app, run))
     (told,) = words(getattr(app, kind))
     assert f"{difference:+.2f} (95 % CI {low:+.2f} to {high:+.2f})" in told
-    assert any("below the base" in one for one in words(app.warning)) == (difference < 0)
-    cards = {card.label: card.value for card in app.metric}
-    assert [cards[label] for label in list(cards)[:3]] == ["73.00", "68.00", f"{73 + difference:.2f}"]
+    assert any(one.startswith(lead(run_result.BELOW_BASE)) for one in words(app.warning)) == (difference < 0)
+    assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
 
 
 def test_a_gain_over_the_same_layer_and_pooling_alone_is_called_worse(app, place):
@@ -71,16 +72,15 @@ def test_several_seeds_are_told_as_mean_and_spread(app, place):
     scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
     stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=Verdict(outcome(1, 0.5, 2)))
     well(show(app, run))
-    assert any("72.00 ± 2.00" in told for told in words(app.caption))
+    assert any(run_result.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
 
 
 def test_a_run_that_was_stopped_is_not_tested(app, place):
     run = new(place)
     stands(run, state=statuses.STOPPED, verdict=Verdict(Outcome(73.0, 68.0), Outcome(72.0, 67.0)))
     well(show(app, run))
-    cards = {card.label: card.value for card in app.metric}
-    assert cards["Test: tuned, as exported"] == "not tested"
-    assert any("Resume" in told for told in words(app.info))
+    assert cards(app)[f"Test: {run_scores.TUNED}"] == run_scores.NOT_TESTED
+    assert run_result.NOT_TESTED in words(app.info)
 
 
 def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
@@ -88,7 +88,7 @@ def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
     stands(run, state=statuses.FINISHED, results=(result(),))
     well(show(app, run))
     assert [card.label for card in app.metric] == []
-    assert any("older version" in told for told in words(app.caption))
+    assert run_scores.OLD in words(app.caption)
 
 
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
@@ -97,7 +97,7 @@ def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
     line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "strangers": %s, "best": false}\n'
     (run.folder / run_folder.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
     well(show(app, run))
-    assert any("collapsed" in told and "0.995" in told for told in words(app.warning))
+    assert words(app.warning) == [run_curves.COLLAPSED.format(2, 1, 0.995)]
 
 
 def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
@@ -111,7 +111,7 @@ def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
     wait_until(lambda: not job.live)
     well(show(app, run))
     assert words(app.error) == ["ZeroDivisionError: by nothing"]
-    button(app, "Resume").click().run()
+    app.button(key="run resume").click().run()
     assert ended(run).state == statuses.FINISHED
 
 
@@ -128,7 +128,7 @@ def test_a_run_that_is_not_there_is_told_and_the_form_is_shown(app, name):
     app.query_params["run"] = name
     well(app.run())
     assert app.error
-    assert "Start" in labels(app)
+    assert START in buttons(app)
 
 
 def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
@@ -137,6 +137,6 @@ def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
     run = new(place, data=(path, "sample"))
     stands(run, state=statuses.STOPPED, facts=replace(run.status().facts, rows=2))
     well(show(app, run))
-    (headline,) = (told for told in words(app.caption) if "text: " in told)
-    assert "text: mine.txt + sample (2 rows)" in headline
+    (headline,) = (told for told in words(app.caption) if "mine.txt" in told)
+    assert "mine.txt + sample (2 " in headline
     assert "/" not in headline

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data import uploads
+from explorer.ui.search import corpus_form
 from tests.visits import measured
 
 LINES = b"a man plays a guitar\nthe dog runs\ntwo women talk\n"
@@ -88,12 +89,12 @@ def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
     furnished.switch_page("pages/search.py").run()
     furnished.file_uploader[0].set_value(("mine.txt", LINES, "text/plain")).run()
     assert furnished.error, "told once, after the click"
-    assert furnished.selectbox(key="corpus").value == "the evaluation set"
+    assert furnished.selectbox(key="corpus").value == corpus_form.PAIRS
 
 
 def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
     brought(furnished, "sentences")
-    next(one for one in furnished.button if one.label == "Use 3 sentences").click()
+    furnished.button(key="use sentences of file").click()
     measured(furnished)
     assert furnished.text_area[0].value.encode() + b"\n" == LINES
     assert not (cache / "texts").exists(), "it is only read"
