@@ -52,7 +52,7 @@ def show(choice: Choice) -> None:
 def _see_what_changed() -> None:
     tuned = _example() or next(iter(run_folder.models()), None)
     st.subheader(":material/compare_arrows: See what fine-tuning changed")
-    st.markdown("A tuned model beside its base: better or worse, by how much, and on which sentences.")
+    st.markdown("A tuned model compared with its base: better or worse, by how much, and on which sentences.")
     _rail(
         Step("Base model", True),
         Step("Tuned model" if tuned is None else f"Tuned model: {tuned}", tuned is not None),
