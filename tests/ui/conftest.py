@@ -42,8 +42,9 @@ def tabs(profile):
 @pytest.fixture
 def page(tabs):
     """A page of its own for each test, in a browser that remembers nothing of the others."""
+    before = set(tabs.pages)
     yield live.tab(tabs)
-    for opened in tabs.pages:
+    for opened in set(tabs.pages) - before:
         if opened.url.startswith("http"):
             opened.evaluate("localStorage.clear()")
         opened.close()

@@ -20,6 +20,14 @@ def open_layers(page, address, query=""):
     live.plots(page, 3)
 
 
+@pytest.fixture(scope="module")
+def layers(tabs, address):
+    """A tab with the Layers page, for tests that work wherever the one before left it: drawing it takes seconds."""
+    page = live.tab(tabs)
+    open_layers(page, address)
+    return page
+
+
 def click_cell(page, column, row):
     """Click a cell of the grid; `row` is counted from layer 0 upwards."""
     live.click_cell(page, column, row)
@@ -55,16 +63,16 @@ def test_a_clicked_cell_is_the_reading_after_a_reload_and_on_every_page(page, ad
     assert parameters(page) == {"reading": "max of layer 3"}
 
 
-def test_a_cell_answers_far_from_its_middle_and_a_second_click_works(page, address):
-    open_layers(page, address)
+def test_a_cell_answers_far_from_its_middle_and_a_second_click_works(layers):
+    page = layers
     click_cell(page, column=0.35, row=5)
     assert "cls of layer 5" in reading_card(page)
     click_cell(page, column=0.65, row=1)
     assert "mean of layer 1" in reading_card(page)
 
 
-def test_selected_segments_and_hover_texts_can_be_read_in_light_and_in_dark(page, address):
-    open_layers(page, address)
+def test_selected_segments_and_hover_texts_can_be_read_in_light_and_in_dark(layers):
+    page = layers
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.wait_for_timeout(500)
@@ -94,8 +102,8 @@ def test_the_keyboard_alone_chooses_a_reading(page, address):
     assert parameters(page) == {"reading": "max of layer 2"}
 
 
-def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, address):
-    open_layers(page, address)
+def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(layers):
+    page = layers
     page.get_by_test_id("stSidebar").get_by_text(sidebar.FOLDED).click()
     box = page.get_by_role("textbox", name="Another model")
     box.fill("<img src=x onerror=alert(1)>")
@@ -114,7 +122,8 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(page, add
 
 
 def test_a_key_starts_and_ends_the_presentation(page, address):
-    open_layers(page, address)
+    page.goto(f"{address}/train")
+    settle(page)
     sidebar_there = page.get_by_test_id("stSidebar")
     size = "parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)"
     before = page.evaluate(size)
