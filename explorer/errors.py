@@ -23,15 +23,23 @@ StrataError
 │   ├── RunNotFound           no run of that name
 │   ├── RunBusy               another process uses it
 │   ├── CannotResume          the recipe or the data has changed
+│   ├── RunGone               its folder was moved or deleted while it was trained
 │   ├── RunTooLarge           it would not fit in memory, or on the disk
 │   └── Diverged              the loss is no longer a number
 ├── NotWritable               a file cannot be written to this disk
 └── BadChoice                 a setting outside what is allowed
 """
 
+LONGEST = 2000  # characters of a message; it ends with what to do next, so the middle is cut
+
 
 class StrataError(Exception):
-    """An error that the user can fix; the message says how."""
+    """An error that the user can fix; the message says how, in one line whatever the values in it hold."""
+
+    def __init__(self, message: object = "") -> None:
+        line = " ".join(str(message).splitlines())
+        half = LONGEST // 2
+        super().__init__(line if len(line) <= LONGEST else f"{line[: half - 2]} … {line[len(line) - half + 1 :]}")
 
 
 class ModelError(StrataError):
@@ -120,6 +128,10 @@ class RunBusy(RunError):
 
 class CannotResume(RunError):
     """The recipe or the data has changed."""
+
+
+class RunGone(RunError):
+    """Its folder was moved or deleted while it was trained."""
 
 
 class RunTooLarge(RunError):

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from explorer.data.tables.columns import is_mostly_numbers, is_number, is_recognised
-from explorer.data.tables.table import Table, named
+from explorer.data.tables.formula_guard import unguarded
+from explorer.data.tables.table import Table, check_width, named
 from explorer.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ Record = tuple[int, list[str]]  # (line it starts on, its fields)
 
 def csv_table(name: str, text: str) -> Table:
     """Read a csv file, with the delimiter that divides it most evenly."""
-    return _table(name, tuple(_records(name, text, _delimiter(text))))
+    records = _records(name, text, _delimiter(text))
+    return _table(name, tuple((line, [unguarded(field) for field in fields]) for line, fields in records))
 
 
 def tsv_table(name: str, text: str) -> Table:
@@ -100,6 +102,7 @@ def _table(name: str, records: Sequence[Record]) -> Table:
     if not records:
         raise UnreadableFile(f"{name} has only empty fields. Choose a file with at least one sentence in it.")
     first = [fields for _, fields in records[:SAMPLE]]
+    check_width(name, len(first[0]))
     header = _has_header(first)
     width = len(first[0]) if header else Counter(map(len, first)).most_common(1)[0][0]
     body = records[1:] if header else records

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from explorer.data.tables.table import Table, named
+from explorer.data.tables.table import Table, check_width, listed, named
 from explorer.errors import UnreadableFile
 
 Record = tuple[int, dict[str, Any]]  # (its line, its values by field)
@@ -38,14 +38,15 @@ def parquet_table(name: str, data: bytes) -> Table:
         fields = [field for field in file.schema_arrow if not field.name.startswith("__index_level_")]
         nested = [field.name for field in fields if pa.types.is_nested(field.type) or _is_bytes(field.type)]
         flat = [field.name for field in fields if field.name not in nested]
-        columns = file.read(columns=flat).columns if flat else []
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]
+        check_width(name, len(fields))
+        columns = [column.to_pylist() for column in file.read(columns=flat).columns] if flat else []
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # names that are not UTF-8, dates too far
+        reason = str(error).partition("\n")[0][:200]
         raise UnreadableFile(
             f"{name} is not a readable Parquet file ({reason}). Write it again, or export it as .csv."
         ) from None
     _some_flat(name, flat, nested)
-    rows = tuple(zip(*([_cell(value) for value in column.to_pylist()] for column in columns), strict=True))
+    rows = tuple(zip(*(map(_cell, column) for column in columns), strict=True))
     return Table(name, named(flat), rows, lines=tuple(range(1, len(rows) + 1)), set_aside=tuple(nested))
 
 
@@ -102,6 +103,7 @@ def _object(name: str, at: int, value: object) -> dict[str, Any]:
 
 def _table(name: str, records: Sequence[Record]) -> Table:
     fields = tuple(dict.fromkeys(field for _, record in records for field in record))
+    check_width(name, len(fields))
     nested = {field for _, record in records for field, value in record.items() if _is_nested(value)}
     flat = [field for field in fields if field not in nested]
     _some_flat(name, flat, [field for field in fields if field in nested])
@@ -118,10 +120,10 @@ def _is_nested(value: object) -> bool:
     return isinstance(value, list | dict)
 
 
-def _some_flat(name: str, flat: Sequence[str], nested: Iterable[str]) -> None:
+def _some_flat(name: str, flat: Sequence[str], nested: Sequence[str]) -> None:
     if not flat:
         raise UnreadableFile(
-            f"{name} has only columns of lists, objects or bytes ({', '.join(nested) or 'none at all'}). "
+            f"{name} has only columns of lists, objects or bytes ({listed(nested) or 'none at all'}). "
             "Flatten it: one text or number per field, one sentence per column."
         )
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from explorer.errors import UnreadableFile, WrongColumns
+
+MOST_COLUMNS = 1_000
+LISTED = 20  # columns in a message
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,27 @@ class Table:
 
     def inventory(self) -> str:
         """The columns, as a sentence for messages."""
-        there = f"Its columns: {', '.join(self.columns)}."
+        there = f"Its columns: {listed(self.columns)}."
         if not self.set_aside:
             return there
-        return f"{there} Set aside, as they hold lists, objects or bytes: {', '.join(self.set_aside)}."
+        return f"{there} Set aside, as they hold lists, objects or bytes: {listed(self.set_aside)}."
 
 
 def named(cells: Iterable[str]) -> tuple[str, ...]:
-    """Column names without outer spaces; a column without a name is named by its position."""
-    return tuple(cell.strip() or f"column {place}" for place, cell in enumerate(cells, start=1))
+    """Column names in one line without outer spaces; a column without a name is named by its position."""
+    return tuple(" ".join(cell.split()) or f"column {place}" for place, cell in enumerate(cells, start=1))
+
+
+def listed(columns: Sequence[str]) -> str:
+    """The first columns by name, and how many more there are."""
+    more = len(columns) - LISTED
+    return ", ".join([*columns[:LISTED], *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def check_width(name: str, count: int) -> None:
+    """Refuse a file with too many columns before they are looked at one by one."""
+    if count > MOST_COLUMNS:
+        raise UnreadableFile(
+            f"{name} has {count:,} columns; at most {MOST_COLUMNS:,} are allowed. Keep those with sentences and "
+            "scores, and remove the others."
+        )

@@ -129,6 +129,8 @@ def last_layer(folder: Path) -> int:
 
 def _json(path: Path, otherwise: Any) -> Any:
     """The content of a JSON file; `otherwise` if there is no such file."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a named pipe would never end
+        raise NotAModelFolder(f"{path} is not a regular file. Copy or download the folder again.")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
+from explorer.data.tables.formula_guard import guarded
 from explorer.encoding.read.readings import GRID_POOLINGS, Reading
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.table_cells import rounded
@@ -41,11 +42,11 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
 
 
 def as_csv(rows: list[dict[str, object]]) -> str:
-    """Rows as CSV with a header; a missing number is an empty cell."""
+    """Rows as CSV with a header; a missing number is an empty cell, and no text is a formula."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(guarded, rows[0]))
+    writer.writerows([guarded(row.get(name, "")) for name in rows[0]] for row in rows)
     return text.getvalue()
 
 

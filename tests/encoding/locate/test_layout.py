@@ -1,4 +1,5 @@
 import json
+import os
 import re
 
 import pytest
@@ -64,3 +65,10 @@ def test_a_module_without_a_folder_has_no_say(bert):
     lines = [{"type": "a.Transformer", "path": ""}, {"type": "a.Normalize", "path": "2_Normalize"}]
     (bert / "modules.json").write_text(json.dumps(lines))
     assert layout.parts(bert) == tuple(sorted((*alone, bert / "modules.json")))
+
+
+@pytest.mark.parametrize("name", ["modules.json", "config.json"])
+def test_a_named_pipe_in_place_of_a_file_is_refused(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(NotAModelFolder, match="not a regular file"):
+        layout.last_layer(tmp_path)

@@ -1,0 +1,23 @@
+"""Test that every message is one line of bounded length, whatever the values in it hold."""
+
+import pytest
+
+from explorer import errors
+from explorer.errors import LONGEST, StrataError
+
+
+@pytest.mark.parametrize("kind", [one for one in vars(errors).values() if isinstance(one, type)])
+def test_a_message_is_one_line(kind):
+    assert str(kind("model_type cannot be 'a\nb\r\nc'. Choose one.")) == "model_type cannot be 'a b c'. Choose one."
+
+
+def test_a_long_message_keeps_its_beginning_and_the_next_step():
+    told = str(StrataError("It holds " + "x" * 10_000 + ". Remove it."))
+    assert len(told) == LONGEST
+    assert told.startswith("It holds xxx")
+    assert told.endswith("xxx. Remove it.")
+
+
+def test_a_message_raised_again_is_the_same():
+    first = StrataError("x" * 5_000)
+    assert str(StrataError(first)) == str(StrataError(str(first))) == str(first)
