@@ -47,17 +47,43 @@ def examples_folder() -> Path:
     return Path(__file__).parent / "data" / "examples"
 
 
-def write_whole(path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM) -> None:
-    """Write a file atomically: to a temporary file in its folder, then rename."""
+def write_whole(
+    path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM, *, durable: bool = True
+) -> None:
+    """Write a file atomically: to a temporary file in its folder, then rename.
+
+    `durable`: it is on the disk before it has its name, so that a power cut leaves no empty file that looks whole.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
                 write(file)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             Path(temporary).replace(path)
+            if durable:
+                sync(path.parent)
         except BaseException:  # also when the process is stopped: remove the incomplete file
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise NotWritable(f"{path.parent} cannot be written to: {error.strerror or error}. {next_step}") from error
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def sync_all(folder: Path) -> None:
+    """Wait until a folder with everything in it is on the disk."""
+    for path in folder.rglob("*"):
+        sync(path)
+    sync(folder)

@@ -9,7 +9,7 @@ from explorer import in_words, run_folder
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
 from explorer.errors import RunNotFound
-from explorer.places import write_whole
+from explorer.places import sync, write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.loop.preparing import LIBRARIES
@@ -30,6 +30,7 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
     if run.model.exists():
         run.model.rename(old)
     new.rename(run.model)
+    sync(run.folder)
     shutil.rmtree(old, ignore_errors=True)
     write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from explorer.errors import NotWritable
+from explorer.places import sync, sync_all
 
 
 @contextmanager
@@ -22,7 +23,9 @@ def whole(folder: Path) -> Iterator[Path]:
         _remove(part)  # left by a process that was killed
         part.mkdir(parents=True)
         yield part
+        sync_all(part)
         part.rename(folder)
+        sync(folder.parent)
     except BaseException as error:  # also when the process is stopped: remove the incomplete folder
         with suppress(OSError):
             _remove(part)

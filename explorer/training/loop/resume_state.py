@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from explorer.errors import CannotResume, NotWritable
+from explorer.places import sync, sync_all
 from explorer.training.loop.learner import Learner, kept_buffers, sow
 
 _SAVED = re.compile(r"save-(\d+)")
@@ -48,7 +49,9 @@ def save(folder: Path, state: State) -> None:
         part.mkdir()
         save_file({name: value.detach().cpu().contiguous() for name, value in state.tensors.items()}, part / "tensors")
         (part / "notes.json").write_text(json.dumps(state.notes), encoding="utf-8")
+        sync_all(part)
         part.rename(folder / f"save-{number}")
+        sync(folder)
     except Exception as error:  # safetensors raises its own errors for a full disk
         shutil.rmtree(part, ignore_errors=True)
         raise NotWritable(
