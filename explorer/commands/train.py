@@ -76,6 +76,8 @@ def _train(options: argparse.Namespace) -> None:
     from explorer.training.record import runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
+    if _first():
+        runs.collect()
     if options.processes and options.processes != started:
         raise BadChoice(
             f"{options.processes} processes were requested, but {started} started. Use 'torchrun --nproc_per_node "

@@ -18,6 +18,10 @@ from explorer.methods import Method, Schedule, load
 _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 
 
+MOST_SEEDS = 100
+LARGEST = 1_000_000  # bytes of a file
+
+
 @dataclass(frozen=True)
 class Recipe:
     """The definition of a run. `settings` holds non-default values only; `made_with` holds digests and versions."""
@@ -45,6 +49,8 @@ class Recipe:
                 raise BadChoice(f"'{value}' is not a {what}. Choose one of {', '.join(allowed)}.")
         if not self.data:
             raise BadChoice("No training text is named. Give 'sample', a file, or a set such as 'STS-B'.")
+        if len(self.seeds) > MOST_SEEDS:
+            raise BadChoice(f"{len(self.seeds):,} seeds are too many: each is a training. Give at most {MOST_SEEDS}.")
         whole = all(type(seed) is int and 0 <= seed < 2**32 for seed in self.seeds)
         if not self.seeds or not whole or len(set(self.seeds)) < len(self.seeds):
             raise BadChoice(
@@ -126,12 +132,25 @@ def released_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
     return {**paper_values(kind), **kind.released}
 
 
+def _loaded(text: str) -> Any:
+    """Parse YAML without aliases: a few of them can stand for billions of values, or for one that holds itself."""
+    import yaml
+
+    class NoAliases(yaml.SafeLoader):  # type: ignore[misc]  # it ships no types
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.events.AliasEvent):
+                raise yaml.YAMLError("a recipe has no aliases (*name)")
+            return super().compose_node(parent, index)
+
+    return yaml.load(text, NoAliases)
+
+
 def from_yaml(text: str, where: str) -> Recipe:
     """The recipe in a file's text."""
     import yaml
 
     try:
-        content = yaml.safe_load(text)
+        content = _loaded(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # an invalid date; endless brackets
         raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). Give a recipe.yaml.") from error
     names = set(Recipe.__dataclass_fields__)
@@ -163,6 +182,8 @@ def _check_texts(content: Mapping[str, Any], where: str) -> None:
 def read(path: Path) -> Recipe:
     """The recipe in a file."""
     try:
+        if path.stat().st_size > LARGEST:
+            raise BadChoice(f"{path} is larger than {LARGEST / 1e6:g} MB. Give the recipe.yaml of a run.")
         return from_yaml(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise BadChoice(f"{path} cannot be read ({error}). Give the recipe.yaml of a run.") from error

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.errors import RunError, RunTooLarge, StrataError
+from explorer.errors import RunError, RunGone, RunTooLarge, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
@@ -51,10 +51,10 @@ def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
         with kept_while_training():
             return (yield from _trained(run, recorder, online))
     except StrataError as error:
-        details, trouble = "", type(error)(str(error))
+        details, trouble = "", _gone(recorder) or type(error)(str(error))
         traceback.clear_frames(error.__traceback__)
     except Exception as error:  # noqa: BLE001 (whatever it is, the folder says so)
-        details, trouble = "".join(traceback.format_exception(error)), _in_words(run, error)
+        details, trouble = "".join(traceback.format_exception(error)), _gone(recorder) or _in_words(run, error)
         traceback.clear_frames(error.__traceback__)
     give_back()
     _leave_word(recorder, trouble, details)
@@ -76,6 +76,7 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
         _conclude(run, recorder, training, stopped=wish == KEEP)
         return wish
     except GeneratorExit:  # the server stops, or Ctrl-C: the state is saved
+        recorder.check_there()
         training.save()
         recorder.log("interrupted; the state is saved")
         recorder.put()
@@ -128,6 +129,7 @@ def _heard_by_all(training: Training, step: Step, wish: str) -> str:
 
 def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> None:
     """Record digests in the recipe, which resuming checks, and the probe's sentences."""
+    recorder.check_there()
     prepared = training.prepared
     recipe = replace(prepared.recipe, made_with=prepared.facts())
     write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
@@ -157,6 +159,8 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
     """Save the best checkpoint as a model with its card, and the final status."""
     from explorer.training import saved_model
 
+    recorder.check_there()
+
     learner = training.wear_best()
     if learner is not None:
         saved_model.put(run, training, learner, recorder.seconds)
@@ -169,6 +173,15 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
     recorder.log("finished")
     recorder.put(state=statuses.FINISHED, doing="", results=results, verdict=verdict)
     states.forget(run.state)
+
+
+def _gone(recorder: Recorder) -> StrataError | None:
+    """The true reason of any failure in a folder that is no longer there."""
+    try:
+        recorder.check_there()
+    except RunGone as gone:
+        return gone
+    return None
 
 
 def _in_words(run: Run, error: Exception) -> StrataError:

@@ -216,3 +216,30 @@ def test_a_file_that_is_not_there_or_is_no_text_is_refused(tmp_path):
         read(tmp_path / "binary.yaml")
     with pytest.raises(BadChoice, match="cannot be read"):
         read(tmp_path)
+
+
+def bomb(levels: int = 9) -> str:
+    """A few lines that stand for ten to the power of the levels."""
+    lines = ["a0: &a0 [1]", *(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, levels + 1))]
+    return "\n".join(["method: sg", "made_with:", *(f"  {line}" for line in lines)])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (bomb(), "no aliases"),
+        ("method: sg\nmade_with: &again\n  itself: *again\n", "no aliases"),
+        ("method: sg\nseeds: &s [1, 2]\ndata: *s\n", "no aliases"),
+        (f"method: simcse\nseeds: {list(range(100_000))}\n", "100,000 seeds are too many"),
+    ],
+)
+def test_a_recipe_that_would_grow_without_end_is_refused_at_once(text, told):
+    with pytest.raises(BadChoice, match=told):
+        from_yaml(text, "recipe.yaml")
+
+
+def test_a_recipe_of_megabytes_is_refused_unread(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text("method: sg\n" + "# a comment\n" * 100_000, encoding="utf-8")
+    with pytest.raises(BadChoice, match="larger than 1 MB"):
+        read(path)

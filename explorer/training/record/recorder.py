@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer import metric_lines
-from explorer.errors import NotWritable
+from explorer.errors import NotWritable, RunGone
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
 from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES, probe_file
@@ -36,7 +36,7 @@ class Recorder:
         self.run = run
         for leftover in run.folder.rglob("tmp*.part"):  # left by a process that was killed while writing
             leftover.unlink(missing_ok=True)
-        before = run.status()
+        before, self._folder = run.status(), _identity(run.folder)
         self._seconds_before, self._started = before.seconds, time.time()
         self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
         self._written = 0.0
@@ -48,8 +48,17 @@ class Recorder:
         """Seconds of work on the run, in this process and in earlier ones."""
         return self._seconds_before + time.time() - self._started
 
+    def check_there(self) -> None:
+        """Refuse to write into a folder that was moved or deleted: it would come back as the husk of a run."""
+        if self._folder is None or _identity(self.run.folder) != self._folder:
+            raise RunGone(
+                f"The folder of run '{self.run.name}' was moved or deleted while it was trained, so the training was "
+                "stopped. If it was moved, resume it under its new name."
+            )
+
     def put(self, **changes: Any) -> None:
         """Update the status and write it."""
+        self.check_there()
         self.status = statuses.write(self.run.folder, replace(self.status, seconds=self.seconds, **changes))
         self._written = time.monotonic()
 
@@ -60,6 +69,7 @@ class Recorder:
 
     def record(self, step: Step) -> None:
         """Record what is new at a step."""
+        self.check_there()
         if step.progress.stage == "resuming":
             self.trim(step.number, step.step, step.looked_at)
         if step.progress.stage == "starting":  # discard the lines of an interrupted try of this seed
@@ -134,6 +144,7 @@ class Recorder:
         )
 
     def _append(self, name: str, line: str) -> None:
+        self.check_there()
         try:
             with (self.run.folder / name).open("a", encoding="utf-8") as file:
                 file.write(line)
@@ -192,6 +203,15 @@ def probe_sentences(run: Run) -> list[str]:
 def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
     """The mean attention weights (query layer, key layer) over the probe at an evaluation; None if there are none."""
     return _array(_layers_at(run, seed, step))
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Which folder it is, whatever its name; None if it is gone."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _layers_at(run: Run, seed: int, step: int) -> Path:

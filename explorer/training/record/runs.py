@@ -7,12 +7,13 @@ finished) and README.md. `wish` is a request of a viewer to stop.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,21 +161,32 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
     """Make the folder of a new run, with its recipe, in state waiting."""
     recipe = recipe.checked()
     parent = folder or runs_folder()
-    name = free_name(name, parent) if name else _next_name(recipe, parent)
-    run = Run(parent / name)
     # made elsewhere and renamed into place: a run without a recipe is never listed
-    part = parent / f".{name}.part"
+    part = parent / f".{os.getpid()}-{time.monotonic_ns()}.part"
     try:
-        shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
         facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test)
         statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
-        part.rename(run.folder)
+        for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
+            with suppress(FileExistsError):
+                return Run(_moved(part, parent / name_now))
     except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise NotWritable(f"{parent} cannot be written to: {error.strerror or error}. {_ROOM}") from error
-    return run
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    raise BadChoice(f"There is a run '{name}' already: another process has just made it. Choose another name.")
+
+
+def _moved(part: Path, folder: Path) -> Path:
+    """Rename a folder; FileExistsError if the name was taken meanwhile, whatever the system calls it."""
+    try:
+        part.rename(folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise FileExistsError(folder) from error
+        raise
+    return folder
 
 
 def every(folder: Path | None = None) -> list[Run]:
@@ -220,12 +232,14 @@ def free_name(name: str, parent: Path) -> str:
     return name
 
 
-def _next_name(recipe: Recipe, parent: Path) -> str:
+def _free_names(recipe: Recipe, parent: Path) -> Iterator[str]:
+    """Names that are free, in order: the first may be taken by another process in the same instant."""
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(recipe.model).name).strip("-._")[:40] or "model"
     stem = f"{recipe.method}-{base}"
     taken = (int(path.name.rpartition("-")[2]) for path in parent.glob(f"{stem}-*")
              if path.name.rpartition("-")[2].isdigit())  # fmt: skip
-    return f"{stem}-{max(taken, default=0) + 1}"
+    first = max(taken, default=0) + 1
+    yield from (f"{stem}-{number}" for number in range(first, first + 100))
 
 
 def _made(folder: Path) -> float:
@@ -233,6 +247,13 @@ def _made(folder: Path) -> float:
         return (folder / RECIPE).stat().st_mtime
     except OSError:
         return 0.0
+
+
+def collect() -> None:
+    """Delete the states of finished runs, each hundreds of megabytes: a killed process may have left them."""
+    for run in every():
+        if run.state.exists() and run.status().state == statuses.FINISHED and not statuses.held(run.folder):
+            shutil.rmtree(run.state, ignore_errors=True)
 
 
 def restarted(run: Run) -> None:

@@ -97,6 +97,7 @@ def write(folder: Path, status: Status) -> Status:
         folder / run_folder.STATUS,
         lambda file: file.write(text.encode()),
         "Make room on that disk, then resume the run.",
+        durable=False,  # twice a second; what it says can be lost, what it is cannot
     )
     return signed
 
@@ -106,7 +107,8 @@ def _alive(folder: Path, status: Status) -> bool:
         return time.time() - status.beat < SILENCE
     if status.state == RUNNING:
         return held(folder)
-    return abs(_born(status.pid) - status.born) < 1
+    born = _born(status.pid)
+    return born > 0 and abs(born - status.born) < 1
 
 
 def held(folder: Path) -> bool:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer import in_words, run_folder
 from explorer.drawing.runs import metric_curves, step_pictures
+from explorer.errors import StrataError
 from explorer.metric_lines import Evaluation
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
@@ -167,7 +168,11 @@ def show() -> None:
         icon=":material/model_training:",
         query_params={"run": run.name},
     )
-    number = choose_seed(run)
+    try:
+        number = choose_seed(run)
+    except StrataError as error:  # its recipe cannot be read
+        messages.trouble(error)
+        return
     evaluations = run_metrics.numbers(run.folder).evaluations(number)
     at = choose_step(evaluations, run)
     numbers(evaluations, at)

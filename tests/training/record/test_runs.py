@@ -12,6 +12,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, STOPPED, WAITING, Status
+from tests.processes import process
 
 RECIPE = Recipe("sg-opt", "some/Tiny model", ("a.csv",), seeds=(3, 4))
 
@@ -199,3 +200,37 @@ def test_a_run_is_not_put_back_while_it_waits_or_when_it_is_finished():
     run = idle(state=FINISHED)
     with pytest.raises(BadChoice, match=r"is finished\. To train its model further, start a run with .*model as base"):
         runs.restarted(run)
+
+
+def make_one(folder) -> None:
+    runs.new(RECIPE, folder=folder)
+
+
+def test_runs_made_at_once_have_names_of_their_own(folder):
+    together = [process(make_one, folder) for _ in range(6)]
+    for one in together:
+        one.join(60)
+    assert [one.exitcode for one in together] == [0] * 6
+    assert sorted(names()) == [f"sg-opt-Tiny-model-{number}" for number in range(1, 7)]
+    assert not list(folder.glob(".*.part"))
+
+
+def test_a_name_that_is_taken_in_the_same_instant_is_told_as_taken(folder, monkeypatch):
+    runs.new(RECIPE, "mine")
+    monkeypatch.setattr(runs, "free_name", lambda name, parent: name)
+    with pytest.raises(BadChoice, match="There is a run 'mine' already"):
+        runs.new(RECIPE, "mine")
+    assert names() == ["mine"]
+    assert not list(folder.glob(".*.part"))
+
+
+def test_the_state_of_a_finished_run_is_collected_and_no_other():
+    finished, stopped = idle("finished", FINISHED), idle("stopped", STOPPED)
+    for run in (finished, stopped):
+        (run.state / "save-1").mkdir(parents=True)
+    with finished.held():
+        runs.collect()
+        assert finished.state.exists(), "a process works on it"
+    runs.collect()
+    assert not finished.state.exists()
+    assert stopped.state.exists()

@@ -1,5 +1,6 @@
 """Test how the Train page shows a run, from its folder alone."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -140,3 +141,29 @@ def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
     (headline,) = (told for told in words(app.caption) if "mine.txt" in told)
     assert "mine.txt + sample (2 " in headline
     assert "/" not in headline
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"facts": [1]},
+        {"seconds": "x"},
+        {"state": 5},
+        {"best": "high"},
+        {"total": None},
+        {"results": 3},
+        {"results": [1]},
+    ],
+)
+def test_a_status_of_wrong_types_takes_no_page_away(app, place, damage):
+    whole, damaged = new(place), new(place)
+    path = damaged.folder / run_folder.STATUS
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": 0.0} | damage), encoding="utf-8"
+    )
+    well(app.run())
+    assert len(app.dataframe[0].value) >= 2, "both are listed"
+    well(show(app, whole))
+    well(show(app, damaged))
+    damaged.delete()
+    assert not damaged.folder.exists()
