@@ -26,7 +26,7 @@ class TrainingStep:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured on the dev set after a step."""
+    """What was measured on the dev set after a step; the fields have the names they have in the file."""
 
     number: int
     seed: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import site
 import sysconfig
@@ -78,6 +79,9 @@ def sync(path: Path) -> None:
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network disks cannot synchronise a folder
+            raise
     finally:
         os.close(opened)
 

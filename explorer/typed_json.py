@@ -21,10 +21,10 @@ def read(kind: type[T], stated: object) -> T | None:
     """
     if not isinstance(stated, Mapping):
         return None
-    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]
+    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
     given = {name: _fitted(hints[name], stated[name]) for name in hints if name in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
-    required = {field.name for field in dataclasses.fields(kind) if _has_no_default(field)}  # type: ignore[arg-type]
+    required = {field.name for field in dataclasses.fields(kind) if _has_no_default(field)}  # type: ignore[arg-type]  # T is one
     return kind(**fitting) if required <= set(fitting) else None
 
 

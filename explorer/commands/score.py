@@ -78,8 +78,11 @@ def _score(options: argparse.Namespace) -> None:
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
     from explorer.data import sources
+    from explorer.errors import BadChoice
 
     columns = dict(role_and_name(column) for column in options.column)
+    if columns and not sources.is_file(options.sts):
+        raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
     pairs, report = sources.scored_pairs(options.sts, columns, options.online)
     if report is not None:
         print(report, file=sys.stderr)

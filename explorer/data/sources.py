@@ -12,7 +12,7 @@ from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables import text_rows
 from explorer.data.tables.row_reports import Report
-from explorer.errors import BadChoice, SetNotFound
+from explorer.errors import SetNotFound
 
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
@@ -39,9 +39,7 @@ def shown(source: str) -> str:
 def scored_pairs(
     source: str, columns: Mapping[str, str | None] | None = None, online: bool = False
 ) -> tuple[GradedPairs, Report | None]:
-    """The scored pairs of a file, with a report on its rows, or of a set."""
+    """The scored pairs of a file, with a report on its rows, or of a set, whose columns are known."""
     if is_file(source):
         return text_rows.read_graded_pairs(source, columns)
-    if columns:
-        raise BadChoice(f"--column is for files, but '{source}' is a set whose columns are known. Leave it out.")
     return sets.by_name(source, online=online), None

@@ -6,7 +6,6 @@ The card never holds training text, only the name, the number of rows and the di
 from __future__ import annotations
 
 import shlex
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
+from explorer.training.loop.seed_scores import spread
 from explorer.training.model_card import usage_code
 from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.model_card.markdown import fenced, one_line, plain, table
@@ -186,7 +186,5 @@ def _score(score: float | None) -> str:
 
 def _spread(scores: Sequence[float | None]) -> str:
     """Mean and standard deviation, only if every seed has a score: a mean of some would be optimistic."""
-    known = [score for score in scores if score is not None]
-    if len(known) < max(2, len(scores)):
-        return ""
-    return f"{statistics.mean(known):.2f} ± {statistics.stdev(known):.2f}"
+    found = spread(scores) if len(scores) > 1 else None
+    return "" if found is None else f"{found[0]:.2f} ± {found[1]:.2f}"

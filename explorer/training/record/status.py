@@ -97,7 +97,7 @@ def write(folder: Path, status: Status) -> Status:
         folder / run_folder.STATUS,
         lambda file: file.write(text.encode()),
         "Make room on that disk, then resume the run.",
-        durable=False,  # twice a second; what it says can be lost, what it is cannot
+        durable=False,  # it is written twice a second, and the next one replaces it
     )
     return signed
 

@@ -17,7 +17,7 @@ POINTS = 50  # at most, in the small curve of a row
 
 
 def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
-    """The list; nothing if there is no run yet. What stands `beside` it clears the selected row when it changes."""
+    """The list; nothing if there is no run yet. No row is selected after `beside`, what the page shows, changes."""
     runs.collect()
     found = [*runs.every(), *runs.examples()]
     if not found:
