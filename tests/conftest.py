@@ -3,19 +3,50 @@
 Imports are inside the fixtures: the process that hands the files out to others runs no test and needs no torch.
 """
 
+import gc
 import os
 from functools import cache
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files run side by side, one core each
+gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 
 import pytest
 
+ROOT = Path(__file__).parent.parent
+# What these files share takes seconds to start, a server and a browser or a process that has imported everything: all
+# files that hold the same words run in one worker.
+SHARED = {"browser": "live.IN_A_BROWSER", "processes": "from tests.processes import"}
 LONG = ("tests/training/", "tests/ui/", "tests/encoding/export/", "tests/commands/")
 
 
+@cache
+def kind_of(file):
+    """What tests are handed out with: those that share something, else those of the same file."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return next((kind for kind, words in SHARED.items() if words in text), file)
+
+
 def pytest_collection_modifyitems(items):
-    """Files that start browsers come first, then other long ones: side by side, the short ones fill what is left."""
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is None, not item.nodeid.startswith(LONG)))
+    """The longest first: side by side, the short files fill what is left."""
+    kinds = list(SHARED)
+
+    def rank(item):
+        kind = kind_of(item.nodeid.partition("::")[0])
+        return kinds.index(kind) if kind in kinds else len(kinds) + (not kind.startswith(LONG))
+
+    items.sort(key=rank)
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByKind(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return kind_of(nodeid.partition("::")[0])
+
+    return ByKind(config, log)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -23,6 +54,14 @@ def cache_of_the_tests(tmp_path_factory):
     """No test reads or writes the scores of whoever runs it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_waits_for_the_disk():
+    """What a test writes needs to last as long as the test; what a power cut leaves is tested on a disk made for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
         yield
 
 

@@ -87,7 +87,7 @@ def serving(models: dict[str, Path], pause: float = 0.0) -> Iterator[str]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()  # ends at once
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing.connection
 import os
 import socket
@@ -28,6 +29,7 @@ def process(do: Callable[..., object], *arguments: object) -> BaseProcess:
 def _here(environment: Mapping[str, str], do: Callable[..., object], *arguments: object) -> None:
     os.environ.clear()
     os.environ.update(environment)
+    gc.freeze()  # what was imported is no garbage, and looking at all of it takes a third of a second each time
     do(*arguments)
 
 

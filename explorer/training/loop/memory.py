@@ -28,8 +28,8 @@ def kept_while_training() -> Iterator[None]:
     try:
         yield
     finally:
+        give_back()  # while older objects are still excluded: only what training left is looked at
         gc.unfreeze()
-        give_back()
         if glibc:  # glibc stops adapting a limit once it is set, so set it to where it would be by now
             glibc.mallopt(_MMAP_MAX, 65536)
             glibc.mallopt(_MMAP_THRESHOLD, 32 * 2**20)

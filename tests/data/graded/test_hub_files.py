@@ -154,7 +154,7 @@ def test_a_portal_that_answers_in_place_of_the_hub_is_out_of_reach(
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Portal) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()  # ends at once
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)

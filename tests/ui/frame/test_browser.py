@@ -199,7 +199,7 @@ def test_a_bad_file_is_told_and_nothing_is_kept(page, address, tmp_path):
 
 def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
     page.goto(address)
-    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 1_600))
+    page.locator("input[type=file]").set_input_files(own_file(tmp_path, 1_000))
     keyed(page, "use pairs").click()
     # Streamlit's own Stop stands in the header while a page takes long
     stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)

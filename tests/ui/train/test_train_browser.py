@@ -96,7 +96,7 @@ def test_a_run_survives_a_reload_is_seen_in_a_second_tab_and_stops_within_some_s
 def test_the_sidebar_of_another_page_leads_back_to_the_run(page, address, quick):
     run = start(page, address, quick, Steps="1000000")
     stepping(page)
-    page.get_by_role("link", name="Layers", exact=True).click()
+    page.get_by_role("link", name="Start", exact=True).click()
     link = link_to_run(page)
     link.wait_for()
     settle(page)
