@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files run side by side, one core each
-gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 
 import pytest
+
+gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 
 ROOT = Path(__file__).parent.parent
 # What these files share takes seconds to start, a server and a browser or a process that has imported everything: all
