@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 BASE, TUNED = "Base, model default", "Tuned, as exported"
-BASE_AS_TRAINED = "Base, under the trained layer & pooling"
+BASE_AS_TRAINED = "Base, trained layer & pooling"
 _OF_LAST = re.compile(rf"({'|'.join(GRID_POOLINGS)}) of the last layer(?: → normalised)?")
 
 
