@@ -19,7 +19,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(APP) ## Start the app: on port 8501 or the next free one, or on PORT=9000
-	@exec $(VENV) streamlit run app.py $(if $(PORT),--server.port $(PORT))
+	@exec $(VENV) explorer app $(if $(PORT),--port $(PORT))
 
 setup: $(APP) ## Make the environment and stop there; PYTHON=python3.12 chooses the interpreter
 	@echo "The environment is .venv; its Python is .venv/bin/python."

@@ -1,5 +1,11 @@
-"""Strata, opened with `make run` or `streamlit run app.py`."""
+"""Strata, opened with `make run` or `streamlit run app.py`: the server asks for `app`, each visit runs its page."""
 
-from explorer.ui.frame import page_frame
+import streamlit as st
 
-page_frame.run()
+from explorer.ui.access import jobs
+from explorer.ui.frame import page_frame, same_origin
+
+if page_frame.in_a_visit():
+    page_frame.run()
+else:
+    app = st.App(__file__, lifespan=jobs.until_the_server_ends, middleware=same_origin.MIDDLEWARE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import os
 import re
 import shutil
@@ -92,6 +94,21 @@ def server(**environment: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def answer(address: str, path: str, host: str = "", origin: str = "") -> int:
+    """The status of an answer, asked for by this name; with an origin, of the opening of a websocket."""
+    own = urlparse(address)
+    asked = http.client.HTTPConnection(own.hostname or "", own.port, timeout=10)
+    headers = {"Host": host or own.netloc}
+    if origin:
+        key = base64.b64encode(b"sixteen bytes ..").decode()
+        headers |= {"Origin": origin, "Connection": "Upgrade", "Upgrade": "websocket"}
+        headers |= {"Sec-WebSocket-Key": key, "Sec-WebSocket-Version": "13"}
+    asked.request("GET", path, headers=headers)
+    status = asked.getresponse().status
+    asked.close()
+    return status
 
 
 def settle(page: Page) -> None:

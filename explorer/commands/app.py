@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
+import runpy
+import signal
 import sys
 from typing import Any
 
@@ -25,5 +26,8 @@ def add(verbs: Any) -> None:
 def _app(options: argparse.Namespace) -> None:
     if options.port is not None and not 1 <= options.port <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
+    for ending in (signal.SIGINT, signal.SIGTERM):  # the server stops every job first, then hands the signal back
+        signal.signal(ending, lambda *_: sys.exit())
     port = [] if options.port is None else ["--server.port", str(options.port)]
-    subprocess.run([sys.executable, "-m", "streamlit", "run", str(app_file()), *port], check=False)
+    sys.argv = ["streamlit", "run", str(app_file()), *port]
+    runpy.run_module("streamlit", run_name="__main__")

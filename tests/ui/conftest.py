@@ -1,5 +1,7 @@
 """Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -17,14 +19,23 @@ def place(tmp_path_factory):
 def folders(tmp_path_factory):
     """What the server of the browser tests keeps, and where."""
     kept = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
-    return kept | {"STRATA_DATA": "", "HF_HUB_OFFLINE": "1"}
+    asked = str(tmp_path_factory.mktemp("asked") / "asked.txt")
+    return kept | {"STRATA_DATA": "", "PYTHONPATH": str(ROOT / "tests" / "outside"), "STRATA_ASKED": asked}
 
 
 @pytest.fixture(scope="session")
-def address(folders):
+def asked_outside(folders):
+    """What that server asked outside this machine."""
+    path = Path(folders["STRATA_ASKED"])
+    return lambda: path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+@pytest.fixture(scope="session")
+def address(folders, asked_outside):
     """One server for all of them: each of its own would load torch and read the sample anew."""
     with live.server(**folders) as address:
         yield address
+    assert asked_outside() == "", "no page needs anything but this machine"
 
 
 @pytest.fixture(scope="session")

@@ -14,13 +14,17 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
 from explorer.training.loop import memory
+
+if TYPE_CHECKING:
+    from streamlit.starlette import App
 
 logger = logging.getLogger(__name__)
 
@@ -155,12 +159,21 @@ def forget(key: str) -> None:
 
 @atexit.register
 def stop_all(patience: float = 15.0) -> None:
-    """Stop every job and wait for it: a thread cut off inside torch would abort the whole process."""
+    """Stop every job and wait for it: a thread cut off inside torch would abort the process, and a run is saved."""
     jobs = [job for job in _jobs.values() if job.live]
     for job in jobs:
         job.stop()
     for job in jobs:
         job._ended.wait(patience)
+
+
+@asynccontextmanager
+async def until_the_server_ends(app: App) -> AsyncIterator[None]:
+    """Stop every job when the server ends; a signal ends the process before `atexit` is asked."""
+    try:
+        yield
+    finally:
+        stop_all()
 
 
 def _queue(lane: str) -> queue.SimpleQueue[Job]:

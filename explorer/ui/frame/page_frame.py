@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import presentation, second_encoder, sidebar, training_line
@@ -30,8 +31,13 @@ button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="tr
 _FRAMED, _ADDRESS = "_frame", "_page"
 
 
+def in_a_visit() -> bool:
+    """Whether this is the run of a page for a visitor; the server imports app.py too, once."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
 def run() -> None:
-    """All of app.py: the page that was asked for, inside the frame."""
+    """All of app.py in a visit: the page that was asked for, inside the frame."""
     page = _opened()
     st.session_state[_FRAMED] = True
     st.session_state[_ADDRESS] = page.url_path

@@ -6,6 +6,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.ui.frame import sidebar
+from explorer.ui.frame.page_list import PAGES
 from explorer.ui.layers import best_layer
 from explorer.ui.start import own_pairs_steps
 from tests import live
@@ -47,6 +48,20 @@ def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(p
     assert page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).is_visible()
     assert set(asked) <= {"127.0.0.1", None}
     assert errors == []
+
+
+def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_machine(page, address, asked_outside):
+    own, port = urlparse(address).netloc, urlparse(address).port
+    for path in ("/", "/layers", "/_stcore/health", "/_stcore/metrics", "/_stcore/stream", "/_stcore/host-config"):
+        assert live.answer(address, path, host="evil.example") == 403, path
+    for origin in ("http://evil.example", f"http://127.0.0.1:{port + 1}", f"http://localhost:{port}", "null"):
+        assert live.answer(address, "/_stcore/stream", origin=origin) == 403, origin
+    assert live.answer(address, "/_stcore/stream", origin=f"http://{own}") == 101
+    assert live.answer(address, "/_stcore/health", host=f"localhost:{port}") == 200
+    for path in PAGES:
+        page.goto(f"{address}/{path.name}")
+        settle(page)
+    assert asked_outside() == ""
 
 
 def test_a_clicked_cell_is_the_reading_after_a_reload_and_on_every_page(page, address):
