@@ -1,4 +1,4 @@
-"""Write down what a process asks outside this machine: Python imports this file at start if its folder is on the path."""
+"""Write down what a process asks outside this machine; Python imports this file if its folder is on the path."""
 
 import ipaddress
 import os
