@@ -1,4 +1,4 @@
-"""Test the losses against values computed by hand or by slow loops in float64."""
+"""Test the losses against values computed by hand, and what they do not depend on."""
 
 import math
 
@@ -24,49 +24,6 @@ def term(positive, negatives, temperature):
     """-log of the share of the positive, by exponentials as the papers write them."""
     share = math.exp(positive / temperature)
     return -math.log(share / (share + sum(math.exp(negative / temperature) for negative in negatives)))
-
-
-def slow_nt_xent(c, h, t):
-    x = c + h
-    partner = [(m + len(c)) % len(x) for m in range(len(x))]
-    terms = [
-        term(cosine(x[m], x[partner[m]]), [cosine(x[m], x[n]) for n in range(len(x)) if n not in (m, partner[m])], t)
-        for m in range(len(x))
-    ]
-    return sum(terms) / len(terms)
-
-
-def slow_1(c, h, t):
-    rows = range(len(c))
-    terms = [
-        term(cosine(c[i], h[i]), [cosine(c[i], other[j]) for other in (c, h) for j in rows if j != i], t) for i in rows
-    ]
-    return sum(terms) / len(terms)
-
-
-def slow_2(c, h, t):
-    rows = range(len(c))
-    return sum(term(cosine(c[i], h[i]), [cosine(c[i], h[j]) for j in rows if j != i], t) for i in rows) / len(c)
-
-
-def slow_3(c, views, t):
-    rows = range(len(c))
-    terms = [
-        term(cosine(c[i], own), [cosine(c[i], view) for m in rows if m != i for view in views[m]], t)
-        for i in rows
-        for own in views[i]
-    ]
-    return sum(terms) / len(terms)
-
-
-def slow_hard(c, h, hard, t, weight):
-    rows = range(len(c))
-    terms = []
-    for i in rows:
-        negatives = [cosine(c[i], h[j]) for j in rows if j != i]
-        negatives += [cosine(c[i], hard[j]) + weight * t * (i == j) for j in rows]
-        terms.append(term(cosine(c[i], h[i]), negatives, t))
-    return sum(terms) / len(terms)
 
 
 @pytest.mark.parametrize(
@@ -99,24 +56,6 @@ def batch():
     chance = torch.Generator().manual_seed(0)
     c, h, hard = torch.randn(3, 5, 7, generator=chance)
     return c, h, hard, torch.randn(5, 4, 7, generator=chance)
-
-
-@pytest.mark.parametrize("temperature", [0.05, 0.5, 1.0])
-def test_every_formula_is_the_slow_one(batch, temperature):
-    c, h, hard, views = batch
-    slow = [each.double().tolist() for each in batch]
-    pairs = [
-        (losses.nt_xent(c, h, temperature), slow_nt_xent(slow[0], slow[1], temperature)),
-        (losses.self_guided_1(c, h, temperature), slow_1(slow[0], slow[1], temperature)),
-        (losses.self_guided_2(c, h, temperature), slow_2(slow[0], slow[1], temperature)),
-        (losses.self_guided_3(c, views, temperature), slow_3(slow[0], slow[3], temperature)),
-        (losses.info_nce(c, h, temperature), slow_2(slow[0], slow[1], temperature)),
-    ]
-    for weight in (0.0, 1.0, -2.0):
-        fast = losses.info_nce_hard(c, h, hard, temperature, weight)
-        pairs.append((fast, slow_hard(slow[0], slow[1], slow[2], temperature, weight)))
-    for fast, exact in pairs:
-        assert fast.item() == pytest.approx(exact, rel=1e-4)
 
 
 FORMULAS = [
@@ -217,30 +156,6 @@ def test_how_the_formulas_are_related(batch):
     shuffled = losses.self_guided_3(c, views[:, [2, 0, 3, 1]], 0.1)
     assert shuffled.item() == pytest.approx(losses.self_guided_3(c, views, 0.1).item(), abs=1e-5)
     assert losses.info_nce_hard(c, h, hard, 0.1, 0.0) > losses.info_nce(c, h, 0.1)
-
-
-def test_gradients_are_those_of_small_steps(batch):
-    c, h, hard, views = (each[:3].double() for each in batch)
-    # float32 inside: small steps are only good to some digits
-    for formula in (
-        lambda x: losses.nt_xent(x, h, 0.5),
-        lambda x: losses.self_guided_1(x, h, 0.5),
-        lambda x: losses.self_guided_3(x, views, 0.5),
-        lambda x: losses.info_nce_hard(x, h, hard, 0.5, 1.0),
-    ):
-        x = c.clone().requires_grad_()
-        formula(x).backward()
-        step = torch.zeros_like(c)
-        step[1, 2] = 1e-2
-        slope = (formula(c + step) - formula(c - step)).item() / 2e-2
-        assert x.grad[1, 2].item() == pytest.approx(slope, abs=1e-3)
-
-
-def test_the_interaction_is_the_slow_two_way_softmax_of_equation_8():
-    same, other = [1.2, -0.3, 2.0], [0.4, 0.5, 2.0]
-    terms = [-math.log(math.exp(y) / (math.exp(y) + math.exp(z))) for y, z in zip(same, other, strict=True)]
-    found = losses.interaction(torch.tensor(same)[:, None], torch.tensor(other)[:, None])
-    assert found.item() == pytest.approx(sum(terms) / 3, abs=1e-6)
 
 
 def test_the_interaction_gives_the_values_worked_out_for_it():

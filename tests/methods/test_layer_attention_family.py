@@ -7,7 +7,6 @@ import torch
 
 from explorer import methods
 from explorer.encoding.read.head import Head
-from explorer.losses import info_nce, info_nce_hard
 from explorer.methods import _layer_attention
 from tests.methods.rows import COLUMNS, FIRST
 
@@ -46,18 +45,6 @@ def test_a_sentence_is_read_by_what_was_trained(base, pooler):
     states = base.states(FIRST)
     assert torch.allclose(method.vectors(FIRST), method.head()(states.hidden, states.mask), atol=1e-5)
     assert torch.allclose(method.vectors(FIRST), method.projected(FIRST), atol=1e-5)
-
-
-def test_the_three_objectives_are_those_of_simcse_on_the_poolers_vectors(base):
-    method = made(base).eval()
-    one = method.projected(FIRST)
-    assert method(FIRST).item() == pytest.approx(info_nce(one, one, 0.05).item(), abs=1e-5)
-    method = made(base, "layer-attention-sup").eval()
-    first, second = (method.projected(column) for column in COLUMNS["pairs"])
-    assert method(*COLUMNS["pairs"]).item() == pytest.approx(info_nce(first, second, 0.05).item(), abs=1e-5)
-    method = made(base, "layer-attention-hard", weight=1.0).eval()
-    sides = [method.projected(column) for column in COLUMNS["triplets"]]
-    assert method(*COLUMNS["triplets"]).item() == pytest.approx(info_nce_hard(*sides, 0.05, 1.0).item(), abs=1e-5)
 
 
 def test_the_pooler_draws_in_training_and_rests_afterwards(base):

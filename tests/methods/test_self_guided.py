@@ -1,91 +1,18 @@
-"""Test SG, SG-OPT, BT and BT + SG-OPT against their formulas, sentence by sentence."""
+"""Test SG, SG-OPT, BT and BT + SG-OPT: which side is encoded by which copy, and what is trained."""
 
-import math
-
-import pytest
 import torch
 
-from explorer import losses, methods
 from tests.methods.rows import COLUMNS, FIRST, SECOND
-from tests.methods.self_guided import every_case, made, slow_views
+from tests.methods.self_guided import every_case, made
 from tests.tiny_models import LAYERS, WIDTH
 
 
-def slow_project(method, vectors):
-    """Linear, GELU, linear, GELU, in float64."""
-    if not method.projection:
-        return vectors.double()
-    for linear in (method.project[0], method.project[2]):
-        vectors = vectors.double() @ linear.weight.double().T + linear.bias.double()
-        vectors = vectors * (1 + torch.erf(vectors / math.sqrt(2))) / 2
-    return vectors
-
-
-def slow_read(method, sentences):
-    return torch.cat([method.base.states([sentence]).hidden[-1][:, 0] for sentence in sentences])
-
-
-def contrast_by_hand(method, name, columns, drawn):
-    """The contrastive term; `drawn` is the layer that each sentence's view is of, where one is drawn."""
-    views = slow_views(method, columns[-1])
-    if name == "bt-sg-opt" and method.both_views:
-        views = torch.cat([slow_views(method, columns[0]), views], dim=1)
-    tuned, views = slow_project(method, slow_read(method, columns[0])), slow_project(method, views)
-    one_view = torch.stack([view[layer] for view, layer in zip(views, drawn, strict=True)])
-    if name == "bt":
-        other = one_view if method.guided else slow_project(method, slow_read(method, columns[1]))
-        return losses.nt_xent(tuned, other, method.temperature)
-    if name == "sg":
-        return losses.nt_xent(tuned, one_view, method.temperature)
-    if name == "bt-sg-opt" or method.objective == "opt3":
-        return losses.self_guided_3(tuned, views, method.temperature)
-    formula = {"opt1": losses.self_guided_1, "opt2": losses.self_guided_2}[method.objective]
-    return formula(tuned, one_view, method.temperature)
-
-
 @every_case
-@pytest.mark.parametrize("temperature", [0.05, 1.0])
-def test_the_loss_is_the_formula_of_what_both_copies_say(base, name, values, temperature):
-    method = made(name, base, temperature=temperature, **values).eval()
-    columns = COLUMNS[method.eats]
-    for seed in (1, 2):
-        torch.manual_seed(seed)
-        drawn = torch.randint(LAYERS + 1, (len(FIRST),)).tolist()
-        expected = contrast_by_hand(method, name, columns, drawn).item()
-        torch.manual_seed(seed)
-        assert method(*columns).item() == pytest.approx(expected, rel=1e-4)
-
-
-@every_case
-def test_gradients_are_those_of_the_formula_through_both_sides(base, name, values):
-    method = made(name, base, temperature=0.2, pull=0.0, **values).eval()
-    columns = COLUMNS[method.eats]
-    trained = [weight for weight in method.parameters() if weight.requires_grad]
-    torch.manual_seed(1)
-    drawn = torch.randint(LAYERS + 1, (len(FIRST),)).tolist()
-    expected = torch.autograd.grad(contrast_by_hand(method, name, columns, drawn), trained)
-    torch.manual_seed(1)
-    found = torch.autograd.grad(method(*columns), trained)
-    size = max(gradient.abs().max().item() for gradient in expected)
-    assert size > 1e-3
-    assert all(torch.allclose(one, other, atol=1e-4 * size) for one, other in zip(found, expected, strict=True))
-
-
-@every_case
-def test_without_the_projection_the_loss_is_that_of_the_vectors_themselves(base, name, values):
-    method = made(name, base, temperature=0.05, projection=False, **values).eval()
-    columns = COLUMNS[method.eats]
-    torch.manual_seed(3)
-    drawn = torch.randint(LAYERS + 1, (len(FIRST),)).tolist()
-    expected = contrast_by_hand(method, name, columns, drawn).item()
-    torch.manual_seed(3)
-    assert method(*columns).item() == pytest.approx(expected, rel=1e-4)
+def test_without_the_projection_the_vectors_themselves_are_compared(base, name, values):
+    method = made(name, base, projection=False, **values)
     assert not list(method.project.parameters())
     one = torch.randn(2, WIDTH)
     assert torch.equal(method.sides(one, one[:, None])[0], one)
-    with_one = made(name, base, temperature=0.05, **values).eval()
-    torch.manual_seed(3)
-    assert with_one(*columns).item() != pytest.approx(expected, rel=1e-3), "the projection matters"
 
 
 @every_case
@@ -166,19 +93,3 @@ def test_both_readings_give_twice_as_many_views(base):
     method.sides = lambda tuned, views: seen.append(views.shape[1]) or sides(tuned, views)
     method(FIRST, SECOND)
     assert seen == [2 * (LAYERS + 1)]
-
-
-def test_the_defaults_are_the_papers(base):
-    for name in ("sg", "sg-opt", "bt", "bt-sg-opt"):
-        kind = methods.load(name)
-        found = {one.name: one.default for one in kind.knobs.values()}
-        expected = {"temperature": 0.01, "pull": 0.1, "projection": True, "view_pooling": "max", "first_layer": 0}
-        assert expected.items() <= found.items()
-        assert not found["guide_dropout"]
-        assert kind.knobs["pooling"].paper_value == "cls"
-        schedule = kind.schedule
-        assert (schedule.batch_size, schedule.epochs, schedule.steps, schedule.max_length) == (16, 1, 0, 128)
-        assert (schedule.learning_rate, schedule.beta2, schedule.epsilon) == (5e-5, 0.9, 1e-6)
-        assert (schedule.weight_decay, schedule.warmup, schedule.clip) == (0.01, 0.1, 1.0)
-        assert (schedule.early_stop, schedule.endurance, schedule.evaluate_every) == ("drops", 10, 50)
-    assert methods.load("sg-opt").knobs["objective"].default == "opt3"

@@ -1,4 +1,4 @@
-"""Test a flow: computed values, inverse, log-determinant and initialisation."""
+"""Test a flow: computed values, inverse and initialisation."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_it_begins_with_the_spread_of_the_first_vectors_whatever_its_shape(level
 
 
 @pytest.mark.parametrize(("levels", "steps", "width"), [(1, 1, 4), (3, 3, 16), (3, 2, 13)])
-def test_it_can_be_undone_and_says_what_it_makes_of_a_volume(levels, steps, width):
+def test_it_can_be_undone(levels, steps, width):
     flow = moved(Flow(width, levels, steps).double())
     torch.manual_seed(0)
     given = torch.randn(5, width).double()
@@ -53,10 +53,6 @@ def test_it_can_be_undone_and_says_what_it_makes_of_a_volume(levels, steps, widt
     assert not torch.allclose(mapped, given, atol=0.1)
     assert torch.allclose(flow.undone(mapped), given, atol=1e-9)
     assert torch.allclose(flow.float().undone(flow(given.float())), given.float(), atol=1e-4)
-    flow = flow.double()
-    for one in given[:2]:
-        slopes = torch.autograd.functional.jacobian(lambda x: flow(x[None])[0], one)
-        assert torch.linalg.slogdet(slopes).logabsdet.item() == pytest.approx(flow.growth().item(), abs=1e-8)
 
 
 def test_a_number_that_never_varies_is_left_as_it_is():

@@ -1,0 +1,93 @@
+"""BERT a second time, from its paper: every layer of one sentence, from weights by name, in float64.
+
+Devlin and others 2019, section 3; Vaswani and others 2017, section 3. A sentence is encoded alone, without padding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+HEADS = 2
+EPSILON = 1e-12  # of the layer norm, as in BERT's configuration
+
+Weights = Mapping[str, Tensor]
+
+
+def wide(module: nn.Module) -> dict[str, Tensor]:
+    """Every weight and buffer by its name, in float64; the trained ones have gradients."""
+    return {
+        name: value.detach().clone().double().requires_grad_(value.requires_grad)
+        for name, value in module.state_dict(keep_vars=True).items()
+    }
+
+
+def layers(
+    weights: Weights,
+    ids: Sequence[int],
+    types: Sequence[int] | None = None,
+    *,
+    under: str = "base.model.",
+    first: Tensor | None = None,
+    padding: int = 0,
+) -> list[Tensor]:
+    """The states (token, width) of layer 0, the embedding output, and of every layer.
+
+    `first` replaces the embedding of the first token. The last `padding` tokens are seen by no other token.
+    """
+    of = {name.removeprefix(under): value for name, value in weights.items() if name.startswith(under)}
+    types = types or [0] * len(ids)
+    words = of["embeddings.word_embeddings.weight"]
+    embedded = [
+        (words[token] if place < len(ids) - padding else words[token].detach())  # padding is not trained
+        + of["embeddings.position_embeddings.weight"][place]
+        + of["embeddings.token_type_embeddings.weight"][kind]
+        for place, (token, kind) in enumerate(zip(ids, types, strict=True))
+    ]
+    states = norm(of, "embeddings.LayerNorm", torch.stack(embedded))
+    if first is not None:
+        states = torch.stack([first, *states[1:]])
+    found = [states]
+    while f"encoder.layer.{len(found) - 1}.output.dense.weight" in of:
+        found.append(_layer(of, f"encoder.layer.{len(found) - 1}.", found[-1], len(ids) - padding))
+    return found
+
+
+def linear(of: Weights, name: str, vectors: Tensor) -> Tensor:
+    """W x + b, of a vector (width) or of vectors (token, width)."""
+    return vectors @ of[f"{name}.weight"].T + of[f"{name}.bias"]
+
+
+def norm(of: Weights, name: str, states: Tensor) -> Tensor:
+    """Layer norm: mean 0 and variance 1 over the width, then a scale and a shift."""
+    centred = states - states.mean(-1, keepdim=True)
+    spread = (centred.square().mean(-1, keepdim=True) + EPSILON).sqrt()
+    return centred / spread * of[f"{name}.weight"] + of[f"{name}.bias"]
+
+
+def gelu(values: Tensor) -> Tensor:
+    """x times the probability that a normal number is below x."""
+    return values * (1 + torch.erf(values / math.sqrt(2))) / 2
+
+
+def _layer(of: Weights, name: str, states: Tensor, seen: int) -> Tensor:
+    query, key, value = (linear(of, f"{name}attention.self.{part}", states) for part in ("query", "key", "value"))
+    size, read = states.shape[1] // HEADS, []
+    for head in range(HEADS):
+        own = slice(head * size, (head + 1) * size)
+        alike = torch.exp(query[:, own] @ key[:seen, own].T / math.sqrt(size))
+        read.append(alike / alike.sum(1, keepdim=True) @ value[:seen, own])
+    attended = linear(of, f"{name}attention.output.dense", torch.cat(read, dim=1))
+    states = norm(of, f"{name}attention.output.LayerNorm", states + attended)
+    inner = gelu(linear(of, f"{name}intermediate.dense", states))
+    return norm(of, f"{name}output.LayerNorm", states + linear(of, f"{name}output.dense", inner))
+
+
+def pool(states: Tensor, how: str) -> Tensor:
+    """One vector of the states (token, width) of a sentence: its first token, or mean or largest per dimension."""
+    if how == "cls":
+        return states[0]
+    return states.mean(0) if how == "mean" else states.max(0).values

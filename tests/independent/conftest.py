@@ -1,0 +1,36 @@
+"""Shared by the independent tests: encoders without dropout whose sentences differ, loaded once."""
+
+import pytest
+
+from explorer.data import wordnet
+from explorer.methods import _self_guided
+from tests import tiny_wordnet
+from tests.independent.models import Pair, made
+
+
+@pytest.fixture(autouse=True)
+def small_projection(monkeypatch):
+    """The head of the self-guided methods is a hundred times as large as the tiny encoder: here it is small."""
+    monkeypatch.setattr(_self_guided, "PROJECTION", 24)
+
+
+@pytest.fixture(scope="session")
+def shallow(tmp_path_factory) -> Pair:
+    """Two layers."""
+    return made(tmp_path_factory.mktemp("independent") / "shallow", layers=2)
+
+
+@pytest.fixture(scope="session")
+def deep(tmp_path_factory) -> Pair:
+    """Five layers, so that every pair of layers in the papers is another one."""
+    return made(tmp_path_factory.mktemp("independent") / "deep", layers=5)
+
+
+@pytest.fixture(scope="module")
+def words_with_opposites(tmp_path_factory):
+    """A WordNet of a few words, also for the processes that are started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
+        wordnet.antonym.cache_clear()
+        yield
+    wordnet.antonym.cache_clear()

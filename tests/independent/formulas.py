@@ -1,0 +1,125 @@
+"""The losses a second time, from their papers: one anchor, one candidate, one exponential at a time, in float64.
+
+A side is a list of vectors; row i of one side belongs to row i of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+Side = Sequence[Tensor]
+
+
+def cosine(one: Tensor, other: Tensor) -> Tensor:
+    """The product of two vectors by the product of their lengths."""
+    return (one * other).sum() / (one.square().sum().sqrt() * other.square().sum().sqrt())
+
+
+def mean(terms: Sequence[Tensor]) -> Tensor:
+    """The mean of numbers."""
+    return sum(terms[1:], terms[0]) / len(terms)
+
+
+def term(positive: Tensor, negatives: Sequence[Tensor]) -> Tensor:
+    """-log of the share of the positive's exponential among all."""
+    return -torch.log(positive.exp() / sum((one.exp() for one in negatives), positive.exp()))
+
+
+def nt_xent(c: Side, h: Side, temperature: float) -> Tensor:
+    """Kim, Yoo and Lee 2021, section 3.2: L_base without its regulariser."""
+    x, b, terms = [*c, *h], len(c), []
+    for m in range(2 * b):
+        partner = m + b if m < b else m - b
+        others = [n for n in range(2 * b) if n not in (m, partner)]
+        terms.append(term(cosine(x[m], x[partner]) / temperature, [cosine(x[m], x[n]) / temperature for n in others]))
+    return mean(terms)
+
+
+def opt1(c: Side, h: Side, temperature: float) -> Tensor:
+    """Section 3.3: only c is an anchor."""
+    terms = []
+    for i in range(len(c)):
+        others = [side[j] for j in range(len(c)) if j != i for side in (c, h)]
+        terms.append(term(cosine(c[i], h[i]) / temperature, [cosine(c[i], other) / temperature for other in others]))
+    return mean(terms)
+
+
+def opt2(c: Side, h: Side, temperature: float) -> Tensor:
+    """Section 3.3: without the other anchors among the negatives; also SimCSE's equation 1."""
+    terms = []
+    for i in range(len(c)):
+        others = [h[j] for j in range(len(c)) if j != i]
+        terms.append(term(cosine(c[i], h[i]) / temperature, [cosine(c[i], other) / temperature for other in others]))
+    return mean(terms)
+
+
+info_nce = opt2
+
+
+def opt3(c: Side, views: Sequence[Side], temperature: float) -> Tensor:
+    """Section 3.3: every view of a sentence is a positive in turn; its other views are no negatives."""
+    terms = []
+    for i in range(len(c)):
+        others = [view for m in range(len(c)) if m != i for view in views[m]]
+        negatives = [cosine(c[i], other) / temperature for other in others]
+        terms += [term(cosine(c[i], view) / temperature, negatives) for view in views[i]]
+    return mean(terms)
+
+
+def with_hard_negatives(x: Side, y: Side, z: Side, temperature: float, weight: float = 0.0) -> Tensor:
+    """Oh and others 2022, equation 8; `weight` is added to the logit of a row's own hard negative."""
+    terms = []
+    for i in range(len(x)):
+        negatives = [cosine(x[i], y[j]) / temperature for j in range(len(x)) if j != i]
+        negatives += [cosine(x[i], z[j]) / temperature + (weight if i == j else 0.0) for j in range(len(x))]
+        terms.append(term(cosine(x[i], y[i]) / temperature, negatives))
+    return mean(terms)
+
+
+def ranking(
+    x: Side,
+    candidates: Side,
+    temperature: float,
+    symmetric: bool = False,
+    left_out: Sequence[Sequence[bool]] = (),
+    left_out_back: Sequence[Sequence[bool]] = (),
+) -> Tensor:
+    """Henderson and others 2017, section 4.4: the first candidates are the positives, all others negatives."""
+    there, back = [], []
+    for i in range(len(x)):
+        right = cosine(x[i], candidates[i]) / temperature
+        wrong = [j for j in range(len(candidates)) if j != i and not (left_out and left_out[i][j])]
+        there.append(term(right, [cosine(x[i], candidates[j]) / temperature for j in wrong]))
+        wrong = [j for j in range(len(x)) if j != i and not (left_out_back and left_out_back[i][j])]
+        back.append(term(right, [cosine(candidates[i], x[j]) / temperature for j in wrong]))
+    return (mean(there) + mean(back)) / 2 if symmetric else mean(there)
+
+
+def cosent(cosines: Side, scores: Sequence[float], scale: float) -> Tensor:
+    """Su 2022: every two rows with different scores should have cosines in the same order."""
+    rows = range(len(scores))
+    ordered = [(i, j) for i in rows for j in rows if scores[i] > scores[j]]
+    total = sum((torch.exp(scale * (cosines[j] - cosines[i])) for i, j in ordered), cosines[0] * 0)
+    return torch.log(1 + total)
+
+
+def regression(cosines: Side, scores: Sequence[float]) -> Tensor:
+    """Reimers and Gurevych 2019, section 3: the mean squared error."""
+    return mean([(cosine - score) ** 2 for cosine, score in zip(cosines, scores, strict=True)])
+
+
+def interaction(same: Side, other: Side) -> Tensor:
+    """Sun and Huang 2022, equation 8, for each number of a score."""
+    terms = []
+    for y, z in zip(same, other, strict=True):
+        terms += [-torch.log(a.exp() / (a.exp() + b.exp())) for a, b in zip(y, z, strict=True)]
+    return mean(terms)
+
+
+def interaction_by_class(same: Side, other: Side) -> Tensor:
+    """The same as a classification: `same` is of class 0, `other` of class 1."""
+    inputs = [(one, 0) for one in same] + [(one, 1) for one in other]
+    return mean([-torch.log(scores[right].exp() / scores.exp().sum()) for scores, right in inputs])

@@ -1,0 +1,110 @@
+"""Test every loss, its value and its gradient, against the formula of its paper in plain loops."""
+
+import pytest
+import torch
+
+from explorer import losses
+from tests.independent import formulas
+
+ROWS, WIDTH, VIEWS = 5, 7, 3
+
+
+@pytest.fixture
+def sides():
+    """Three sides (row, width) and views (row, view, width), in float64."""
+    drawn = torch.Generator().manual_seed(0)
+    three = torch.randn(3, ROWS, WIDTH, generator=drawn, dtype=torch.float64)
+    views = torch.randn(ROWS, VIEWS, WIDTH, generator=drawn, dtype=torch.float64)
+    return [each.clone().requires_grad_() for each in (*three, views)]
+
+
+def assert_same(fast, slow, given, close=1e-9):
+    """The same number with the same slopes."""
+    assert fast.item() == pytest.approx(slow.item(), rel=close)
+    found = torch.autograd.grad(fast, given, allow_unused=True)
+    expected = torch.autograd.grad(slow, given, allow_unused=True)
+    assert any(slope is not None and slope.abs().max() > 1e-4 for slope in expected)
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or torch.allclose(one, other, rtol=close, atol=close)
+
+
+CONTRASTIVE = {
+    "NT-Xent": (lambda c, h, z, v, t: losses.nt_xent(c, h, t), lambda c, h, z, v, t: formulas.nt_xent(c, h, t)),
+    "opt1": (lambda c, h, z, v, t: losses.self_guided_1(c, h, t), lambda c, h, z, v, t: formulas.opt1(c, h, t)),
+    "opt2": (lambda c, h, z, v, t: losses.self_guided_2(c, h, t), lambda c, h, z, v, t: formulas.opt2(c, h, t)),
+    "opt3": (lambda c, h, z, v, t: losses.self_guided_3(c, v, t), lambda c, h, z, v, t: formulas.opt3(c, v, t)),
+    "InfoNCE": (lambda c, h, z, v, t: losses.info_nce(c, h, t), lambda c, h, z, v, t: formulas.info_nce(c, h, t)),
+    "ranking": (lambda c, h, z, v, t: losses.ranking(c, h, t), lambda c, h, z, v, t: formulas.ranking(c, h, t)),
+    "ranking both ways": (
+        lambda c, h, z, v, t: losses.ranking(c, h, t, symmetric=True),
+        lambda c, h, z, v, t: formulas.ranking(c, h, t, symmetric=True),
+    ),
+    "ranking with hard negatives": (
+        lambda c, h, z, v, t: losses.ranking(c, torch.cat([h, z]), t, symmetric=True),
+        lambda c, h, z, v, t: formulas.ranking(c, [*h, *z], t, symmetric=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.05, 1.0])
+@pytest.mark.parametrize("name", CONTRASTIVE)
+def test_a_contrastive_loss_is_the_formula_of_its_paper(sides, name, temperature):
+    fast, slow = CONTRASTIVE[name]
+    assert_same(fast(*sides, temperature), slow(*sides, temperature), sides)
+
+
+@pytest.mark.parametrize("temperature", [0.05, 1.0])
+@pytest.mark.parametrize("weight", [0.0, 1.0, -2.0])
+def test_a_loss_with_hard_negatives_is_equation_8(sides, weight, temperature):
+    x, y, z, _ = sides
+    fast = losses.info_nce_hard(x, y, z, temperature, weight)
+    assert_same(fast, formulas.with_hard_negatives(x, y, z, temperature, weight), [x, y, z])
+
+
+def test_a_ranking_leaves_out_what_is_no_negative(sides):
+    x, y, z, _ = sides
+    drawn = torch.Generator().manual_seed(1)
+    there, back = (torch.rand(ROWS, count, generator=drawn) < 0.3 for count in (2 * ROWS, ROWS))
+    for mask in (there, back):
+        mask.fill_diagonal_(False)  # a positive stays
+        assert mask.any()
+    fast = losses.ranking(x, torch.cat([y, z]), 0.3, True, there, back)
+    assert_same(fast, formulas.ranking(x, [*y, *z], 0.3, True, there.tolist(), back.tolist()), [x, y, z])
+
+
+SCORES = [0.0, 0.4, 0.4, 1.0, 0.2]
+
+
+@pytest.mark.parametrize("scale", [1.0, 5.0, 20.0])
+def test_cosent_is_the_sum_over_every_two_rows(sides, scale):
+    one, other, *_ = sides
+    cosines = [formulas.cosine(a, b) for a, b in zip(one, other, strict=True)]
+    fast = losses.cosent(losses.paired_cosines(one, other), torch.tensor(SCORES), scale)
+    assert_same(fast, formulas.cosent(cosines, SCORES, scale), [one, other])
+
+
+def test_cosine_regression_is_the_mean_of_squares(sides):
+    one, other, *_ = sides
+    cosines = [formulas.cosine(a, b) for a, b in zip(one, other, strict=True)]
+    fast = losses.cosine_regression(losses.paired_cosines(one, other), torch.tensor(SCORES, dtype=torch.float64))
+    assert_same(fast, formulas.regression(cosines, SCORES), [one, other])
+
+
+@pytest.mark.parametrize("numbers", [1, WIDTH])
+def test_the_interaction_is_equation_8_of_conisi(sides, numbers):
+    same, other = (side[:, :numbers] for side in sides[:2])
+    assert_same(losses.interaction(same, other), formulas.interaction(same, other), sides[:2], close=1e-5)
+
+
+def test_the_interaction_by_class_is_a_softmax_over_two_classes(sides):
+    same, other = (side[:, :2] for side in sides[:2])
+    fast, slow = losses.interaction_by_class(same, other), formulas.interaction_by_class(same, other)
+    assert_same(fast, slow, sides[:2], close=1e-5)
+
+
+def test_cosines_are_those_of_every_row_with_every_row(sides):
+    one, other, *_ = sides
+    slow = torch.stack([torch.stack([formulas.cosine(a, b) for b in other]) for a in one])
+    assert torch.allclose(losses.cosines(one, other), slow, atol=1e-12)
+    assert torch.allclose(losses.paired_cosines(one, other), slow.diagonal(), atol=1e-12)

@@ -1,0 +1,168 @@
+"""Test layer attention and DiffCSE as a whole: the loss of a batch by pooler, generator and discriminator in loops."""
+
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM
+
+from tests.independent import formulas
+from tests.independent.bert import layers, linear, pool
+from tests.independent.models import FIRST, SECOND, THIRD, assert_same
+from tests.methods.hub import save_generator
+
+SLOPE = (1 / 8 + 1 / 3) / 2  # of RReLU below zero, outside training
+# Table 2's rows: how the last layers are pooled, then what asks and what answers in the attention
+POOLERS = {
+    "cls": (["cls"], None),
+    "mean": (["mean"], None),
+    "first-last mean": (["first-last"], None),
+    "mean, first-last mean": (["mean", "first-last"], None),
+    "cls, mean": (["cls", "mean"], None),
+    "attention of cls": ([], ("cls", "cls")),
+    "attention of mean": ([], ("mean", "mean")),
+    "attention of cls to mean": ([], ("cls", "mean")),
+    "attention of cls to mean, cls": (["cls"], ("cls", "mean")),
+}
+BEST = "attention of cls to mean, cls"
+CASES = [
+    *(("layer-attention", {"pooler": pooler}) for pooler in POOLERS),
+    ("layer-attention", {"activation": "none"}),
+    ("layer-attention", {"normaliser": "linear", "temperature": 0.5}),
+    ("layer-attention", {"normaliser": "literal", "activation": "none", "temperature": 0.5}),
+    ("layer-attention", {"with_embeddings": False}),
+    ("layer-attention-sup", {}),
+    ("layer-attention-hard", {}),
+    ("layer-attention-hard", {"weight": 1.0, "temperature": 0.5}),
+]
+
+
+def pooled(weights, states, settings):
+    """Equations 1 to 5, as released, of every layer's states (token, width) of one sentence."""
+    parts, attention = POOLERS[settings.get("pooler", BEST)]
+    found = [
+        (states[1].mean(0) + states[-1].mean(0)) / 2 if part == "first-last" else pool(states[-1], part)
+        for part in parts
+    ]
+    if attention:
+        used = states if settings.get("with_embeddings", True) else states[1:]
+        found.append(_attended(weights, *([pool(layer, how) for layer in used] for how in attention), settings))
+    return torch.tanh(linear(weights, "dense", torch.cat(found)))
+
+
+def _attended(weights, asking, answering, settings):
+    plain = settings.get("activation") == "none"
+
+    def mapped(name, vector):
+        values = weights[f"maps.{name}"] @ vector
+        return values if plain else torch.stack([x if x >= 0 else SLOPE * x for x in values])
+
+    count = range(len(asking))
+    query = [mapped("query", one) for one in asking]
+    key, value = ([mapped(name, one) for one in answering] for name in ("key", "value"))
+    rows = []
+    for i in count:
+        alike = [query[i] @ key[j] for j in count]
+        if settings.get("normaliser", "softmax") == "softmax":
+            alike = [torch.exp(one / len(count)) for one in alike]
+        shares = [one / sum(alike) for one in alike]
+        if settings.get("normaliser") == "literal":  # one index: the share of a layer is the same for every query
+            shares = [query[j] @ key[j] / sum(query[j] @ key[k] for k in count) for j in count]
+        rows.append(sum(share * one for share, one in zip(shares, value, strict=True)))
+    return sum(rows) / len(rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), CASES, ids=[" ".join([name, *map(str, given.values())]) for name, given in CASES]
+)
+def test_the_loss_of_layer_attention_is_the_papers(shallow, name, settings):
+    method = shallow.method(name, **settings).eval()  # in training the slopes are random
+    columns = {"layer-attention": (FIRST,), "layer-attention-sup": (FIRST, SECOND)}.get(name, (FIRST, SECOND, THIRD))
+    temperature = settings.get("temperature", 0.05)
+
+    def by_hand(weights):
+        sides = [
+            [pooled(weights, layers(weights, shallow.ids(sentence)), settings) for sentence in column]
+            for column in columns
+        ]
+        if len(sides) == 3:
+            return formulas.with_hard_negatives(*sides, temperature, settings.get("weight", 0.0))
+        return formulas.info_nce(sides[0], sides[-1], temperature)
+
+    assert_same(method, columns, by_hand)
+
+
+@pytest.fixture(scope="module")
+def generator(tmp_path_factory):
+    return save_generator(tmp_path_factory.mktemp("generator"))
+
+
+DIFFCSE = [
+    ("diffcse", {}),
+    ("diffcse", {"projector": "tanh"}),
+    ("diffcse", {"pooling": "mean", "detection": 1.0}),
+    ("diffcse", {"count_padding": True, "detection": 1.0}),
+    ("layer-attention-diffcse", {}),
+    ("layer-attention-diffcse", {"pooler": "mean", "detection": 1.0, "temperature": 1.0}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), DIFFCSE, ids=[" ".join([name, *map(str, given.values())]) for name, given in DIFFCSE]
+)
+def test_the_loss_of_diffcse_is_the_papers(shallow, generator, name, settings):
+    method = shallow.method(name, generator=str(generator), **settings)
+    if name == "diffcse":
+        assert method.training, "a batch norm over the batch"
+    else:
+        method.eval()
+    special = set(shallow.tokenizer.all_special_ids)
+
+    def hidden(ids):
+        """Every other token masked, and no special one: whatever is drawn, the loss is computed from it."""
+        return [
+            shallow.tokenizer.mask_token_id if place % 2 and token not in special else token
+            for place, token in enumerate(ids)
+        ]
+
+    method.masker = lambda ids, mask: (torch.tensor([hidden(row) for row in ids.tolist()]), None)
+    guesser = AutoModelForMaskedLM.from_pretrained(generator).double().eval()
+
+    def written(ids):
+        """What the generator says at every place but the first."""
+        with torch.no_grad():
+            scores = guesser(torch.tensor([hidden(ids)])).logits[0]
+        return [ids[0], *(max(range(len(row)), key=row.__getitem__) for row in scores.tolist()[1:])]
+
+    def vectors(weights):
+        """Of every sentence twice, which without dropout are the same."""
+        if name != "diffcse":
+            return [pooled(weights, layers(weights, shallow.ids(one)), settings) for one in FIRST * 2]
+        states = shallow.vectors(weights, FIRST * 2, settings.get("pooling", "cls"))
+        if settings.get("projector") == "tanh":
+            return [torch.tanh(linear(weights, "project.0", one)) for one in states]
+        inner = _normed(torch.stack([weights["project.0.weight"] @ one for one in states]))
+        inner = (inner * weights["project.1.weight"] + weights["project.1.bias"]).clamp(min=0)
+        return [*_normed(inner @ weights["project.3.weight"].T)]
+
+    def by_hand(weights):
+        read, terms = vectors(weights), []
+        width = -(-max(len(shallow.ids(one)) for one in FIRST) // 4) * 4  # eight rows are padded to a multiple of 4
+        for vector, sentence in zip(read, FIRST * 2, strict=True):
+            ids = shallow.ids(sentence)
+            shown = written(ids)
+            padding = width - len(ids) if settings.get("count_padding") else 0
+            states = layers(weights, shown + [0] * padding, under="detector.model.", first=vector, padding=padding)[-1]
+            replaced = [int(one != other) for one, other in zip(ids, shown, strict=True)] + [0] * padding
+            for state, right in zip(states, replaced, strict=True):
+                scores = linear(weights, "tell", state).exp()
+                terms.append(-torch.log(scores[right] / scores.sum()))
+            assert 0 < sum(replaced) < len(ids), "otherwise there is nothing to tell"
+        contrast = formulas.info_nce(read[:4], read[4:], settings.get("temperature", 0.05))
+        return contrast + settings.get("detection", 0.005) * formulas.mean(terms)
+
+    assert_same(method, [FIRST], by_hand)
+
+
+def _normed(rows):
+    """Mean 0 and variance 1 over the batch."""
+    centred = rows - rows.mean(0)
+    return centred / (centred.square().mean(0) + 1e-5).sqrt()
