@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
-from sklearn.manifold import trustworthiness
 
 from explorer.measuring.maps import faithfulness as measured
 from explorer.measuring.maps.faithfulness import faithfulness
 from explorer.measuring.neighbours.nearest import neighbourhoods
-from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
 
 
@@ -15,23 +13,6 @@ def drawn(count, width, seed=0):
 
 def judged(vectors, places):
     return finish(faithfulness(vectors, finish(neighbourhoods(vectors)), places, ""))
-
-
-def test_trustworthiness_is_scikit_learns_and_what_is_kept_is_counted(monkeypatch):
-    monkeypatch.setattr(measured, "_ROWS", 13)
-    vectors, places = drawn(60, 8), drawn(60, 2, seed=1)
-    places[:, 0] += unit(vectors)[:, 0] * 4  # not all by chance
-    found = judged(vectors, places)
-    assert found.nearest == 15
-    assert found.trustworthiness == pytest.approx(trustworthiness(vectors, places, n_neighbors=15, metric="cosine"))
-    assert 0.5 < found.trustworthiness < 1
-    kept = 0
-    for sentence in range(60):
-        full = 1 - unit(vectors) @ unit(vectors)[sentence]
-        flat = ((places - places[sentence]) ** 2).sum(1)
-        full[sentence] = flat[sentence] = np.inf
-        kept += len(set(np.argsort(full)[:15]) & set(np.argsort(flat)[:15]))
-    assert found.kept == pytest.approx(kept / (60 * 15))
 
 
 def test_of_many_sentences_some_are_looked_at_and_the_number_says_how_many(monkeypatch):

@@ -1,4 +1,4 @@
-"""Test that a confidence interval equals that of a slow loop, and covers the truth as often as stated."""
+"""Test that a confidence interval covers the truth as often as stated."""
 
 import numpy as np
 import pytest
@@ -18,40 +18,6 @@ def rows(pairs=60, shape=(2, 3), seed=0, step=0.5):
     one = random.normal(size=(*shape, pairs)) + gold * 0.4
     other = np.round(random.normal(size=(*shape, pairs)) + gold * 0.8, 1)
     return gold, one.astype(np.float32), other.astype(np.float32)
-
-
-@pytest.mark.parametrize("metric", ["Spearman", "Pearson"])
-def test_the_interval_is_that_of_a_slow_loop(metric):
-    gold, one, other = rows()
-    found = difference(gold, one, other, metric=metric, resamples=50, seed=3)
-    times = np.random.default_rng(3).multinomial(60, np.full(60, 1 / 60), size=50)
-    for place in np.ndindex(2, 3):
-        slow = []
-        for counts in times:
-            drawn = np.repeat(np.arange(60), counts)
-            slow.append(
-                100
-                * (SLOW[metric](other[place][drawn], gold[drawn])[0] - SLOW[metric](one[place][drawn], gold[drawn])[0])
-            )
-        assert found.low[place] == pytest.approx(np.quantile(slow, 0.025), abs=1e-3)
-        assert found.high[place] == pytest.approx(np.quantile(slow, 0.975), abs=1e-3)
-        whole = 100 * (SLOW[metric](other[place], gold)[0] - SLOW[metric](one[place], gold)[0])
-        assert found.difference[place] == pytest.approx(whole, abs=1e-3)
-
-
-@pytest.mark.parametrize("aggregate", ["mean", "wmean"])
-def test_sub_corpora_are_drawn_and_averaged_each_by_itself(aggregate):
-    gold, one, other = rows(90, shape=())
-    parts = ["a"] * 30 + ["b"] * 60
-    found = difference(gold, one, other, parts, aggregate=aggregate, resamples=40, seed=5)
-    random, draws = np.random.default_rng(5), []
-    for inside in (np.arange(30), np.arange(30, 90)):
-        times = random.multinomial(len(inside), np.full(len(inside), 1 / len(inside)), size=40)
-        drawn = [inside[np.repeat(np.arange(len(inside)), counts)] for counts in times]
-        draws.append([spearmanr(other[at], gold[at])[0] - spearmanr(one[at], gold[at])[0] for at in drawn])
-    joined = 100 * np.average(draws, axis=0, weights=[30, 60] if aggregate == "wmean" else None)
-    assert found.low == pytest.approx(np.quantile(joined, 0.025), abs=1e-3)
-    assert found.high == pytest.approx(np.quantile(joined, 0.975), abs=1e-3)
 
 
 def test_a_model_beside_itself_differs_by_nothing():

@@ -33,33 +33,6 @@ def test_unknown_metrics_and_aggregates_are_refused():
         agreement(GOLD, SYSTEM, PARTS, "Spearman", "median")
 
 
-def slow_cosine(one, two):
-    return sum(a * b for a, b in zip(one, two, strict=True)) / (
-        sum(a * a for a in one) ** 0.5 * sum(b * b for b in two) ** 0.5
-    )
-
-
-def slow_vector(hidden, row, pooling, tokens):
-    """A sentence's vector from its states alone (layer, token, width), by hand."""
-    states = sum(hidden[layer] for layer in row.layers) / len(row.layers)
-    columns = [[float(states[token][dim]) for token in range(tokens)] for dim in range(states.shape[-1])]
-    if pooling == "cls":
-        return [column[0] for column in columns]
-    return [max(column) if pooling == "max" else sum(column) / tokens for column in columns]
-
-
-def test_every_cosine_is_the_slow_one(tiny_encoder, few_pairs):
-    scores = finish(score_layers(tiny_encoder, few_pairs))
-    for place, row in enumerate(scores.rows):
-        for column, pooling in enumerate(("cls", "mean", "max")):
-            for pair in range(len(few_pairs)):
-                vectors = []
-                for text in (few_pairs.first[pair], few_pairs.second[pair]):
-                    states = tiny_encoder.states([text])
-                    vectors.append(slow_vector(states.hidden[:, 0], row, pooling, int(states.mask.sum())))
-                assert scores.cosines[place, column, pair] == pytest.approx(slow_cosine(*vectors), abs=1e-5)
-
-
 def test_cutting_the_set_into_chunks_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
     whole = finish(score_layers(tiny_encoder, few_pairs))
     monkeypatch.setattr(pair_cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
