@@ -1,12 +1,10 @@
-"""Test every method on two processes with half the rows each against one process with all."""
+"""Test two processes with half the rows each against one with all: every method's gradient, and a run by hand."""
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
-import huggingface_hub
 import pytest
 import torch
 import torch.distributed as dist
@@ -15,16 +13,19 @@ from torch.nn.parallel import DistributedDataParallel
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method, _self_guided
+from explorer.training.record import runs
+from tests.independent.adamw import METHOD, SCHEDULES, ByHand, assert_followed
+from tests.methods.hub import save_generator
 from tests.methods.rows import COLUMNS, COMPARING, FIXED_DRAWS, TUNING
-from tests.processes import in_a_group_of_two
+from tests.processes import ended, in_a_group_of_two, two
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
+from tests.trainings import command, furnish, in_no_time, recipe, words_of
 
 
 def in_each_process(folder: Path, file: Path) -> None:
     """The loss and gradients of every method on half the rows; the first process saves them."""
     rank, found = dist.get_rank(), {}
-    huggingface_hub.constants.HF_HUB_CACHE = os.environ["HF_HUB_CACHE"]  # it may be imported already
     for name in TUNING:
         method = ready(name, folder)
         half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.eats]]
@@ -42,7 +43,8 @@ def ready(name: str, folder: Path) -> Method:
     """A method that has already learned a little, without dropout."""
     torch.manual_seed(0)
     kind = methods.load(name)
-    mild = {knob: value for knob, value in {"temperature": 0.5, "scale": 2.0}.items() if knob in kind.knobs}
+    settings = {"temperature": 0.5, "scale": 2.0, "generator": str(folder.parent / "generator")}
+    mild = {knob: value for knob, value in settings.items() if knob in kind.knobs}
     with mock.patch.object(_self_guided, "PROJECTION", 64):
         method = kind(Tunable(encoder_of(folder), 64), mild).eval()
     with torch.no_grad():
@@ -66,16 +68,20 @@ def gradients(method: Method) -> dict[str, torch.Tensor]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    return save_tiny("bert", tmp_path_factory.mktemp("together") / "bert")
+    """An encoder, and beside it a generator for the methods that need one."""
+    place = tmp_path_factory.mktemp("together")
+    save_generator(place / "generator")
+    return save_tiny("bert", place / "bert")
 
 
 @pytest.fixture(scope="module")
-def two_processes(tmp_path_factory, folder) -> dict:
+def two_processes(tmp_path_factory, folder, words_with_opposites) -> dict:
     place = tmp_path_factory.mktemp("processes")
     in_a_group_of_two(in_each_process, folder, place / "found", folder=place)
     return torch.load(place / "found")
 
 
+@pytest.mark.usefixtures("words_with_opposites")
 @pytest.mark.parametrize("name", TUNING)
 def test_two_processes_learn_what_one_would(two_processes, folder, name):
     method = ready(name, folder)
@@ -93,3 +99,13 @@ def test_two_processes_learn_what_one_would(two_processes, folder, name):
     halves = [loss_of(method, [column[half] for column in columns]).item() for half in (slice(0, 2), slice(2, 4))]
     meets = sum(halves) / 2 != pytest.approx(loss.item(), rel=1e-2)
     assert meets == (name in COMPARING), "otherwise it would not matter who meets whom"
+
+
+def test_two_processes_take_the_steps_of_a_run_by_hand(tmp_path):
+    calm, schedule = furnish(tmp_path, dropout=0.0), next(iter(SCHEDULES))
+    words = words_of(recipe(calm, METHOD, settings=SCHEDULES[schedule]))
+    words += ["--name", "two", "--out", str(calm.runs)]
+    assert ended(two(command, lambda rank: (words, tmp_path / f"told.{rank}"))) == (0, 0)
+    with in_no_time():
+        by_hand = ByHand(calm, schedule)
+    assert_followed(runs.find("two", calm.runs), by_hand)
