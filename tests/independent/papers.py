@@ -1,0 +1,295 @@
+"""The hyper-parameters of the papers as tables: what they state, what they leave open, and where Strata departs.
+
+A line that is not indented names methods. Below it stand settings, values and sources, apart by two spaces or more.
+Where a paper leaves a value open, its released code stands for it, and the source says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STATED = """
+sg sg-opt bt bt-sg-opt
+  epochs            1        Table 8
+  batch_size        16       Table 8
+  learning_rate     5e-5     Table 8
+  beta2             0.9      Table 8
+  evaluate_every    50       Table 8
+  endurance         10       Table 8
+  temperature       0.01     Table 8
+  pull              0.1      Table 8
+  early_stop        drops    released code
+  max_length        128      released code
+  warmup            0.1      released code
+  decay             linear   released code
+  weight_decay      0.01     released code, whose groups of weights overrule the 0 of its command line
+  epsilon           1e-6     released code
+  clip              1.0      released code
+  pooling           cls      section 3.1
+  projection        on       section 3.2, note 4
+  view_pooling      max      section 3.1
+  first_layer       0        section 3.1: k from 0 to l
+  guide_dropout     off      section 3.1: a copy that is fixed
+sg-opt
+  objective         opt3     section 3.3
+bt
+  guided            on       appendix A.2: identical to SG, so with a layer of the frozen copy
+bt-sg-opt
+  both_views        off      section 6
+conisi-s conisi-o1 conisi-o2
+  epochs            1        section 4.3
+  batch_size        64       Table 3, BERT-base
+  learning_rate     3e-5     Table 3, BERT-base
+  max_length        32       Table 3, BERT-base
+  share             0.8      Table 3, BERT-base
+  evaluate_every    125      section 4.3
+  temperature       0.05     section 4.3
+  weight_decay      0.0      section 4.3: Adam
+  beta2             0.999    section 4.3: Adam
+  epsilon           1e-8     section 4.3: Adam
+  pooling           cls      section 3.1.4
+conisi-o1
+  replaced          0.8      section 3.2
+simcse simcse-sup simcse-hard
+  temperature       0.05     Table D.1
+  pooling           cls      section 6.3
+  evaluate_every    125      appendix A
+  max_length        32       released code
+  warmup            0.0      released code
+  decay             linear   released code
+  weight_decay      0.0      released code
+  beta2             0.999    released code
+  epsilon           1e-8     released code
+  clip              1.0      released code
+  early_stop        none     released code
+simcse
+  epochs            1        appendix A
+  batch_size        64       appendix A, BERT-base
+  learning_rate     3e-5     appendix A, BERT-base
+simcse-sup simcse-hard
+  epochs            3        appendix A
+  batch_size        512      appendix A
+  learning_rate     5e-5     appendix A, base models
+  keep_head         on       section 6.3
+simcse-hard
+  weight            0.0      equation 5, which has no weight
+layer-attention layer-attention-sup layer-attention-hard layer-attention-diffcse
+  pooler            attention of cls to mean, cls   Table 2 and equation 4
+  activation        none     equation 1, which has no activation
+  normaliser        literal  equation 1, with one index and without an exponential
+  with_embeddings   on       released code
+  afterwards        as trained   Tables 1 and 2
+  temperature       0.05     released code
+  warmup            0.0      released code
+  decay             linear   released code
+  weight_decay      0.0      released code
+  beta2             0.999    released code
+  epsilon           1e-8     released code
+  clip              1.0      released code
+  early_stop        none     released code
+layer-attention
+  batch_size        64       Table 4, BERT-base
+  learning_rate     3e-5     Table 4, BERT-base
+layer-attention-sup
+  batch_size        256      Table 4
+  learning_rate     1e-5     Table 4, BERT-base
+layer-attention-hard
+  batch_size        256      Table 4
+  learning_rate     2e-5     Table 4, BERT-base
+  epochs            3        released code
+  max_length        64       released code
+  evaluate_every    100      released code
+  weight            0.0      equation 8, which has no weight
+layer-attention-diffcse
+  batch_size        64       Table 4
+  learning_rate     3e-5     Table 4
+diffcse layer-attention-diffcse
+  mask_share        0.3      released code, as appendix A
+  detection         0.005    released code, as appendix A
+diffcse
+  batch_size        64       released code
+  learning_rate     7e-6     released code; layer attention's Table 4 repeats it
+  epochs            2        released code
+  max_length        32       released code
+  evaluate_every    125      released code
+  temperature       0.05     released code
+  warmup            0.0      released code
+  decay             linear   released code
+  weight_decay      0.0      released code
+  beta2             0.999    released code
+  epsilon           1e-8     released code
+  clip              1.0      released code
+  early_stop        none     released code
+  pooling           cls      section 3
+  projector         batch norm   appendix A and Table 6
+diffcse layer-attention-diffcse
+  generator         distilbert-base-uncased   released code
+flow
+  epochs            1        released code
+  batch_size        64       released code: 32 pairs
+  learning_rate     1e-3     released code
+  decay             none     released code: its decay is for the encoder's optimiser only
+  warmup            0.0      released code: so is its warmup
+  max_length        64       released code
+  weight_decay      0.01     released code
+  beta2             0.999    released code
+  epsilon           1e-6     released code
+  clip              1.0      released code
+  levels            3        released code
+  depth             3        released code
+  inner             32       released code
+  reads             mean of layers 11 + 12   section 4: the last two layers of BERT-base
+  dropout           off      section 3: the encoder is fixed
+whitening
+  reads             first-last mean   section 4: layers 1 and last
+  dimensions        0        equation 9: as many as the vectors have
+wk
+  first_layer       4        section III, of BERT-base
+  window            2        section III
+  whole_window      on       section III: the neighbours on either side
+cosent
+  scale             20.0     the source's code
+cosine-regression
+  batch_size        16       section 3.1
+  learning_rate     2e-5     section 3.1
+  warmup            0.1      section 3.1
+  decay             linear   released code
+  beta2             0.999    section 3.1: Adam
+  epsilon           1e-8     section 3.1: Adam
+  pooling           mean     section 3
+contrast contrast-hard
+  temperature       0.05     sentence-transformers: a scale of 20
+  symmetric         off      section 4.4: one direction
+"""
+
+LEFT_OPEN = """
+conisi-s conisi-o1 conisi-o2
+  warmup            as SimCSE, on whose trainer such methods are built
+  decay             as SimCSE
+  clip              as SimCSE
+  early_stop        as SimCSE
+  scoring           equation 8 needs one number of an input, but the text gives it d of them
+  joint_norm        the paper does not say over which rows the batch norm goes
+conisi-o1 conisi-o2
+  chosen            a "certain proportion"
+diffcse layer-attention-diffcse
+  generator_dropout   neither paper says whether the generator has dropout
+  count_padding     the paper sums over tokens, Strata takes their mean, so padding may count or not
+layer-attention
+  epochs            as SimCSE without labels
+  max_length        as SimCSE without labels
+  evaluate_every    as SimCSE without labels
+layer-attention-sup
+  epochs            as the released code for triplets
+  max_length        as the released code for triplets
+  evaluate_every    as the released code for triplets
+layer-attention-diffcse
+  epochs            as DiffCSE
+  max_length        as DiffCSE
+  evaluate_every    as DiffCSE
+flow
+  evaluate_every    the flow has no dev set
+  early_stop        the flow has no dev set
+contrast contrast-hard
+  batch_size        the paper trains another encoder
+  learning_rate     the paper trains another encoder
+  epochs            the paper trains another encoder
+  max_length        the paper trains another encoder
+  warmup            the paper trains another encoder
+  decay             the paper trains another encoder
+  weight_decay      the paper trains another encoder
+  beta2             the paper trains another encoder
+  epsilon           the paper trains another encoder
+  clip              the paper trains another encoder
+  evaluate_every    the paper trains another encoder
+  early_stop        the paper trains another encoder
+  pooling           the paper trains another encoder
+  dropout           the paper trains another encoder
+cosent
+  batch_size        no encoder of its own
+  learning_rate     no encoder of its own
+  warmup            no encoder of its own
+  decay             no encoder of its own
+  beta2             no encoder of its own
+  epsilon           no encoder of its own
+  pooling           no encoder of its own
+cosent cosine-regression
+  epochs            depends on the number of scored pairs
+  max_length        the papers do not truncate
+  weight_decay      not in the papers
+  clip              not in the papers
+  evaluate_every    not in the papers
+  early_stop        not in the papers
+"""
+
+# where a default is not what is stated above, and why
+DEPARTURES = """
+sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse
+  pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
+bt
+  guided            as the released code: both sides by the trained copy, which is what the paper's score is of
+layer-attention layer-attention-sup layer-attention-hard layer-attention-diffcse
+  activation        as the released code, whose scores the paper gives
+  normaliser        as the released code; the quotient of equation 1 divides by sums that can be 0
+flow
+  reads             as the released code, whose "last two layers" are the first and the last
+wk
+  whole_window      as the released code, which gives the paper's scores
+cosent
+  scale             5 scores higher on the dev set of STS-B: 89.3 against 87.4
+cosine-regression
+  batch_size        the batch of the other method on scored pairs, so that they can be compared
+  pooling           an encoder that is already tuned for similarity keeps its own pooling
+"""
+
+# settings in which the released code is not what the paper states, as the form's "released code" sets them
+RELEASED = """
+sg sg-opt bt bt-sg-opt
+  view_pooling      mean     the default of its command line
+  guide_dropout     on       fit() sets every part to training
+bt-sg-opt
+  both_views        on       a line that is commented out
+layer-attention-hard
+  weight            1.0      the default of its command line
+diffcse layer-attention-diffcse
+  generator_dropout   on     every part is set to training
+  count_padding     on       the mean goes over all places
+flow
+  dropout           on       is_training
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A setting of one method: what is stated of it, as typed, and where; or, in a table of reasons, why."""
+
+    method: str
+    setting: str
+    value: str
+    source: str
+
+
+def lines(table: str) -> list[Line]:
+    """A table with values, one line for each method and setting."""
+    found = []
+    for method, setting, rest in _rows(table):
+        value, _, source = rest.partition("  ")
+        found.append(Line(method, setting, value.strip(), source.strip()))
+    return found
+
+
+def reasons(table: str) -> dict[tuple[str, str], str]:
+    """A table of reasons, by method and setting."""
+    return {(method, setting): reason for method, setting, reason in _rows(table)}
+
+
+def _rows(table: str) -> list[tuple[str, str, str]]:
+    found: list[tuple[str, str, str]] = []
+    methods: list[str] = []
+    for line in table.strip().splitlines():
+        if line.startswith(" "):
+            setting, _, rest = line.strip().partition(" ")
+            found += [(method, setting, rest.strip()) for method in methods]
+        else:
+            methods = line.split()
+    return found

@@ -1,0 +1,70 @@
+"""Test every default against the papers' hyper-parameters; a departure is listed with its reason, and only then."""
+
+from collections import Counter
+
+import pytest
+
+from explorer import methods
+from explorer.methods import Schedule
+from tests.independent import papers
+
+# what no paper has: the length in steps, several batches for one update, and what chooses or keeps a checkpoint
+STRATAS_OWN = {"steps", "accumulate", "select_by", "keep_steps"}
+STATED = papers.lines(papers.STATED)
+RELEASED = papers.lines(papers.RELEASED)
+LEFT_OPEN, DEPARTURES = papers.reasons(papers.LEFT_OPEN), papers.reasons(papers.DEPARTURES)
+
+
+def settings(name):
+    """The settings of a method that take part in its training, with their defaults."""
+    kind = methods.load(name)
+    own = {one.name: one.default for one in kind.knobs.values()}
+    if not kind.trains():
+        return own
+    schedule = {setting: value for setting, value in kind.schedule.values().items() if setting not in STRATAS_OWN}
+    if schedule["early_stop"] == "none":
+        del schedule["endurance"]
+    return own | schedule
+
+
+def typed(line):
+    """A value of the table in its setting's type."""
+    return (methods.load(line.method).knobs | Schedule.knobs)[line.setting].checked(line.value)
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_every_setting_is_stated_by_a_paper_or_listed_as_left_open(name):
+    stated = Counter(line.setting for line in STATED if line.method == name)
+    stated += Counter(setting for method, setting in LEFT_OPEN if method == name)
+    assert stated == Counter(settings(name).keys())
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_a_default_is_the_papers_unless_it_is_a_listed_departure(name):
+    found = settings(name)
+    apart = {line.setting for line in STATED if line.method == name and typed(line) != found[line.setting]}
+    assert apart == {setting for method, setting in DEPARTURES if method == name}
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_the_released_codes_settings_are_those_of_the_table(name):
+    assert dict(methods.load(name).released) == {line.setting: typed(line) for line in RELEASED if line.method == name}
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_the_papers_value_that_a_form_sets_is_the_stated_one_where_it_is_not_the_default(name):
+    """Settings that only the equations' text has otherwise keep the released code's value in the form."""
+    knobs = methods.load(name).knobs
+    stated = {line.setting: typed(line) for line in STATED if line.method == name}
+    for setting, knob in knobs.items():
+        if knob.paper is not None:
+            assert knob.paper_value == stated[setting]
+
+
+def test_every_line_names_a_method_and_says_why():
+    for line in (*STATED, *RELEASED):
+        assert line.method in methods.names()
+        assert line.source, line
+    for (method, setting), reason in (LEFT_OPEN | DEPARTURES).items():
+        assert method in methods.names()
+        assert len(reason) > 8, setting
