@@ -68,8 +68,8 @@ def test_alignment_and_uniformity_are_those_of_wang_and_isola(vectors):
     pairs = [(i, j) for i in range(COUNT) for j in range(COUNT) if i != j]
     assert found.uniformity == pytest.approx(math.log(mean(math.exp(-2 * apart[i][j]) for i, j in pairs)), abs=1e-5)
     assert found.strangers == pytest.approx(mean(cosine(rows[i], rows[j]) for i, j in pairs), abs=1e-5)
-    partners = [(i, i + COUNT // 2) for i in range(COUNT // 2)]
-    expected = mean(apart[i][j] for i, j in partners)
+    positives = [(i, i + COUNT // 2) for i in range(COUNT // 2)]
+    expected = mean(apart[i][j] for i, j in positives)
     assert alignment(vectors[0][: COUNT // 2], vectors[0][COUNT // 2 :]) == pytest.approx(expected, abs=1e-5)
 
 

@@ -49,6 +49,7 @@ def test_the_loss_is_the_papers(shallow, case, drawn):
     chosen = {knob: one.default for knob, one in method.knobs.items()} | variant | settings
     how = "cls" if chosen["pooling"] == "model default" else chosen["pooling"]
     columns = (FIRST, SECOND) if name.startswith("bt") else (FIRST,)
+    frozen = wide(shallow.plain)
 
     def projected(weights, vector):
         for part in ("project.0", "project.2") if chosen["projection"] else ():
@@ -59,8 +60,8 @@ def test_the_loss_is_the_papers(shallow, case, drawn):
         return [projected(weights, one) for one in shallow.vectors(weights, sentences, how)]
 
     def views(weights, sentence):
-        """Every layer of the frozen copy, from the first one that takes part."""
-        states = layers(weights, shallow.ids(sentence), under="guide.model.")[chosen["first_layer"] :]
+        """Every layer of the encoder as it was, from the first one that takes part."""
+        states = layers(frozen, shallow.ids(sentence), under="")[chosen["first_layer"] :]
         return [projected(weights, pool(layer, chosen["view_pooling"])) for layer in states]
 
     def one_view(weights, sentences):
@@ -69,9 +70,9 @@ def test_the_loss_is_the_papers(shallow, case, drawn):
         return [views(weights, sentence)[place] for sentence, place in zip(sentences, places, strict=True)]
 
     def distance(weights):
-        """The squared distance of the two copies, over every weight of the layers."""
-        names = [one.removeprefix("base.") for one in weights if one.startswith("base.model.encoder.")]
-        return sum((weights[f"base.{one}"] - weights[f"guide.{one}"]).square().sum() for one in names)
+        """The squared distance to the weights as they were, over every layer."""
+        names = [name for name in frozen if name.startswith("encoder.")]
+        return sum((weights[f"base.model.{name}"] - frozen[name].detach()).square().sum() for name in names)
 
     def by_hand(weights):
         c, guiding, tau = trained(weights, FIRST), columns[-1], chosen["temperature"]
