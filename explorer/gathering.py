@@ -29,6 +29,15 @@ def own_share(rows: Tensor) -> Tensor:
     return rows.chunk(dist.get_world_size())[dist.get_rank()]
 
 
+def of_all(flags: Sequence[bool]) -> list[bool]:
+    """The flags of every process, in order of rank; alone, nothing is sent to the device."""
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return list(flags)
+    found: list[list[bool] | None] = [None] * dist.get_world_size()
+    dist.all_gather_object(found, list(flags))
+    return [flag for own in found for flag in own or ()]
+
+
 def text_keys(texts: Sequence[str], device: torch.device | str) -> Tensor:
     """A whole number for each text of every process, in order of rank; equal texts have equal numbers."""
     digests = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)

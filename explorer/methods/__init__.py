@@ -168,7 +168,7 @@ def in_order(parts: Iterable[tuple[list[int], Tensor]]) -> Tensor:
     """Join rows that were computed in parts, in the order of their places."""
     places, rows = zip(*parts, strict=True)
     back = torch.tensor([place for part in places for place in part]).argsort()
-    return torch.cat(rows)[back.to(rows[0].device)]
+    return torch.cat(rows)[back.to(rows[0].device, non_blocking=True)]
 
 
 def names() -> tuple[str, ...]:

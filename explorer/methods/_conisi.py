@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read.sentence_pairs import Composed, Composer
-from explorer.gathering import gathered
+from explorer.gathering import gathered, of_all
 from explorer.losses import info_nce, interaction, interaction_by_class
 from explorer.methods import Schedule, _papers, in_order, knob
 from explorer.methods._pooled import Pooled
@@ -81,7 +81,9 @@ class ConIsI(Pooled):
         (sentences,) = columns
         pieces = self.composer.pieces(sentences, self.base.max_length)
         others = self.others(sentences, pieces)
-        valid = gathered(torch.tensor([[float(other is not None)] for other in others], device=self.device))[:, 0] > 0
+        has_other = of_all([other is not None for other in others])
+        valid = torch.tensor([place for place, here in enumerate(has_other) if here])
+        valid = valid.long().to(self.device, non_blocking=True)
         # without another sentence, use the sentence itself, so that every process has the same number of rows
         inputs = [self.composer.pair(own, own) for own in pieces]
         inputs += [
@@ -91,7 +93,7 @@ class ConIsI(Pooled):
         same, other = (gathered(part) for part in self._read(inputs).chunk(2))
         self.watch(alone, same)
         if self.training:
-            self.seen += torch.tensor([len(valid), len(valid) - int(valid.sum())], device=self.device)
+            self.seen += torch.tensor([len(has_other), len(has_other) - len(valid)]).to(self.device, non_blocking=True)
         return self._together(alone, same, other[valid], valid)
 
     def remark(self) -> str:
@@ -111,7 +113,7 @@ class ConIsI(Pooled):
         return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
 
     def _together(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
-        """Both losses of vectors (sentence, width); `other` holds only the valid rows."""
+        """Both losses of vectors (sentence, width); `other` holds only the rows at the valid places."""
         # means and variances of few rows need more precision than bfloat16
         with torch.autocast(alone.device.type, enabled=False):
             sides = alone.float(), same.float(), other.float()

@@ -81,21 +81,27 @@ class Differing(Method):
     def detected(self, sentences: list[str], vectors: Tensor) -> Tensor:
         """L_RTD: the cross-entropy of replaced token detection, averaged over tokens."""
         sums, counts = [], []
-        for places, ids, mask in self.base.padded_groups(sentences):
-            written = self.rewritten(ids, mask)
+        for places, ids, mask, real in self.base.padded_groups(sentences):
+            written = self.rewritten(ids, mask, real)
             states = self.detector.beginning_with(vectors[places], written, mask)
-            counted = torch.ones_like(mask) if self.count_padding else mask
-            labels = ((written != ids) & mask)[counted].long()
+            count = mask.numel() if self.count_padding else real
+            counted = (
+                torch.arange(count, device=mask.device)
+                if self.count_padding
+                else masked_model.chosen_places(mask, real)
+            )
+            labels = ((written != ids) & mask).flatten()[counted].long()
             with torch.autocast(states.device.type, enabled=False):
-                sums.append(functional.cross_entropy(self.tell(states.float())[counted], labels, reduction="sum"))
-            counts.append(counted.sum())
+                told = self.tell(states.float()).flatten(0, 1)[counted]
+                sums.append(functional.cross_entropy(told, labels, reduction="sum"))
+            counts.append(sums[-1].new_full((), count))
         # over all processes: the mean over tokens is not the mean of means
-        return gathered(torch.stack(sums).sum()[None]).sum() / gathered(torch.stack(counts).sum()[None].float()).sum()
+        return gathered(torch.stack(sums).sum()[None]).sum() / gathered(torch.stack(counts).sum()[None]).sum()
 
     @torch.no_grad()
-    def rewritten(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def rewritten(self, ids: Tensor, mask: Tensor, real: int) -> Tensor:
         """Sentences as the generator fills them in: its most likely token everywhere but at the first place."""
         hidden, _ = self.masker(ids, mask)
-        written = self.guesser.guesses(hidden, mask)
+        written = self.guesser.guesses(hidden, mask, real)
         written[:, 0] = ids[:, 0]
         return written.where(mask, 0)

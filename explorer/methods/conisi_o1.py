@@ -39,11 +39,12 @@ class ConIsIReplaced(ConIsI):
         replace = (torch.rand(len(own)) < self.chosen) & (torch.rand(len(own)) < self.replaced)
         other = [new if here else old for old, new, here in zip(own, drawn, replace.tolist(), strict=True)]
         if other == own:
-            place = int(torch.randint(0, len(own), (1,)))
+            place = torch.randint(0, len(own), (1,)).tolist()[0]
             other[place] = self._another(own[place])
         return other
 
     def _another(self, token: int) -> int:
         """A random token other than this one."""
-        others = self._words[self._words != token]
-        return int(others[torch.randint(0, len(others), (1,))])
+        words = self._words.numpy()
+        others = words[words != token]
+        return int(others[torch.randint(0, len(others), (1,)).tolist()[0]])

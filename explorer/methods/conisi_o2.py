@@ -49,7 +49,7 @@ def opposite(sentence: str, cut: int, share: float) -> str | None:
         return None
     drawn = (torch.rand(len(found)) < share).tolist()
     if not any(drawn):
-        drawn[int(torch.randint(0, len(found), (1,)))] = True
+        drawn[torch.randint(0, len(found), (1,)).tolist()[0]] = True
     for (word, other), here in reversed(list(zip(found, drawn, strict=True))):
         if here:
             written = other.capitalize() if word.group()[0].isupper() else other

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.errors import RunError, RunGone, RunTooLarge, StrataError
+from explorer.errors import Diverged, RunError, RunGone, RunTooLarge, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
@@ -71,11 +71,14 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
         if wish == DISCARD:
             return wish
         if wish == KEEP:
+            _record_the_rest(recorder, training)
             training.save()
         yield Progress("saving the model", 0, 0)
         _conclude(run, recorder, training, stopped=wish == KEEP)
         return wish
     except GeneratorExit:  # the server stops, or Ctrl-C: the state is saved
+        with suppress(Diverged):  # then the last good state stays
+            _record_the_rest(recorder, training)
         recorder.check_there()
         training.save()
         recorder.log("interrupted; the state is saved")
@@ -91,7 +94,7 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
 
     known, keep = False, training.recipe.schedule().keep_steps
     for step in training.steps(resume=states.there(run.state)):
-        if not known and (step.update or step.checkup):
+        if not known and (step.updates or step.checkup):
             known = True
             _note_what_was_found(run, recorder, training)
         recorder.record(step)
@@ -104,6 +107,12 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
             return wish
         yield step.progress
     return ""
+
+
+def _record_the_rest(recorder: Recorder, training: Training) -> None:
+    rest = training.rest()
+    if rest is not None:
+        recorder.record(rest)
 
 
 def _followed(run: Run, online: bool) -> Work[None]:
@@ -122,7 +131,7 @@ def _followed(run: Run, online: bool) -> Work[None]:
 
 def _heard_by_all(training: Training, step: Step, wish: str) -> str:
     """The request that the main process read, broadcast at fixed steps."""
-    if step.update is None:
+    if not step.updates:
         return ""
     return _WISHES[training.world.said(_WISHES.index(wish) if wish in _WISHES else 0)]
 

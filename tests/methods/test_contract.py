@@ -16,6 +16,7 @@ from explorer.errors import BadChoice
 from explorer.methods import Eats, Method, Schedule
 from tests.live import ROOT
 from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, TUNING
+from tests.waits import Waits
 
 MIXED = [2, 0, 3, 1]  # another order of the rows
 PAIRWISE = [3, 2, 0, 1]  # another one, in which who stands in for whom is as before
@@ -204,3 +205,12 @@ def test_watching_is_the_slow_means(method):
     partners = sum(alike[i][i] for i in range(4)) / 4
     strangers = sum(alike[i][j] for i in range(4) for j in range(4) if i != j) / 12
     assert [cosine.item() for cosine in method.watched] == pytest.approx([partners, strangers], abs=1e-6)
+
+
+def test_a_step_makes_no_gpu_wait(trained):
+    columns = COLUMNS[trained.eats]
+    trained.train()
+    trained(*columns).backward()  # the first pass may prepare what later ones reuse
+    with Waits() as waits:
+        trained(*columns).backward()
+    assert waits.found == []

@@ -37,7 +37,7 @@ class Fixed(torch.nn.Module):
         super().__init__()
         self.written = written
 
-    def guesses(self, ids, mask):
+    def guesses(self, ids, mask, real=None):
         return self.written.clone()
 
 
@@ -46,7 +46,7 @@ def test_what_the_generator_writes_is_taken_but_for_the_first_place_and_padding(
     method.guesser = Fixed(torch.tensor([[55, 7, 5, 9, 102, 3]]))
     ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
     method.masker = lambda ids, mask: (ids, mask)
-    written = method.rewritten(ids, mask)
+    written = method.rewritten(ids, mask, int(mask.sum()))
     assert written.tolist() == [[101, 7, 5, 9, 102, 0]]
     assert ((written != ids) & mask).int().tolist() == [[0, 0, 1, 0, 0, 0]]
 
@@ -57,7 +57,7 @@ def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_paddi
     ids, mask = torch.tensor([[101, 7, 8, 9, 102, 0]]), torch.tensor([[True] * 5 + [False]])
     logits = torch.tensor([[[2.0, 0.0]] * 6])
     with (
-        mock.patch.object(base, "padded_groups", return_value=[([0], ids, mask)]),
+        mock.patch.object(base, "padded_groups", return_value=[([0], ids, mask, int(mask.sum()))]),
         mock.patch.object(method, "rewritten", return_value=torch.tensor([[101, 7, 5, 9, 102, 0]])),
         mock.patch.object(method.detector, "beginning_with", return_value=logits),
         mock.patch.object(method, "tell", torch.nn.Identity()),

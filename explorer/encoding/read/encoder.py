@@ -204,7 +204,8 @@ class Encoder:
         padded = torch.tensor([numbers + [blank] * (longest - len(numbers)) for numbers in ids])
         lengths = torch.tensor([len(numbers) for numbers in ids])
         mask = torch.arange(longest)[None, :] < lengths[:, None]
-        return padded.to(device or self.device), mask.to(device or self.device)
+        where = device or self.device
+        return padded.to(where, non_blocking=True), mask.to(where, non_blocking=True)
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """A copy of the tokenizer with this encoder's limit, padded on the right."""

@@ -33,6 +33,7 @@ class Tunable(nn.Module):
         self.model: PreTrainedModel = copy.deepcopy(encoder.model).float()
         self.model.requires_grad_(True)
         quicken(self.model)
+        look_at_no_mask()
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
         self.layers: int = self.model.config.num_hidden_layers
@@ -69,11 +70,12 @@ class Tunable(nn.Module):
         types = [one.types for one in inputs if one.types is not None]
         return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
 
-    def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-        """Sentences in passes of similar length: their places, token ids and mask (sentence, token)."""
+    def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor, int]]:
+        """Sentences in passes of similar length: places, token ids, mask (sentence, token), and how many are real."""
         ids = self.encoder.tokens(sentences, self.max_length).ids
         for places, width in self._passes(ids):
-            yield places, *self.encoder.padded([ids[place] for place in places], self.model.device, width)
+            own = [ids[place] for place in places]
+            yield places, *self.encoder.padded(own, self.model.device, width), sum(map(len, own))
 
     def beginning_with(self, vectors: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
         """The last layer (sentence, token, width), with these vectors as the embeddings of the first tokens."""
@@ -125,4 +127,19 @@ class Tunable(nn.Module):
 
 def _filled(rows: list[list[int]], like: Tensor) -> Tensor:
     """Rows as a padded tensor of the same type and device."""
-    return torch.tensor([row + [0] * (like.shape[1] - len(row)) for row in rows], device=like.device)
+    filled = torch.tensor([row + [0] * (like.shape[1] - len(row)) for row in rows])
+    return filled.to(like.device, non_blocking=True)
+
+
+def look_at_no_mask() -> None:
+    """Have transformers take every mask as given, for all models of this process.
+
+    At each pass it would look whether a mask masks nothing, and a GPU waits until it has; here no such mask is passed.
+    """
+
+    from transformers import masking_utils
+
+    def can_be_left_out(mask: Tensor | None, length: int, window: int | None = None) -> bool:
+        return mask is None and (window is None or length < window)
+
+    masking_utils._ignore_bidirectional_mask_sdpa = can_be_left_out

@@ -24,6 +24,9 @@ from explorer.training.loop.processes import World
 from explorer.training.loop.row_order import Batch, Feed
 from explorer.training.loop.stopping import enough
 
+# steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
+FETCH_EVERY = 20
+
 
 @dataclass(frozen=True)
 class Update:
@@ -60,6 +63,10 @@ class Learner:
         self.looked_at = -1
         self.best_step: int | None = None
         self.kept: dict[str, Tensor] = {}
+        self.fetch_every = 1 if world.device.type == "cpu" else FETCH_EVERY
+        # step, learning rate, and on the device: loss, gradient norm, similarity of positive and of random pairs
+        self._measured: list[tuple[int, float, Tensor]] = []
+        self.trouble: Diverged | None = None
 
     @property
     def total(self) -> int:
@@ -72,9 +79,9 @@ class Learner:
         return self.schedule.look_every(self.total)
 
     @property
-    def done(self) -> bool:
-        """Whether every update was made, or early stopping applies."""
-        return self.step >= self.total or enough(self.scores, self.schedule)
+    def enough(self) -> bool:
+        """Whether early stopping applies; this changes with evaluations only."""
+        return enough(self.scores, self.schedule)
 
     @property
     def look_due(self) -> bool:
@@ -92,23 +99,22 @@ class Learner:
         if type(self.method).fit is not Method.fit:
             yield from self.method.fit(list(dict.fromkeys(one for column in self.corpus.texts for one in column)))
 
-    def update(self) -> Update:
-        """Make one update: accumulate gradients, clip them, step the optimiser."""
-        many, losses, watched = self.schedule.accumulate, 0.0, (math.nan, math.nan)
+    @property
+    def fetch_due(self) -> bool:
+        """Whether the updates so far are to be fetched after this step; they always are before an evaluation."""
+        return self.step % self.fetch_every == 0 or self.look_due
+
+    @property
+    def sound(self) -> bool:
+        """Whether every update so far is known to be finite."""
+        return self.trouble is None and not self._measured
+
+    def update(self) -> None:
+        """Make one update: accumulate gradients, clip them, step the optimiser; nothing is fetched from the device."""
+        many, losses = self.schedule.accumulate, []
         for part in range(many):
-            loss = self.gradients(self.feed.batch(self.step * many + part), share=1 / many)
-            losses += loss / many
-            if self.method.watched is not None:
-                partners, strangers = self.method.watched  # of the last accumulated batch
-                watched = float(partners), float(strangers)
-        length = float(torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf))
-        for what, size in (("loss", losses), ("gradient", length)):  # before it reaches the weights
-            if not math.isfinite(size):
-                raise Diverged(
-                    f"The {what} of step {self.step + 1} is {size}. Lower learning_rate "
-                    f"({self.schedule.learning_rate:g}), raise warmup, or set precision to float32; the run's folder "
-                    "holds the last good state."
-                )
+            losses.append(self.gradients(self.feed.batch(self.step * many + part), share=1 / many))
+        length = torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf)
         warmup = math.ceil(self.schedule.warmup * self.total)
         rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total, self.schedule.decay)
         for group in self.optimizer.param_groups:
@@ -116,14 +122,39 @@ class Learner:
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.step += 1
-        return Update(self.step, losses, rate, *watched)
+        unknown = losses[0].new_full((), math.nan)
+        watched = self.method.watched or (unknown, unknown)  # of the last accumulated batch
+        measured = [torch.stack(losses).double().mean(), length, *watched]
+        self._measured.append((self.step, rate, torch.stack([each.detach().double() for each in measured])))
 
-    def gradients(self, columns: Batch, share: float = 1.0) -> float:
-        """Add the gradients of a batch and return its loss."""
+    def fetch(self) -> tuple[Update, ...]:
+        """What was measured since the last fetch, in one copy, up to a loss or gradient that is not finite.
+
+        After such a one, `trouble` is set: the weights are spoiled, and none was evaluated, kept or saved since.
+        """
+        if not self._measured:
+            return ()
+        steps, rates, rows = zip(*self._measured, strict=True)
+        self._measured = []
+        found: list[Update] = []
+        for step, rate, (loss, length, *watched) in zip(steps, rates, torch.stack(rows).tolist(), strict=True):
+            for what, size in (("loss", loss), ("gradient", length)):
+                if not math.isfinite(size):
+                    self.trouble = Diverged(
+                        f"The {what} of step {step} is {size}. Lower learning_rate "
+                        f"({self.schedule.learning_rate:g}), raise warmup, or set precision to float32; the run's "
+                        "folder holds the last good state."
+                    )
+                    return tuple(found)
+            found.append(Update(step, loss, rate, *watched))
+        return tuple(found)
+
+    def gradients(self, columns: Batch, share: float = 1.0) -> Tensor:
+        """Add the gradients of a batch and return its loss, on the device."""
         with self.world.autocast():
-            loss = self._module(*columns)
+            loss: Tensor = self._module(*columns)
         self.world.backward(loss * share)
-        return float(loss.detach())
+        return loss.detach()
 
     def look(self, pairs: GradedPairs, head: Head | None = None) -> Work[Checkup]:
         """Evaluate the current weights on scored pairs; `head` replaces the layer & pooling."""

@@ -44,7 +44,7 @@ class Step:
     number: int  # of the seed, from 1
     step: int = 0
     total: int = 0
-    update: Update | None = None
+    updates: tuple[Update, ...] = ()
     checkup: Checkup | None = None
     accuracy: float | None = None  # on held-out triplets, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
@@ -68,6 +68,7 @@ class Training:
         self.champion: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
         self._saved_at = time.monotonic()
+        self._stopped_early = False  # the seed under way
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
@@ -95,9 +96,9 @@ class Training:
         return self.learner.method.head().describe() if self.learner else ""
 
     def save(self) -> None:
-        """Save what resuming needs, between two steps."""
+        """Save what resuming needs, between two steps; never weights that may be spoiled."""
         learner = self.learner
-        if learner is None or not self.base or not self.world.main:
+        if learner is None or not self.base or not self.world.main or not learner.sound:
             return
         state = resume_state.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
@@ -105,6 +106,16 @@ class Training:
         notes = {**state.notes, "results": [one.as_json() for one in self.results]}
         resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
+
+    def rest(self) -> Step | None:
+        """What was measured and not yet told; to be recorded before a stopped run is saved."""
+        learner = self.learner
+        if learner is None or learner.sound:
+            return None
+        updates = learner.fetch()
+        if learner.trouble:
+            raise learner.trouble
+        return self._training(learner, updates=updates)
 
     def wear_best(self) -> Learner | None:
         """The learner with the best weights of any seed; None if nothing was trained yet.
@@ -158,11 +169,14 @@ class Training:
         yield self._step(done, told=f"base scores, model default: {told or 'none'}")
 
     def _one_seed(self, learner: Learner) -> Iterator[Step]:
+        self._stopped_early = learner.enough  # of a resumed run
         yield from self._look_if_due(learner)
         self._save_if_due()
-        while not self.world.said(int(learner.done)):
-            update = learner.update()
-            yield self._step(Progress("training", learner.step, learner.total), update=update)
+        while learner.step < learner.total and not self._stopped_early:
+            learner.update()
+            yield self._training(learner, updates=learner.fetch() if learner.fetch_due else ())
+            if learner.trouble:
+                raise learner.trouble
             yield from self._look_if_due(learner)
             self._save_if_due()
 
@@ -173,8 +187,8 @@ class Training:
         accuracy = yield from self._telling(learner.held_out_accuracy(), "evaluating on held-out triplets")
         criterion = learner.criterion(found.spearman, accuracy)
         best = learner.note(criterion, found.spearman)
-        done = Progress("training", learner.step, learner.total)
-        yield self._step(done, checkup=found, accuracy=accuracy, criterion=criterion, best=best)
+        self._stopped_early = bool(self.world.said(int(learner.enough)))  # rounding may differ between processes
+        yield self._training(learner, checkup=found, accuracy=accuracy, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
@@ -204,7 +218,7 @@ class Training:
             remark=remark,
         )
         self.results.append(result)
-        yield self._step(Progress("training", learner.step, learner.total), result=result, told=remark)
+        yield self._training(learner, result=result, told=remark)
 
     def _recall(self, state: State) -> Iterator[Step]:
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
@@ -227,6 +241,9 @@ class Training:
             except StopIteration as end:
                 return end.value
             yield self._step(Progress(stage, progress.done, progress.total) if stage else progress)
+
+    def _training(self, learner: Learner, **news: Any) -> Step:
+        return self._step(Progress("training", learner.step, learner.total), **news)
 
     def _step(self, progress: Progress, seed: int | None = None, **news: Any) -> Step:
         learner = self.learner

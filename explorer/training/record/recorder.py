@@ -74,8 +74,8 @@ class Recorder:
             self.trim(step.number, step.step, step.looked_at)
         if step.progress.stage == "starting":  # discard the lines of an interrupted try of this seed
             self.trim(step.number, -1, -1)
-        if step.update is not None:
-            self._append(METRICS, metric_lines.as_text(_training_step(step, step.update)))
+        if step.updates:
+            self._append(METRICS, "".join(metric_lines.as_text(_training_step(step, one)) for one in step.updates))
         if step.checkup is not None:
             self._evaluated(step, step.checkup)
         if step.told:
@@ -153,9 +153,8 @@ class Recorder:
 
 
 def _training_step(step: Step, update: Update) -> TrainingStep:
-    return TrainingStep(
-        **_when(step), loss=update.loss, rate=update.rate, positive=update.partners, negative=update.strangers
-    )
+    when = {**_when(step), "step": update.step}
+    return TrainingStep(**when, loss=update.loss, rate=update.rate, positive=update.partners, negative=update.strangers)
 
 
 def _evaluation(step: Step, found: Checkup) -> Evaluation:

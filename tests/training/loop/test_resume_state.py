@@ -16,6 +16,13 @@ def prepared(place):
     return finish(prepare(recipe(place, "simcse")))
 
 
+def updated(of: Learner, times: int = 1):
+    """What was measured in further updates."""
+    for _ in range(times):
+        of.update()
+    return of.fetch()
+
+
 def made(prepared) -> Learner:
     return Learner(prepared, 1, World("float32", "cpu"))
 
@@ -26,36 +33,36 @@ def learned(prepared) -> Learner:
     of = made(prepared)
     for score in (50.0, float("nan"), 60.0, 55.0):
         of.note(score)
-        of.update()
+        updated(of)
     return of
 
 
 def test_a_norm_that_remembers_is_kept_with_what_it_remembers(place, tmp_path):
     prepared = finish(prepare(recipe(place, "conisi-s")))
     learned = made(prepared)
-    learned.update()
+    updated(learned)
     buffers = {name: value.clone() for name, value in kept_buffers(learned.method).items()}
     assert {"seen", "hidden.1.running_mean", "hidden.1.running_var"} <= buffers.keys()
     assert buffers["seen"].tolist() == [4, 0]
     resume_state.save(tmp_path / "state", resume_state.state_of(learned))
-    expected = learned.update()
+    expected = updated(learned)
     other = made(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
     for name, value in kept_buffers(other.method).items():
         assert torch.equal(value, buffers[name]), name
-    assert other.update() == expected
+    assert updated(other) == expected
 
 
 def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learned, tmp_path):
     resume_state.save(tmp_path / "state", resume_state.state_of(learned))
-    expected = [learned.update() for _ in range(2)]
+    expected = updated(learned, 2)
     other = made(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
     assert (other.step, other.best_step, other.best_score, other.looked_at) == (4, 2, 60.0, 3)
     assert str(other.scores) == "[50.0, nan, 60.0, 55.0]"
     assert other.kept.keys() == learned.kept.keys()
     assert all(torch.equal(other.kept[name], learned.kept[name]) for name in learned.kept)
-    assert [other.update() for _ in range(2)] == expected
+    assert updated(other, 2) == expected
     for (weight, name), (same, _) in zip(learned.names.items(), other.names.items(), strict=True):
         assert torch.equal(weight, same), name
 
