@@ -1,8 +1,12 @@
-"""Read a dataclass from parsed JSON: a field of another type than declared keeps its default."""
+"""Read a dataclass from parsed JSON: a field of another type than declared keeps its default, or is found by `misfit`.
+
+A field with `least` in its metadata takes numbers from that one on.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 import types
 import typing
 from collections.abc import Mapping
@@ -12,6 +16,28 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _UNFIT = object()  # not None, which a field may allow
+_WORDS = {  # one of a type, and several
+    str: ("text", "text"),
+    bool: ("true or false", "true or false"),
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    types.NoneType: ("null", "null"),
+    Any: ("anything", "anything"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Misfit:
+    """A field whose value is missing or of another type than declared."""
+
+    name: str
+    missing: bool
+    value: object
+    allowed: str  # in words
+
+    def __str__(self) -> str:
+        stated = f"it has no '{self.name}'" if self.missing else f"its '{self.name}' is {reprlib.repr(self.value)}"
+        return f"{stated}, which must be {self.allowed}"
 
 
 def read(kind: type[T], stated: object) -> T | None:
@@ -21,36 +47,76 @@ def read(kind: type[T], stated: object) -> T | None:
     """
     if not isinstance(stated, Mapping):
         return None
-    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
+    hints = _hints(kind)
     given = {name: _fitted(hints[name], stated[name]) for name in hints if name in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
-    required = {field.name for field in dataclasses.fields(kind) if _has_no_default(field)}  # type: ignore[arg-type]  # T is one
-    return kind(**fitting) if required <= set(fitting) else None
+    return kind(**fitting) if _required(kind) <= set(fitting) else None
+
+
+def misfit(kind: type[Any], stated: Mapping[str, object]) -> Misfit | None:
+    """The first field of an object that does not fit its dataclass; None if `read` takes over every value."""
+    for field in dataclasses.fields(kind):
+        hint, least = _hints(kind)[field.name], field.metadata.get("least")
+        if field.name not in stated:
+            if field.name in _required(kind):
+                return Misfit(field.name, True, None, in_words(hint, least))
+            continue
+        value = _fitted(hint, stated[field.name], whole=True)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is _UNFIT or (number and least is not None and not value >= least):
+            return Misfit(field.name, False, stated[field.name], in_words(hint, least))
+    return None
+
+
+def in_words(hint: Any, least: float | None = None, several: bool = False) -> str:
+    """A type as a phrase: `a list of text, or null`, `a whole number of at least 1`."""
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        parts = [in_words(one, least, several) for one in inside]
+        return (", or " if any(" of " in part for part in parts) else " or ").join(parts)
+    if origin is tuple:
+        return f"{'lists' if several else 'a list'} of {in_words(inside[0], several=True)}"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"{'objects' if several else 'an object'} of {in_words(inside[1], several=True)}"
+    words = _WORDS.get(hint, ("an object", "objects"))[several]
+    return words if least is None or hint not in (int, float) else f"{words} of at least {least:g}"
+
+
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """The type of every field."""
+    hints: dict[str, Any] = _known_hints(kind)  # type: ignore[arg-type]  # a class is hashable
+    return hints
 
 
 @cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
+def _known_hints(kind: type[Any]) -> dict[str, Any]:
     stated = typing.get_type_hints(kind)
     return {field.name: stated[field.name] for field in dataclasses.fields(kind)}
 
 
-def _has_no_default(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def _required(kind: type[Any]) -> frozenset[str]:
+    """The fields without a default."""
+    none = dataclasses.MISSING
+    return frozenset(
+        field.name for field in dataclasses.fields(kind) if field.default is none and field.default_factory is none
+    )
 
 
-def _fitted(hint: Any, value: object) -> Any:
-    """The value as the type of a field; _UNFIT if it is of another type."""
+def _fitted(hint: Any, value: object, whole: bool = False) -> Any:
+    """The value as the type of a field; _UNFIT if it is of another type, or if `whole` and a part of it is."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return next((found for one in inside if (found := _fitted(one, value)) is not _UNFIT), _UNFIT)
+        return next((found for one in inside if (found := _fitted(one, value, whole)) is not _UNFIT), _UNFIT)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         found = read(hint, value)
-        return _UNFIT if found is None else found
+        return _UNFIT if found is None or (whole and misfit(hint, value)) else found  # type: ignore[arg-type]
     if origin is tuple:
-        items = [_fitted(inside[0], item) for item in value] if isinstance(value, list) else [_UNFIT]
+        items = [_fitted(inside[0], item, whole) for item in value] if isinstance(value, list) else [_UNFIT]
         return _UNFIT if any(item is _UNFIT for item in items) else tuple(items)
     if origin is not None and issubclass(origin, Mapping):
-        values = {name: _fitted(inside[1], one) for name, one in value.items()} if isinstance(value, dict) else None
+        values = (
+            {name: _fitted(inside[1], one, whole) for name, one in value.items()} if isinstance(value, dict) else None
+        )
         return _UNFIT if values is None or any(one is _UNFIT for one in values.values()) else values
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

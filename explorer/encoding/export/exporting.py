@@ -20,7 +20,7 @@ from torch import Tensor
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.standalone_source import alone
 from explorer.encoding.load import declared, transformer, weights
-from explorer.encoding.locate import layout
+from explorer.encoding.locate import configuration, layout
 from explorer.encoding.read.flow_map import FlowMap
 from explorer.encoding.read.head import OWN_FILES, Dense, Head, Step
 from explorer.encoding.read.layer_reading import LayerReading
@@ -90,7 +90,7 @@ def _write_tokenizer(encoder: Encoder, part: Path) -> None:
         tokenizer.init_kwargs.pop(how_it_was_found, None)
     tokenizer.save_pretrained(part)
     path = part / "tokenizer_config.json"
-    written = layout.settings(path)
+    written = configuration.settings(path)
     if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
         _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding.load import hardware, weights
-from explorer.encoding.locate import layout
+from explorer.encoding.load import hardware, sizes, weights
+from explorer.encoding.locate import configuration, layout
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,
@@ -27,6 +27,8 @@ def check(folder: Path, free: float | None = None) -> Path:
     Weights are counted in float32, since they are loaded so whatever precision follows.
     """
     place = _transformer(folder)
+    for path in (*_inside(folder), *_inside(place)):
+        configuration.check_regular(path)
     config = _config(place)
     check_type(place, config)
     if place.is_relative_to(examples_folder()):
@@ -41,6 +43,7 @@ def check(folder: Path, free: float | None = None) -> Path:
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
+    sizes.check(place / "config.json", config, sizes.largest_dimension(layout.weights(place)))
     return place
 
 
@@ -108,8 +111,9 @@ def _config(place: Path) -> dict[str, Any]:
         raise NotAModelFolder(
             f"{place} is not a model: config.json is missing. It holds {_contents(place)}. {_hint(place)}"
         )
-    config = layout.settings(place / "config.json")
-    if not isinstance(config.get("model_type"), str):
+    config = configuration.settings(place / "config.json")
+    stated = configuration.checked(place / "config.json", configuration.ModelConfig, config)
+    if stated.model_type is None:
         raise NotAModelFolder(
             f"{place / 'config.json'} does not say which model it is: it has no 'model_type'. Copy the config.json "
             "that was saved with the weights."
@@ -127,9 +131,13 @@ def _hint(place: Path) -> str:
 
 
 def _contents(place: Path) -> str:
-    names = sorted(path.name + "/" * path.is_dir() for path in place.iterdir()) if place.is_dir() else []
+    names = sorted(path.name + "/" * path.is_dir() for path in _inside(place))
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return ", ".join(names[:8]) + more if names else "nothing"
+
+
+def _inside(place: Path) -> list[Path]:
+    return list(place.iterdir()) if place.is_dir() else []
 
 
 def _gigabytes(size: float) -> str:

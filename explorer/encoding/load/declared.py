@@ -7,14 +7,15 @@ or the head of a SimCSE save. For a folder that declares nothing it is the mean 
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from explorer.encoding.locate import layout
+from explorer.encoding.load import weights
+from explorer.encoding.locate import configuration, layout
 from explorer.encoding.locate.layout import Module
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, ModelError
 
 # current name, the switch of releases before 5.4, the name in POOLINGS; in the order in which those releases join them
 POOLINGS = (
@@ -38,11 +39,11 @@ class Declared:
     cell: Reading | None
 
 
-def modes(stated: dict[str, Any]) -> list[str]:
+def modes(stated: configuration.Pooling) -> list[str]:
     """The poolings in the settings of a Pooling module, by their current names."""
-    named = stated.get("pooling_mode")
+    named = stated.pooling_mode
     if named is None:
-        return [mode for mode, switch, _ in POOLINGS if stated.get(switch)] or ["mean"]
+        return [mode for mode, switch, _ in POOLINGS if getattr(stated, switch)] or ["mean"]
     return [named] if isinstance(named, str) else list(named)
 
 
@@ -92,15 +93,15 @@ def described(reading: Reading, folder: Path) -> str:
 
 def _poolings(module: Module) -> list[str]:
     """The known poolings of the module after the transformer; `of layer` if they name a layer."""
-    stated = layout.settings(module.folder / "config.json")
+    path = module.folder / "config.json"
     if module.kind == "LayerReading":
-        attention = "attention over layers" if stated.get("attention") else "weighted layers"
-        own = stated.get("attention") or stated.get("words")
-        return [*map(str, stated.get("poolings", ())), *([attention] if own else [])]
+        own = configuration.read(path, configuration.LayerReading)
+        over_layers = "attention over layers" if own.attention else "weighted layers"
+        return [*own.poolings, *([over_layers] if own.attention or own.words else [])]
     if module.kind != "Pooling":
         return [module.kind]
     names = {mode: name for mode, _, name in POOLINGS}
-    return [names.get(mode, mode) for mode in modes(stated)]
+    return [names.get(mode, mode) for mode in modes(configuration.read(path, configuration.Pooling))]
 
 
 def _told(poolings: list[str]) -> str:
@@ -122,20 +123,26 @@ def _cell(folder: Path, pooling: str) -> Reading | None:
 
 def _of_simcse(folder: Path) -> bool:
     """Whether a folder was saved by SimCSE's code, with its training head."""
-    classes = layout.settings(folder / "config.json").get("architectures") or []
-    named = any(str(name).endswith("ForCL") for name in classes)
-    return named and any(SIMCSE_HEAD.encode() in _names(path) for path in layout.weights(folder))
+    return is_named_so(folder) and any(_has_head(path) for path in layout.weights(folder))
 
 
-def _names(weights: Path) -> bytes:
-    """The part of a weights file that names its tensors; all of an old pickle."""
+def is_named_so(transformer: Path) -> bool:
+    """Whether config.json names a class of the SimCSE code."""
+    classes = configuration.read(transformer / "config.json", configuration.ModelConfig).architectures or ()
+    return any(name.endswith("ForCL") for name in classes)
+
+
+def _has_head(path: Path) -> bool:
+    """Whether a weights file names tensors of the head; an old pickle is searched as a whole."""
     try:
-        if weights.suffix == ".safetensors":
-            with weights.open("rb") as file:
-                return file.read(int.from_bytes(file.read(8), "little"))
-        if not zipfile.is_zipfile(weights):
-            return weights.read_bytes()
-        with zipfile.ZipFile(weights) as archive:
-            return b"".join(archive.read(name) for name in archive.namelist() if name.endswith("data.pkl"))
-    except (OSError, zipfile.BadZipFile):
-        return b""  # loading reports what is wrong with the file
+        if path.suffix == ".safetensors":
+            return any(name.startswith(SIMCSE_HEAD) for name in weights.header(path))
+        if not zipfile.is_zipfile(path):
+            return SIMCSE_HEAD.encode() in path.read_bytes()
+        with zipfile.ZipFile(path) as archive:
+            lists = [one for one in archive.infolist() if one.filename.endswith("data.pkl")]
+            return any(
+                SIMCSE_HEAD.encode() in archive.read(one) for one in lists if one.file_size < configuration.LARGEST
+            )
+    except (ModelError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+        return False  # loading reports what is wrong with the file

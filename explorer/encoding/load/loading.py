@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from explorer.encoding.load import checking, hardware, tokenizing, transformer, weights
 from explorer.encoding.locate import layout
+from explorer.encoding.read import panics
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -35,22 +36,24 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     folder = checking.check(found.folder)
     head = modules.head(found.folder) or simcse_folder.head(folder)
     limits = modules.limits(folder)
-    with ONE_AT_A_TIME, in_words(found.name, folder):
-        config = transformer.read_config(folder)
-        tokenizer = tokenizing.tokenizer(folder)
-        model = transformer.read(folder, config, attention)
-        tokenizing.check_vocabulary(tokenizer, model, found.name)
-        if device == "cuda":
-            checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
-        transformer.settle(model, precision, device)
-    head = head and head.to(device)
-    transformer.try_out(model, tokenizer, head, found.name)
+    with in_words(found.name, folder):
+        with ONE_AT_A_TIME:
+            config = transformer.read_config(folder)
+            tokenizer = tokenizing.tokenizer(folder)
+            model = transformer.read(folder, config, attention)
+            tokenizing.check_vocabulary(tokenizer, model, found.name)
+            if device == "cuda":
+                checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
+            transformer.settle(model, precision, device)
+        head = head and head.to(device)
+        transformer.try_out(model, tokenizer, head, found.name)
+        max_length = tokenizing.max_length(model, tokenizer, limits.max_length)
     return Encoder(
         name=found.name,
         digest=found.digest,
         model=model,
         tokenizer=tokenizer,
-        max_length=tokenizing.max_length(model, tokenizer, limits.max_length),
+        max_length=max_length,
         head=head,
         lower_case=limits.lower_case,
         precision=precision,
@@ -62,7 +65,8 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
 def in_words(name: str, folder: Path) -> Iterator[None]:
     """Turn an error of transformers or torch into one that names the next step."""
     try:
-        yield
+        with panics.in_words(f"of '{name}'"):
+            yield
     except StrataError:
         raise
     except Exception as error:

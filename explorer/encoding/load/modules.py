@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from explorer.encoding.load import own_modules, weights
 from explorer.encoding.load.declared import POOLINGS, modes
-from explorer.encoding.locate import layout
+from explorer.encoding.locate import configuration, layout
 from explorer.encoding.read.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
 from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.errors import UnsupportedModel
+
+Module = TypeVar("Module", bound=configuration.VectorModule)
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,21 @@ def head(folder: Path) -> Head | None:
             "and Dropout, then Normalize. Choose another model."
         )
     if normalize:
-        _settings(declared[-1].folder)
-    pooling = _settings(declared[1].folder)
+        _settings(declared[-1].folder, configuration.VectorModule)
+    include_prompt, layers = True, None
     if start[1] == "LayerReading":
-        poolings, layers = own_modules.layer_reading(declared[1].folder, pooling)
+        poolings, layers = own_modules.layer_reading(declared[1].folder)
     else:
-        poolings, layers = _poolings(declared[1].folder, pooling), None
+        pooling = _settings(declared[1].folder, configuration.Pooling)
+        include_prompt = bool(pooling.include_prompt)
+        poolings = _poolings(declared[1].folder, pooling)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
     return Head(
         poolings=poolings,
         layers=layers,
         dense=tuple(_STEPS[module.kind](module.folder) for module in middle),
         normalize=normalize,
-        prompt=_prompt(folder, bool(pooling.get("include_prompt", True))),
+        prompt=_prompt(folder, include_prompt),
     )
 
 
@@ -66,24 +70,19 @@ def limits(transformer: Path) -> Limits:
     """The limits of the Transformer module; since release 5.4 they are the tokenizer's."""
     # sentence_bert_config.json; older releases named it after the family, such as roberta
     path = next(iter(sorted(transformer.glob("sentence_*_config.json"))), transformer / "sentence_bert_config.json")
-    stated = layout.settings(path)
-    task = stated.get("transformer_task", "feature-extraction")
-    modalities = stated.get("modality_config", {"text": {}})
+    stated = configuration.read(path, configuration.TransformerModule)
+    modalities = {"text": configuration.Modality()} if stated.modality_config is None else stated.modality_config
     text = modalities.get("text")
-    if (
-        task != "feature-extraction"
-        or text is None
-        or text.get("method_output_name") not in (None, "last_hidden_state")
-    ):
+    task, output = stated.transformer_task, text and text.method_output_name
+    if task != "feature-extraction" or text is None or output not in (None, "last_hidden_state"):
         raise UnsupportedModel(
-            f"{path} asks for '{task}' of {text or 'something other than text'}. Strata supports the last hidden state "
-            "of text ('feature-extraction'). Choose another model."
+            f"{path} asks for '{task}' of {'something other than text' if text is None else f'text ({output})'}. "
+            "Strata supports the last hidden state of text ('feature-extraction'). Choose another model."
         )
-    longest = stated.get("max_seq_length")
-    return Limits(int(longest) if longest else None, bool(stated.get("do_lower_case", False)))
+    return Limits(stated.max_seq_length or None, bool(stated.do_lower_case))
 
 
-def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
+def _poolings(place: Path, stated: configuration.Pooling) -> tuple[str, ...]:
     asked = modes(stated)
     names = {mode: name for mode, _, name in POOLINGS}
     unknown = [mode for mode in asked if mode not in names]
@@ -97,17 +96,17 @@ def _poolings(place: Path, stated: dict[str, Any]) -> tuple[str, ...]:
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
     """The pooling of equally weighted layers, by its name in the grid."""
-    stated = layout.settings(place / "config.json")
-    shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].tolist()
-    layers = [int(stated.get("layer_start", 4)) + number for number, share in enumerate(shares) if share]
+    stated = configuration.read(place / "config.json", configuration.WeightedLayerPooling)
+    shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].flatten().tolist()
+    layers = [stated.layer_start + number for number, share in enumerate(shares) if share]
     alike = len({share for share in shares if share}) == 1
-    if not alike or len(layers) > 2 or len(poolings) > 1 or layers[0] < 0:
+    if not alike or len(layers) > 2 or len(poolings) > 1:
         raise UnsupportedModel(
             f"{place} weights its layers {', '.join(f'{share:g}' for share in shares)}. Strata supports one layer, "
             "or the "
             "mean of two, under one pooling. Choose another model."
         )
-    last = int(stated.get("num_hidden_layers", 12))
+    last = stated.num_hidden_layers
     (pooling,) = poolings
     if layers == [last]:
         return pooling
@@ -117,16 +116,15 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
 
 
 def _dense(place: Path) -> Dense:
-    stated = _settings(place)
-    # releases wrote torch.nn.modules.activation.Tanh; Tanh is the default
-    written = str(stated.get("activation_function", "torch.nn.Tanh"))
+    stated = _settings(place, configuration.Dense)
+    written = stated.activation_function  # releases wrote torch.nn.modules.activation.Tanh
     activation = written.rsplit(".", 1)[-1]
     if activation not in ACTIVATIONS or not written.startswith("torch.nn."):
         raise UnsupportedModel(
             f"{place / 'config.json'} asks for the activation '{written}'. Strata supports torch.nn's "
             f"{', '.join(ACTIVATIONS)}. Choose another model."
         )
-    if stated.get("use_residual"):
+    if stated.use_residual:
         raise UnsupportedModel(
             f"{place / 'config.json'} asks for a residual Dense, which Strata does not support. Choose another model."
         )
@@ -135,7 +133,7 @@ def _dense(place: Path) -> Dense:
 
 
 def _layer_norm(place: Path) -> LayerNorm:
-    found = weights.of_module(place, "norm.")
+    found = weights.of_module(place, "norm.", ("weight", "bias"))
     return LayerNorm(found["weight"], found["bias"])
 
 
@@ -146,21 +144,21 @@ _STEPS: dict[str, Callable[[Path], Step]] = {
 }
 
 
-def _settings(place: Path) -> dict[str, Any]:
+def _settings(place: Path, kind: type[Module]) -> Module:
     """The settings of a module that works on the sentence's vector."""
-    stated = layout.settings(place / "config.json")
+    stated = configuration.read(place / "config.json", kind)
     for end in ("module_input_name", "module_output_name"):
-        if stated.get(end) not in (None, "sentence_embedding"):
+        if getattr(stated, end) not in (None, "sentence_embedding"):
             raise UnsupportedModel(
-                f"{place / 'config.json'} works on '{stated[end]}' ({end}). Strata supports modules that work on the "
-                "'sentence_embedding'. Choose another model."
+                f"{place / 'config.json'} works on '{getattr(stated, end)}' ({end}). Strata supports modules that work "
+                "on the 'sentence_embedding'. Choose another model."
             )
     return stated
 
 
 def _prompt(folder: Path, include: bool) -> str:
-    stated = layout.settings(folder / "config_sentence_transformers.json")
-    prompt = str((stated.get("prompts") or {}).get(stated.get("default_prompt_name")) or "")
+    stated = configuration.read(folder / "config_sentence_transformers.json", configuration.SentenceTransformer)
+    prompt = (stated.prompts or {}).get(stated.default_prompt_name or "") or ""
     if prompt and not include:
         raise UnsupportedModel(
             f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "

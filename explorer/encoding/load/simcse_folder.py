@@ -11,19 +11,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from explorer.encoding.load import weights
-from explorer.encoding.load.declared import SIMCSE_HEAD
+from explorer.encoding.load.declared import SIMCSE_HEAD, is_named_so
 from explorer.encoding.locate import layout
 from explorer.encoding.read.head import Dense, Head
 
 
 def head(transformer: Path) -> Head | None:
     """[CLS] through the saved dense layer; None for any other model."""
-    classes = layout.settings(transformer / "config.json").get("architectures") or []
-    if not any(str(name).endswith("ForCL") for name in classes):
+    if not is_named_so(transformer):
         return None
     for path in layout.weights(transformer):
         found = weights.tensors(path, SIMCSE_HEAD)
         if found:
+            weights.check_names(path, SIMCSE_HEAD, ("weight", "bias"), found)
             dense = Dense(found["weight"], found["bias"], "Tanh")
             return Head(("cls",), (dense,), remark="as in supervised SimCSE")
     return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.encoding.locate import layout
+from explorer.encoding.locate import configuration
 from explorer.errors import RemoteCodeRefused, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """The tokenizer saved in a folder, with a padding token."""
     from transformers import AutoTokenizer
 
+    stated = configuration.read(folder / "tokenizer_config.json", configuration.TokenizerConfig)
     try:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
-        if "AutoTokenizer" in layout.settings(folder / "tokenizer_config.json").get("auto_map", {}):
+        if isinstance(stated.auto_map, Mapping) and "AutoTokenizer" in stated.auto_map:
             raise RemoteCodeRefused(
                 f"The tokenizer in {folder} would run Python code that comes with the model. Strata never runs such "
                 "code. Choose a model with a tokenizer.json."

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer.encoding.load import sizes
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def opened(kind: Any, folder: Path, config: PreTrainedConfig, **options: Any) ->
     """Load a model of a class from this disk in float32, without running its code or initialising weights at random."""
     import torch
 
-    with quiet():
+    with quiet(), sizes.bounded(folder):
         model, report = kind.from_pretrained(
             folder,
             local_files_only=True,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import checking, hardware, tokenizing, transformer
+from explorer.encoding.load import checking, hardware, sizes, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.read.batches import batches
 from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
@@ -146,7 +146,7 @@ def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
-    with transformer.quiet():
+    with transformer.quiet(), sizes.bounded(folder):
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             folder,
             config=config,

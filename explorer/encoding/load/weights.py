@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 import zipfile
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer import typed_json
 from explorer.encoding.locate import layout
 from explorer.errors import NotWeights
 
@@ -15,31 +19,70 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _LONGEST_HEADER = 100_000_000  # the limit of the safetensors library
+_BITS = {  # of a value; types that newer releases add are checked by the library alone
+    **dict.fromkeys(("F64", "I64", "U64"), 64),
+    **dict.fromkeys(("F32", "I32", "U32"), 32),
+    **dict.fromkeys(("F16", "BF16", "I16", "U16"), 16),
+    **dict.fromkeys(("I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2"), 8),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tensor in the header of a safetensors file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, ...]
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether its offsets are in order and leave room for just its shape."""
+        if len(self.data_offsets) != 2 or min((*self.shape, *self.data_offsets)) < 0:
+            return False
+        start, end = self.data_offsets
+        return start <= end and math.prod(self.shape) * _BITS.get(self.dtype, 0) in (0, 8 * (end - start))
 
 
 def count(path: Path, bytes_each: int = 4) -> int:
     """The number of values in a file; for a pickle, estimated from its size."""
     if path.suffix == ".safetensors":
-        return sum(math.prod(entry["shape"]) for entry in header(path).values())
+        return sum(math.prod(entry.shape) for entry in header(path).values())
     check_pickled(path)
     return path.stat().st_size // bytes_each
 
 
-def header(path: Path) -> dict[str, Any]:
-    """Names, shapes and offsets of the tensors in a complete safetensors file."""
+def header(path: Path) -> dict[str, Entry]:
+    """The tensors in a complete safetensors file, by name."""
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         text = file.read(length) if length <= min(size, _LONGEST_HEADER) else b""
     try:
-        entries: dict[str, Any] = json.loads(text)
-        entries.pop("__metadata__", None)
-        expected = 8 + length + max((entry["data_offsets"][1] for entry in entries.values()), default=0)
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        stated = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise _not_weights(path, _instead(path) or "its header cannot be read") from error
+    if not isinstance(stated, dict):
+        raise _not_weights(path, "its header is not a JSON object")
+    entries = {name: _entry(path, name, one) for name, one in stated.items() if name != "__metadata__"}
+    expected = 8 + length + max((entry.data_offsets[1] for entry in entries.values()), default=0)
     if size != expected:
         raise _not_weights(path, f"it has {size:,} bytes instead of {expected:,}: it is truncated")
     return entries
+
+
+def _entry(path: Path, name: str, stated: object) -> Entry:
+    wrong = typed_json.misfit(Entry, stated) if isinstance(stated, dict) else "it is no JSON object"
+    found = typed_json.read(Entry, stated)
+    if wrong is not None or found is None:
+        raise _not_weights(path, f"its header describes '{name}' wrongly: {wrong}")
+    if not found.is_possible:
+        raise _not_weights(
+            path,
+            f"its header gives '{name}' the shape {list(found.shape)} in {found.dtype}, but the bytes "
+            f"{reprlib.repr(list(found.data_offsets))}",
+        )
+    return found
 
 
 def check_pickled(path: Path) -> None:
@@ -57,11 +100,14 @@ def tensors(path: Path, prefix: str = "") -> dict[str, Tensor]:
     import torch
 
     if path.suffix == ".safetensors":
-        from safetensors import safe_open
+        from safetensors import SafetensorError, safe_open
 
         names = [name for name in header(path) if name.startswith(prefix)]
-        with safe_open(path, framework="pt") as file:  # copied, since its tensors map the file
-            return {name.removeprefix(prefix): file.get_tensor(name).to(torch.float32, copy=True) for name in names}
+        try:
+            with safe_open(path, framework="pt") as file:  # copied, since its tensors map the file
+                return {name.removeprefix(prefix): file.get_tensor(name).to(torch.float32, copy=True) for name in names}
+        except SafetensorError as error:
+            raise _not_weights(path, f"safetensors refuses it ({str(error)[:200]})") from error
     check_pickled(path)
     try:  # weights_only: load tensors, refuse code in the pickle
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -94,7 +140,12 @@ def of_module(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -
     """The tensors of a module's folder whose names start with a prefix, under the rest of the name."""
     path = next(iter(layout.weights(place)), None)
     found = {} if path is None else tensors(path, prefix)
+    check_names(place, prefix, needed, found)
+    return found
+
+
+def check_names(place: Path, prefix: str, needed: Iterable[str], found: Collection[str]) -> None:
+    """Refuse the weights of a module if some are missing."""
     missing = [name for name in needed if name not in found]
     if missing:
         raise NotWeights(f"{place} holds no weights '{prefix}{missing[0]}'. Copy or download the folder again.")
-    return found

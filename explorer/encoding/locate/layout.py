@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import reprlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from explorer import typed_json
+from explorer.encoding.locate import configuration
 from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
 
 # in transformers' order of preference; an index names the shards of weights
@@ -46,29 +46,24 @@ class Module:
     folder: Path
 
 
-def settings(path: Path) -> dict[str, Any]:
-    """A JSON file of settings; empty if there is no such file."""
-    found = _json(path, otherwise={})
-    if not isinstance(found, dict):
-        raise NotAModelFolder(f"{path} should hold a JSON object {{…}}. Copy or download the file again.")
-    return found
-
-
 def modules(folder: Path) -> tuple[Module, ...]:
     """The modules in modules.json of a sentence-transformers folder, in order; none without it."""
     path = folder / "modules.json"
-    try:
-        lines = [(str(line["type"]), str(line["path"])) for line in _json(path, otherwise=[])]
-    except (KeyError, TypeError) as error:
+    stated = configuration.parsed(path, otherwise=[])
+    found = (
+        [typed_json.read(configuration.ListedModule, line) for line in stated] if isinstance(stated, list) else [None]
+    )
+    lines = [line for line in found if line is not None]
+    if len(lines) < len(found):
         raise NotAModelFolder(
-            f"{path} should be a list of modules, each with a type and a path ({error!r}). "
-            "Copy or download the file again."
-        ) from error
-    outside = [place for _, place in lines if Path(place).is_absolute() or ".." in Path(place).parts]
+            f"{path} should be a list of modules, each with a type and a path that are text. Copy or download the "
+            "file again."
+        )
+    outside = [line.path for line in lines if Path(line.path).is_absolute() or ".." in Path(line.path).parts]
     if outside:
         raise NotAModelFolder(f"{path} points outside its folder: '{outside[0]}'. Copy or download the folder again.")
     # the dotted names before the last changed between versions of sentence-transformers
-    return tuple(Module(kind.rsplit(".", 1)[-1], folder / place) for kind, place in lines)
+    return tuple(Module(line.type.rsplit(".", 1)[-1], folder / line.path) for line in lines)
 
 
 def transformer(folder: Path) -> Path:
@@ -81,11 +76,10 @@ def weights(folder: Path) -> tuple[Path, ...]:
     path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
     if path is None or path.suffix != ".json":
         return () if path is None else (path,)
-    try:
-        shards = sorted(set(settings(path)["weight_map"].values()))
-    except (KeyError, AttributeError, TypeError) as error:
-        raise NotWeights(f"{path} names no shards. Copy or download the file again.") from error
-    return tuple(folder / Path(str(shard)).name for shard in shards)
+    found = typed_json.read(configuration.Shards, configuration.settings(path))
+    if found is None:
+        raise NotWeights(f"{path} names no shards. Copy or download the file again.")
+    return tuple(folder / Path(shard).name for shard in sorted(set(found.weight_map.values())))
 
 
 def vocabulary(folder: Path) -> tuple[Path, ...]:
@@ -110,7 +104,7 @@ def parts(folder: Path) -> tuple[Path, ...]:
 def last_layer(folder: Path) -> int:
     """The number of the last layer of a model; layer 0 is the embedding output."""
     path = transformer(folder) / "config.json"
-    stated = settings(path)
+    stated = configuration.settings(path)
     name = next((name for name in _LAYERS if stated.get(name) is not None), None)
     if name is None:
         raise UnsupportedModel(
@@ -125,17 +119,3 @@ def last_layer(folder: Path) -> int:
             "Save the model again with transformers' save_pretrained, or choose another."
         )
     return number
-
-
-def _json(path: Path, otherwise: Any) -> Any:
-    """The content of a JSON file; `otherwise` if there is no such file."""
-    if path.exists() and not (path.is_file() or path.is_dir()):  # reading a named pipe would never end
-        raise NotAModelFolder(f"{path} is not a regular file. Copy or download the folder again.")
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return otherwise
-    except OSError as error:
-        raise NotAModelFolder(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
-    except (ValueError, RecursionError) as error:  # broken JSON, or not UTF-8
-        raise NotAModelFolder(f"{path} is not valid JSON ({error}). Copy or download the file again.") from error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from explorer.encoding.read import panics
 from explorer.encoding.read.batches import batches
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import GRID_POOLINGS, Row, rows
@@ -189,9 +190,10 @@ class Encoder:
         return hidden
 
     def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
-        ids: list[list[int]] = self._tokenizer(
-            texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
-        )["input_ids"]
+        with panics.in_words(f"of '{self.name}'"):
+            ids: list[list[int]] = self._tokenizer(
+                texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
+            )["input_ids"]
         # a sentence without tokens (an empty one, in a model without [CLS]) is encoded as its padding
         return [numbers or [self._padding()] for numbers in ids]
 

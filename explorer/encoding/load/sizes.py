@@ -1,0 +1,164 @@
+"""Compare the sizes in config.json with the weights and with memory, before anything of these sizes is allocated."""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.encoding.load import hardware, weights
+from explorer.encoding.locate import configuration, layout
+from explorer.errors import ModelTooLarge, UnsupportedModel, WeightsMissing
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+# names of how often a part of a model is repeated; configurations make lists of these lengths before any model is built
+_REPEATED = re.compile(
+    r"(num|n)_(\w+_)?(layers?|blocks?|heads?|groups?|experts?|stages?)|(\w+_)?(layers|blocks|heads|depths?|group_num)"
+    r"|block_sizes|attention_types"
+)
+# names of sizes that no text encoder goes without; each family has its own
+_NEEDED = re.compile(
+    r"vocab_size|hidden_size|d_model|dim|n_embd|intermediate_size|hidden_dim|d_ff|encoder_ffn_dim|num_attention_heads"
+    r"|n_heads?|num_heads|encoder_attention_heads"
+)
+_OTHER = re.compile(r"max_position_embeddings|n_positions|n_ctx|type_vocab_size|embedding_size")
+MOST_LABELS = 100_000  # each gets a name, whether weights for it are saved or not
+_MOST = 2**31  # of any one size
+_SPARE = 64_000_000  # numbers; what a model may have beyond its weights, in any case
+_MODULES = 50_000
+_COPY = "Copy the config.json that was saved with the weights."
+
+
+def check(path: Path, stated: Mapping[str, Any], largest: int) -> None:
+    """Refuse a config.json with a size that no model has; `largest` is the largest dimension in its weights."""
+    for name, number in numbers(stated):
+        if _REPEATED.fullmatch(name) and number > layout.MOST_LAYERS:
+            raise _absurd(path, name, number, f"at most {layout.MOST_LAYERS:,} is allowed")
+        if name == "num_labels" and number > max(MOST_LABELS, largest):
+            reason = f"the largest dimension in the weights is {largest:,}, and at most {MOST_LABELS:,} is allowed"
+            raise _absurd(path, name, number, reason)
+        if (_NEEDED.fullmatch(name) or _OTHER.fullmatch(name)) and number > _MOST:
+            raise _absurd(path, name, number, f"the largest dimension in the weights is {largest:,}")
+    for name, number in stated.items():
+        if _NEEDED.fullmatch(name) and type(number) is int and number < 1:
+            raise _absurd(path, name, number, "at least 1 is allowed")
+
+
+def numbers(stated: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """The whole numbers in a configuration, also of its parts and lists, each with its name."""
+    if type(stated) is int:
+        yield name, stated
+    elif isinstance(stated, Mapping):
+        for inner, value in stated.items():
+            yield from numbers(value, inner)
+    elif isinstance(stated, list):
+        for value in stated:
+            yield from numbers(value, name)
+
+
+def largest_dimension(paths: Iterable[Path]) -> int:
+    """The largest dimension of the tensors in weights; of pickles, which are not opened, the number of values."""
+    return max((size for path in paths for size in _dimensions(path)), default=0)
+
+
+@contextmanager
+def bounded(folder: Path, free: float | None = None) -> Iterator[None]:
+    """Stop transformers if it builds a model that is far larger than the weights in its folder, or than memory.
+
+    It builds a model without memory (on the device 'meta') before it allocates or reads weights.
+    """
+    from torch.nn.modules import module as registration
+
+    meter = _Meter(folder, hardware.free_memory() if free is None else free)
+    with ExitStack() as hooks:
+        for register, hook in (
+            (registration.register_module_parameter_registration_hook, meter.tensor),
+            (registration.register_module_buffer_registration_hook, meter.tensor),
+            (registration.register_module_module_registration_hook, meter.module),
+        ):
+            hooks.callback(register(hook).remove)
+        yield
+
+
+class _Meter:
+    """Counts the numbers and modules of a model while it is built."""
+
+    def __init__(self, folder: Path, free: float) -> None:
+        files = layout.weights(folder)
+        self.path = folder / "config.json"
+        self.stated = configuration.settings(self.path)
+        self.dimensions = {size for path in files for size in _dimensions(path)}
+        # of a pickle, no value has fewer than two bytes
+        self.held = sum(weights.count(path, 2) for path in files)
+        self.fit = free / 4
+        self.thread = threading.get_ident()  # the hooks are of the whole process
+        self.shared: set[tuple[int, ...]] = set()
+        self.seen: set[int] = set()
+        self.numbers = self.modules = 0
+
+    def tensor(self, module: nn.Module, name: str, value: Tensor | None) -> None:
+        """Count a weight or a table once."""
+        if (
+            value is None
+            or value.device.type != "meta"
+            or threading.get_ident() != self.thread
+            or id(value) in self.seen
+        ):
+            return
+        self.seen.add(id(value))
+        shape = tuple(value.shape)
+        if shape[:1] == (self.stated.get("vocab_size"),):  # input and output of a model usually share these
+            if shape in self.shared:
+                return
+            self.shared.add(shape)
+        self.numbers += math.prod(shape)
+        if self.numbers > 2 * self.held + _SPARE:
+            raise WeightsMissing(
+                f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}); its "
+                f"weights hold {self.held:,}. {_COPY}"
+            )
+        if self.numbers > max(self.held, self.fit):
+            raise ModelTooLarge(
+                f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}), which "
+                f"need {4 * self.numbers / 1e9:,.1f} GB; only {4 * self.fit / 1e9:,.1f} GB are free, and its weights "
+                f"hold {self.held:,}. {_COPY}"
+            )
+
+    def module(self, module: nn.Module, name: str, value: nn.Module | None) -> None:
+        """Count a module."""
+        if threading.get_ident() != self.thread:
+            return
+        self.modules += 1
+        if self.modules > _MODULES:
+            raise UnsupportedModel(
+                f"{self.path} describes a model of more than {_MODULES:,} modules ({self._stated(())}). {_COPY}"
+            )
+
+    def _stated(self, shape: tuple[int, ...]) -> str:
+        """The sizes in config.json that make a tensor of this shape, and are no dimension of the weights; else all."""
+        known = [
+            (name, number)
+            for name, number in numbers(self.stated)
+            if _REPEATED.fullmatch(name) or _NEEDED.fullmatch(name) or _OTHER.fullmatch(name)
+        ]
+        new = [(name, number) for name, number in numbers(self.stated)
+               if number in shape and number not in self.dimensions]  # fmt: skip
+        return ", ".join(f"{name} {number:,}" for name, number in (new or known)[:8])
+
+
+def _dimensions(path: Path) -> set[int]:
+    if path.suffix == ".safetensors":
+        return {size for entry in weights.header(path).values() for size in entry.shape}
+    return {weights.count(path, 2)}
+
+
+def _absurd(path: Path, name: str, number: int, reason: str) -> UnsupportedModel:
+    shown = f"{number:,}" if abs(number) < 10**21 else reprlib.repr(number)
+    return UnsupportedModel(f"{path} says that {name} is {shown}; {reason}. {_COPY}")

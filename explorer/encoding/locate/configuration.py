@@ -1,0 +1,182 @@
+"""Read the configuration files of a model folder, each as a dataclass whose fields have been checked.
+
+A dataclass has the fields that Strata uses, under the names of the file. transformers reads config.json and
+tokenizer_config.json too; other fields of these are checked there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from explorer import typed_json
+from explorer.errors import NotAModelFolder
+
+T = TypeVar("T")
+
+LARGEST = 100_000_000  # bytes; the list of shards of a large model has less than one million
+_COPY = "Copy or download the file again."
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """config.json of a transformer."""
+
+    model_type: str | None = None
+    architectures: tuple[str, ...] | None = None
+    auto_map: Any = None
+    dtype: Any = None
+    torch_dtype: Any = None  # its name before transformers 5
+
+
+@dataclass(frozen=True)
+class TokenizerConfig:
+    """tokenizer_config.json."""
+
+    auto_map: Any = None
+    model_max_length: float | None = field(default=None, metadata={"least": 0})  # 1e30 means no limit
+
+
+@dataclass(frozen=True)
+class ListedModule:
+    """An entry of modules.json."""
+
+    type: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Modality:
+    """How a Transformer module of sentence-transformers encodes one kind of input."""
+
+    method_output_name: Any = None
+
+
+@dataclass(frozen=True)
+class TransformerModule:
+    """sentence_bert_config.json: the Transformer module of sentence-transformers."""
+
+    transformer_task: str = "feature-extraction"
+    modality_config: Mapping[str, Modality | None] | None = None
+    max_seq_length: int | None = field(default=None, metadata={"least": 0})  # 0 means no limit
+    do_lower_case: bool | None = False
+
+
+@dataclass(frozen=True)
+class SentenceTransformer:
+    """config_sentence_transformers.json."""
+
+    prompts: Mapping[str, str | None] | None = None
+    default_prompt_name: str | None = None
+
+
+@dataclass(frozen=True)
+class VectorModule:
+    """config.json of a module that works on the sentence's vector."""
+
+    module_input_name: str | None = None
+    module_output_name: str | None = None
+
+
+@dataclass(frozen=True)
+class Pooling(VectorModule):
+    """config.json of a Pooling."""
+
+    pooling_mode: str | tuple[str, ...] | None = None
+    pooling_mode_cls_token: bool | None = None  # the switches of releases before 5.4
+    pooling_mode_max_tokens: bool | None = None
+    pooling_mode_mean_tokens: bool | None = None
+    pooling_mode_mean_sqrt_len_tokens: bool | None = None
+    pooling_mode_weightedmean_tokens: bool | None = None
+    pooling_mode_lasttoken: bool | None = None
+    include_prompt: bool | None = True
+
+
+@dataclass(frozen=True)
+class Dense(VectorModule):
+    """config.json of a Dense."""
+
+    activation_function: str = "torch.nn.Tanh"
+    use_residual: bool | None = None
+
+
+@dataclass(frozen=True)
+class WeightedLayerPooling:
+    """config.json of a WeightedLayerPooling."""
+
+    layer_start: int = field(default=4, metadata={"least": 0})
+    num_hidden_layers: int = field(default=12, metadata={"least": 0})
+
+
+@dataclass(frozen=True)
+class LayerReading:
+    """config.json of Strata's own pooling over all layers."""
+
+    poolings: tuple[str, ...] = ()
+    attention: Mapping[str, Any] | None = None
+    words: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class FlowSizes:
+    """config.json of Strata's own flow."""
+
+    width: int = field(metadata={"least": 1})
+    levels: int = field(metadata={"least": 1})
+    steps: int = field(metadata={"least": 1})
+    inner: int = field(metadata={"least": 1})
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The index of weights that are split into several files."""
+
+    weight_map: Mapping[str, str]
+
+
+def read(path: Path, kind: type[T]) -> T:
+    """A configuration file; without the file, every field has its default."""
+    return checked(path, kind, settings(path))
+
+
+def checked(path: Path, kind: type[T], stated: Mapping[str, Any]) -> T:
+    """An object of a configuration file as a dataclass; an error names the field that does not fit."""
+    wrong, found = typed_json.misfit(kind, stated), typed_json.read(kind, stated)
+    if wrong is not None or found is None:
+        raise NotAModelFolder(f"{path} cannot be used: {wrong}. {_COPY}")
+    return found
+
+
+def settings(path: Path) -> dict[str, Any]:
+    """A configuration file as it is; empty if there is no such file."""
+    found = parsed(path, otherwise={})
+    if not isinstance(found, dict):
+        raise NotAModelFolder(f"{path} should hold a JSON object {{…}}. {_COPY}")
+    return found
+
+
+def parsed(path: Path, otherwise: Any) -> Any:
+    """The content of a JSON file; `otherwise` if there is no such file."""
+    try:
+        check_regular(path)
+        if path.stat().st_size > LARGEST:
+            raise NotAModelFolder(
+                f"{path} has {path.stat().st_size / 1e6:,.0f} MB; a configuration file has at most "
+                f"{LARGEST / 1e6:,.0f} MB. {_COPY}"
+            )
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return otherwise
+    except OSError as error:
+        raise NotAModelFolder(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
+    except (ValueError, RecursionError) as error:  # broken JSON, or not UTF-8
+        raise NotAModelFolder(f"{path} is not valid JSON ({error}). {_COPY}") from error
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a named pipe, a socket or a device, which may never end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise NotAModelFolder(f"{path} is not a regular file. Copy or download the folder again.")

@@ -1,0 +1,104 @@
+"""Test that sizes in config.json are compared with the weights and with memory before anything is allocated."""
+
+import json
+import threading
+
+import pytest
+import torch
+
+from explorer.encoding.load import sizes, weights
+from explorer.encoding.locate import layout
+from explorer.errors import ModelError, ModelTooLarge, UnsupportedModel, WeightsMissing
+from tests.spoiling import configure, encoder_of, reweigh
+from tests.tiny_models import FAMILIES, save_tiny
+
+ABSURD = {
+    "labels": ("num_labels", 10**9),
+    "layers": ("num_hidden_layers", 10**6),
+    "width": ("hidden_size", 10**8),
+    "an overflowing inner width": ("intermediate_size", 10**18),
+    "inner width": ("intermediate_size", 10**8),
+    "words": ("vocab_size", 10**9),
+    "positions": ("max_position_embeddings", 10**9),
+    "types": ("type_vocab_size", 10**9),
+    "heads": ("num_attention_heads", 10**7),
+    "no heads": ("num_attention_heads", 0),
+    "no width": ("hidden_size", 0),
+    "negative words": ("vocab_size", -1),
+}
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".bin"])
+@pytest.mark.parametrize(("name", "number"), ABSURD.values(), ids=ABSURD)
+def test_an_absurd_size_is_refused_by_name_before_it_is_allocated(bert, name, number, suffix):
+    reweigh(bert, lambda whole: whole, suffix)
+    configure(bert / "config.json", **{name: number})
+    with pytest.raises(ModelError, match=r"Copy the config\.json that was saved with") as error:
+        encoder_of(bert)
+    assert name in str(error.value)
+    assert f"{number:,}" in str(error.value)
+
+
+def test_sizes_of_a_part_and_in_a_list_are_compared_too(bert):
+    path = bert / "config.json"
+    for stated in ({"text_config": {"num_hidden_layers": 10**6}}, {"attention_types": [[["global"], 10**9]]}):
+        with pytest.raises(
+            UnsupportedModel, match=r"num_hidden_layers is 1,000,000;|attention_types is 1,000,000,000;"
+        ):
+            sizes.check(path, stated, largest=78)
+
+
+def test_as_many_labels_as_the_weights_have_are_allowed(bert):
+    path = bert / "config.json"
+    sizes.check(path, {"num_labels": 250_000}, largest=250_000)
+    with pytest.raises(UnsupportedModel, match="the largest dimension in the weights is 249,999"):
+        sizes.check(path, {"num_labels": 250_000}, largest=249_999)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_saved_model_is_not_counted_as_larger_than_its_weights(tmp_path, kind, monkeypatch):
+    folder = save_tiny(kind, tmp_path / kind)
+    held = sum(weights.count(path) for path in layout.weights(folder))
+    meters: list[sizes._Meter] = []
+    made = sizes._Meter.__init__
+
+    def noted(self: sizes._Meter, *given: object) -> None:
+        made(self, *given)
+        meters.append(self)
+
+    monkeypatch.setattr(sizes._Meter, "__init__", noted)
+    encoder_of(folder)
+    assert 0.5 * held < meters[0].numbers <= 1.4 * held, "tables that are not saved, such as masks, count too"
+
+
+def test_a_model_that_does_not_fit_into_memory_is_refused_before_it_is_built(bert):
+    configure(bert / "config.json", intermediate_size=10**6)
+    from transformers import AutoConfig, AutoModel
+
+    config = AutoConfig.from_pretrained(bert)
+    named = r"at least [\d,]+ numbers \(intermediate_size 1,000,000\); its weights"
+    with sizes.bounded(bert), torch.device("meta"), pytest.raises(WeightsMissing, match=named):
+        AutoModel.from_config(config)
+    with sizes.bounded(bert, free=50e6), torch.device("meta"), pytest.raises(ModelTooLarge, match=r"0.1 GB are free"):
+        AutoModel.from_config(config)
+
+
+def test_a_model_that_another_thread_builds_is_not_counted(bert):
+    from transformers import AutoConfig, AutoModel
+
+    config = AutoConfig.from_pretrained(bert)
+    failed: list[Exception] = []
+
+    def build() -> None:
+        try:
+            with torch.device("meta"):
+                AutoModel.from_config(config)
+        except Exception as error:  # noqa: BLE001  reported below, by the test's own thread
+            failed.append(error)
+
+    with sizes.bounded(bert, free=0):
+        (bert / "config.json").write_text(json.dumps({}))
+        other = threading.Thread(target=build)
+        other.start()
+        other.join()
+    assert failed == []

@@ -1,0 +1,55 @@
+"""Test that a dataclass is read from JSON tolerantly, and that what does not fit is found and named."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from explorer import typed_json
+
+
+@dataclass(frozen=True)
+class Part:
+    size: int = 1
+
+
+@dataclass(frozen=True)
+class Whole:
+    name: str
+    rate: float = field(default=0.5, metadata={"least": 0})
+    parts: tuple[Part, ...] = ()
+    notes: Mapping[str, str | None] | None = None
+    rest: Any = None
+
+
+FITTING = {"name": "a", "rate": 1, "parts": [{"size": 2}, {}], "notes": {"a": None}, "rest": [3], "later": 1}
+
+
+def test_what_fits_is_read_and_has_no_misfit():
+    assert typed_json.misfit(Whole, FITTING) is None
+    assert typed_json.read(Whole, FITTING) == Whole("a", 1.0, (Part(2), Part()), {"a": None}, [3])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": 3}, "its 'name' is 3, which must be text"),
+        ({"rate": -1}, "its 'rate' is -1, which must be a number of at least 0"),
+        ({"rate": float("nan")}, "its 'rate' is nan, which must be a number of at least 0"),
+        ({"rate": True}, "its 'rate' is True, which must be a number of at least 0"),
+        ({"parts": {}}, "its 'parts' is {}, which must be a list of objects"),
+        ({"parts": [{"size": "2"}]}, "its 'parts' is [{'size': '2'}], which must be a list of objects"),
+        ({"notes": {"a": 1}}, "its 'notes' is {'a': 1}, which must be an object of text or null, or null"),
+    ],
+)
+def test_the_first_value_that_does_not_fit_is_named_with_what_is_allowed(change, words):
+    assert str(typed_json.misfit(Whole, FITTING | change)) == words
+
+
+def test_a_missing_field_is_named():
+    assert str(typed_json.misfit(Whole, {})) == "it has no 'name', which must be text"
+
+
+def test_a_value_is_named_in_short():
+    assert len(str(typed_json.misfit(Whole, {"name": ["x" * 10**5] * 10}))) < 300
