@@ -53,7 +53,7 @@ MetricLine = TrainingStep | Evaluation
 def read(text: str | bytes) -> MetricLine | None:
     """The content of a line; None if it is damaged: a disk that was full leaves half a line."""
     try:
-        stated = json.loads(text)
+        stated = typed_json.parsed(text)
     except ValueError:
         return None
     if isinstance(stated, dict) and not stated.keys().isdisjoint({"loss", "rate"}):

@@ -1,4 +1,4 @@
-"""Read a dataclass from parsed JSON: a field of another type than declared keeps its default, or is found by `misfit`.
+"""Read a dataclass from JSON: a field of another type than declared keeps its default, or is found by `misfit`.
 
 A field with `least` in its metadata takes numbers from that one on.
 """
@@ -6,6 +6,7 @@ A field with `least` in its metadata takes numbers from that one on.
 from __future__ import annotations
 
 import dataclasses
+import json
 import reprlib
 import types
 import typing
@@ -38,6 +39,14 @@ class Misfit:
     def __str__(self) -> str:
         stated = f"it has no '{self.name}'" if self.missing else f"its '{self.name}' is {reprlib.repr(self.value)}"
         return f"{stated}, which must be {self.allowed}"
+
+
+def parsed(text: str | bytes) -> Any:
+    """The value that a JSON text states; ValueError if it is broken, or nested too deep."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def read(kind: type[T], stated: object) -> T | None:

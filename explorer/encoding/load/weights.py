@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import reprlib
 import zipfile
@@ -59,8 +58,8 @@ def header(path: Path) -> dict[str, Entry]:
         length = int.from_bytes(file.read(8), "little")
         text = file.read(length) if length <= min(size, _LONGEST_HEADER) else b""
     try:
-        stated = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        stated = typed_json.parsed(text)
+    except ValueError as error:
         raise _not_weights(path, _instead(path) or "its header cannot be read") from error
     if not isinstance(stated, dict):
         raise _not_weights(path, "its header is not a JSON object")

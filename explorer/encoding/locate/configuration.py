@@ -6,7 +6,6 @@ tokenizer_config.json too; other fields of these are checked there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,12 +166,12 @@ def parsed(path: Path, otherwise: Any) -> Any:
                 f"{path} has {path.stat().st_size / 1e6:,.0f} MB; a configuration file has at most "
                 f"{LARGEST / 1e6:,.0f} MB. {_COPY}"
             )
-        return json.loads(path.read_text(encoding="utf-8"))
+        return typed_json.parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return otherwise
     except OSError as error:
         raise NotAModelFolder(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
-    except (ValueError, RecursionError) as error:  # broken JSON, or not UTF-8
+    except ValueError as error:  # broken JSON, or not UTF-8
         raise NotAModelFolder(f"{path} is not valid JSON ({error}). {_COPY}") from error
 
 

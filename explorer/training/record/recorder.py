@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer import metric_lines
+from explorer import metric_lines, typed_json
 from explorer.errors import NotWritable, RunGone
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
@@ -191,12 +192,12 @@ def probes(run: Run, seed: int, steps: Sequence[int]) -> np.ndarray[Any, Any] | 
 
 
 def probe_sentences(run: Run) -> list[str]:
-    """The probe's sentences; empty if they were not saved."""
+    """The probe's sentences; empty if they were not saved, or are damaged."""
     try:
-        found: list[str] = json.loads((run.folder / PROBE / PROBE_SENTENCES).read_text("utf-8", "surrogatepass"))
-        return found
+        found = typed_json.parsed((run.folder / PROBE / PROBE_SENTENCES).read_text("utf-8", "surrogatepass"))
     except (OSError, ValueError):
         return []
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else []
 
 
 def layer_weights(run: Run, seed: int, step: int) -> np.ndarray[Any, Any] | None:
@@ -221,8 +222,8 @@ def _array(path: Path) -> np.ndarray[Any, Any] | None:
     try:
         found: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
         return found
-    except (OSError, ValueError, EOFError):
-        return None
+    except (OSError, ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError):
+        return None  # the latter ones if the header of the file is damaged
 
 
 def _told(number: object) -> str:

@@ -80,7 +80,7 @@ class Status:
 def read(folder: Path) -> Status | None:
     """Read the status of a run: interrupted if its process has ended; None if there is none."""
     try:
-        status = typed_json.read(Status, json.loads((folder / run_folder.STATUS).read_text(encoding="utf-8")))
+        status = typed_json.read(Status, typed_json.parsed((folder / run_folder.STATUS).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
     if status is not None and status.live and not _alive(folder, status):
