@@ -13,7 +13,7 @@ APP := .venv/app-$(shell cksum < requirements.txt | cut -d' ' -f1)
 DEV := .venv/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d' ' -f1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check lint format bench example browser
+.PHONY: help run setup test check lint format fuzz bench example browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ lint: $(DEV) ## Format, lint and types, without the tests
 format: $(DEV) ## Format the code and fix what can be fixed
 	@$(VENV) ruff check --fix-only .
 	@$(VENV) ruff format .
+
+fuzz: $(DEV) ## Damage files at random and check the errors; ARGS="--seconds 1800" takes longer
+	@$(VENV) tests.fuzz $(ARGS)
 
 bench: $(DEV) browser ## Measure speed next to peer libraries; ARGS=memory measures memory
 	@$(VENV) benchmarks $(ARGS)

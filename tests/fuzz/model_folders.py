@@ -1,0 +1,94 @@
+"""Cases of model folders: a file of a small saved model is changed, then the model is described, loaded and used."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+from random import Random
+
+import torch
+from safetensors.torch import save_file
+
+from explorer.encoding.load import declared
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate import layout
+from explorer.encoding.locate.model_names import of_folder
+from tests.fuzz import mutants
+from tests.spoiling import configure, reweigh
+from tests.tiny_models import SENTENCES, WIDTH, save_tiny
+
+MODELS = ("bert", "gpt2", "t5", "albert", "simcse", "chain", "weighted")
+_TYPE = "sentence_transformers.models."
+_LIMITS = {"max_seq_length": 20, "do_lower_case": False, "modality_config": {"text": {"method_output_name": None}}}
+
+
+def prepare(folder: Path) -> None:
+    """Save a model of each layout."""
+    for kind in MODELS[:4]:
+        save_tiny(kind, folder / kind)
+    shutil.copytree(folder / "bert", folder / "simcse")
+    configure(folder / "simcse" / "config.json", architectures=["BertForCL"])
+    head = {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)}
+    reweigh(folder / "simcse", lambda weights: weights | head)
+    _chain(folder / "chain", folder / "bert", ["Transformer", "Pooling", "Dense", "LayerNorm", "Normalize"])
+    _chain(folder / "weighted", folder / "bert", ["Transformer", "WeightedLayerPooling", "Pooling"])
+
+
+def _chain(folder: Path, base: Path, kinds: list[str]) -> None:
+    shutil.copytree(base, folder)
+    places = ["" if kind == "Transformer" else f"{number}_{kind}" for number, kind in enumerate(kinds)]
+    lines = [{"idx": 0, "type": _TYPE + kind, "path": place} for kind, place in zip(kinds, places, strict=True)]
+    (folder / "modules.json").write_text(json.dumps(lines))
+    (folder / "sentence_bert_config.json").write_text(json.dumps(_LIMITS))
+    prompts = {"prompts": {"query": "a ", "none": ""}, "default_prompt_name": "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    settings = {
+        "Pooling": {"pooling_mode": "mean", "pooling_mode_cls_token": False, "include_prompt": True},
+        "Dense": {"in_features": WIDTH, "activation_function": "torch.nn.Tanh", "use_residual": False},
+        "LayerNorm": {"dimension": WIDTH},
+        "Normalize": {"module_input_name": "sentence_embedding"},
+        "WeightedLayerPooling": {"layer_start": 1, "num_hidden_layers": 2},
+    }
+    tensors = {
+        "Dense": {"linear.weight": torch.eye(WIDTH), "linear.bias": torch.zeros(WIDTH)},
+        "LayerNorm": {"norm.weight": torch.ones(WIDTH), "norm.bias": torch.zeros(WIDTH)},
+        "WeightedLayerPooling": {"layer_weights": torch.ones(2)},
+    }
+    for kind, place in zip(kinds[1:], places[1:], strict=True):
+        (folder / place).mkdir()
+        (folder / place / "config.json").write_text(json.dumps(settings[kind]))
+        if kind in tensors:
+            save_file(tensors[kind], folder / place / "model.safetensors")
+
+
+def attempt(seed: int, folder: Path, place: Path) -> None:
+    """Change one or two files of a model, and use it as pages do."""
+    drawn = Random(seed)
+    model = place / "model"
+    shutil.copytree(folder / drawn.choice(MODELS), model)
+    for path in drawn.sample(sorted(path for path in model.rglob("*.*") if path.is_file()), drawn.choice((1, 1, 1, 2))):
+        path.write_bytes(_changed(drawn, path))
+    found = of_folder("tiny", model)
+    layout.last_layer(model)
+    declared.described(declared.default(model), model)
+    declared.default_cell(model)
+    encoder = load(found, precision="float32", device="cpu")
+    for views in encoder.views([*SENTENCES, "", "Ünïcödé ﬁ ½ Ａ 🦜\n" * 40]):
+        _ = views.own
+    encoder.default_head.describe()
+
+
+def _changed(drawn: Random, path: Path) -> bytes:
+    data = path.read_bytes()
+    if path.suffix == ".safetensors":
+        (length,) = struct.unpack("<Q", data[:8])
+        if drawn.random() < 0.4:
+            return mutants.of_bytes(drawn, data, 8 + length)
+        header = mutants.of_json(drawn, json.loads(data[8 : 8 + length]))
+        text = mutants.text_of(drawn, header).encode("utf-8", "surrogatepass")
+        return struct.pack("<Q", len(text)) + text + data[8 + length :]
+    if path.suffix != ".json" or drawn.random() < 0.15:
+        return mutants.of_bytes(drawn, data)
+    return mutants.text_of(drawn, mutants.of_json(drawn, json.loads(data))).encode("utf-8", "surrogatepass")
