@@ -37,7 +37,9 @@ class StrataError(Exception):
     """An error that the user can fix; the message says how, in one line whatever the values in it hold."""
 
     def __init__(self, message: object = "") -> None:
-        line = " ".join(str(message).splitlines())
+        # a value from JSON may hold half of a surrogate pair, which no terminal or file takes
+        text = str(message).encode("utf-8", "backslashreplace").decode()
+        line = " ".join(text.splitlines())
         half = LONGEST // 2
         super().__init__(line if len(line) <= LONGEST else f"{line[: half - 2]} … {line[len(line) - half + 1 :]}")
 

@@ -18,6 +18,10 @@ def test_a_long_message_keeps_its_beginning_and_the_next_step():
     assert told.endswith("xxx. Remove it.")
 
 
+def test_half_of_a_surrogate_pair_is_shown_as_text():
+    assert str(StrataError("'\ud800' is no name")) == r"'\ud800' is no name"
+
+
 def test_a_message_raised_again_is_the_same():
     first = StrataError("x" * 5_000)
     assert str(StrataError(first)) == str(StrataError(str(first))) == str(first)

@@ -27,13 +27,13 @@ def prepare(folder: Path) -> None:
 
 def names() -> list[str]:
     """The parameters that widgets are bound to, by the source of the pages."""
-    found: set[str] = {"run", "sources", "look"}
+    found: set[str] = {"run", "method", "sources", "look"}
     for path in (APP.parent / "explorer" / "ui").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         constants = dict(_CONSTANT.findall(text))
         for before, after in _BOUND.findall(text):
             found.add(constants.get(before or after, before or after))
-    return sorted(found)
+    return sorted(name for name in found if name.islower())
 
 
 def attempt(seed: int, folder: Path, place: Path) -> None:

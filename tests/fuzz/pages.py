@@ -26,7 +26,7 @@ def shown(page: str, **address: str) -> AppTest:
             here = [line.strip() for line in exception.stack_trace if "/explorer/" in line]
             raise Fault(f"{page}: {exception.value} {here[-1:]}")
         for error in app.error:
-            check_line(error.value)
+            check_line(error.value.replace("\\", ""))  # without the marks that keep it from being markup
     finally:
         jobs.stop_all()
         for key in list(jobs._jobs):  # a job that goes on would be shown to the next case

@@ -15,7 +15,7 @@ from explorer.encoding.read import panics
 from explorer.encoding.read.batches import batches
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.readings import GRID_POOLINGS, Row, rows
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -184,9 +184,15 @@ class Encoder:
     def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
         # without padding no mask is passed: attention is faster without one
         attention = None if mask is None else mask.long()
-        hidden: tuple[Tensor, ...] = self.model(
-            input_ids=ids, attention_mask=attention, output_hidden_states=True
-        ).hidden_states
+        try:
+            hidden: tuple[Tensor, ...] = self.model(
+                input_ids=ids, attention_mask=attention, output_hidden_states=True
+            ).hidden_states
+        except IndexError as error:  # a word is encoded on loading, but positions may be wrong further on
+            raise UnsupportedModel(
+                f"'{self.name}' cannot encode a sentence of {ids.shape[1]} tokens: its config.json leads to positions "
+                "that its weights do not have. Copy the config.json that was saved with the weights."
+            ) from error
         return hidden
 
     def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:

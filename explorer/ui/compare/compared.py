@@ -10,7 +10,7 @@ from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.model_comparison import verdict_on
 from explorer.ui import messages
-from explorer.ui.access import side_scores
+from explorer.ui.access import availability, side_scores
 from explorer.ui.access.side_scores import Shown
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare import cached_differences
@@ -46,6 +46,8 @@ class Compared:
 
 def both_shown(choices: tuple[Choice, Choice]) -> tuple[Shown, Shown] | None:
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
+    if choices[0].sts == choices[1].sts and availability.pairs(choices[0].sts) is None:
+        return None  # the set is the same for both: its card is shown once
     one = side_scores.shown(choices[0])
     if one is None and choices[0].source == choices[1].source:
         return None  # one job scores both: its progress is shown once

@@ -83,6 +83,16 @@ def test_a_model_that_does_not_fit_into_memory_is_refused_before_it_is_built(ber
         AutoModel.from_config(config)
 
 
+def test_positions_that_end_before_the_sentence_are_told_by_its_length(tmp_path):
+    t5 = save_tiny("t5", tmp_path / "t5")
+    configure(t5 / "config.json", relative_attention_max_distance=3)
+    encoder = encoder_of(t5)
+    with pytest.raises(
+        UnsupportedModel, match=r"a sentence of 101 tokens: its config.json leads to positions that its"
+    ):
+        encoder.states(["no " * 100])
+
+
 def test_a_model_that_another_thread_builds_is_not_counted(bert):
     from transformers import AutoConfig, AutoModel
 

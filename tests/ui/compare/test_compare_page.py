@@ -25,11 +25,12 @@ from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.progress import finish
+from explorer.ui.access import availability
 from explorer.ui.compare import flipped_pairs, model_b, report_button, view_choice
 from explorer.ui.frame import second_encoder
 from explorer.ui.microscope import microscope
 from tests import trainings
-from tests.visits import buttons, cards, measured, words
+from tests.visits import buttons, cards, fetches, measured, words
 
 CHARTS = 6  # probe packs, three grids, lines by layer, histograms
 
@@ -86,6 +87,14 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     measured(app)
     assert app.selectbox(key="reading").value == "model default"
     assert cards(app) == before
+
+
+def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path))
+    app.query_params["sts"], app.query_params["beside"] = "STS-B test", "run:tuned"
+    measured(app)
+    assert [error.value for error in app.exception] == []
+    assert fetches(app) == [availability.FETCH.format("STS-B test")]
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
