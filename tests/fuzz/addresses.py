@@ -10,7 +10,11 @@ from explorer.ui.frame import page_list
 from tests.fuzz.pages import APP, shown
 from tests.tiny_models import save_tiny
 
-_BOUND = re.compile(r"""key=["']?(\w+)["']?[^()]*?bind="query-params"|bind="query-params"[^()]*?key=["']?(\w+)""")
+_BOUND = re.compile(
+    r"""key=["']?(\w+)["']?[^()]*?bind="query-params"|bind="query-params"[^()]*?key=["']?(\w+)"""
+    r"""|segments\.chosen\(.*?key=["']?(\w+)""",
+    re.DOTALL,
+)
 _CONSTANT = re.compile(r"^([A-Z_]+)(?:, [A-Z_]+)* = \"([\w ]+)\"$", re.MULTILINE)
 VALUES = (
     "", "0", "-1", "1", "2", "3.5", "1e9", "9" * 30, "nan", "true", "false", "none", "x" * 3000, "a b", "ü", "\0",
@@ -31,8 +35,9 @@ def names() -> list[str]:
     for path in (APP.parent / "explorer" / "ui").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         constants = dict(_CONSTANT.findall(text))
-        for before, after in _BOUND.findall(text):
-            found.add(constants.get(before or after, before or after))
+        for before, after, segment in _BOUND.findall(text):
+            key = before or after or segment
+            found.add(constants.get(key, key))
     return sorted(name for name in found if name.islower())
 
 

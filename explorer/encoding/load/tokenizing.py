@@ -64,7 +64,15 @@ def check_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel,
 def max_length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stated: int | None = None) -> int:
     """The most tokens of a sentence: the least of the limits of model, tokenizer and `stated`."""
     allowed = (positions(model), tokenizer.model_max_length, stated)
-    return min((int(most) for most in allowed if most and most < _ENDLESS), default=USUAL)
+    most = min((int(most) for most in allowed if most and most < _ENDLESS), default=USUAL)
+    special = tokenizer.num_special_tokens_to_add()
+    if most < max(1, special):  # the tokenizer would not truncate at all
+        raise UnsupportedModel(
+            f"A sentence may have {most} tokens, but {special} special ones are added to each. Correct max_seq_length "
+            "in sentence_bert_config.json, model_max_length in tokenizer_config.json or max_position_embeddings in "
+            "config.json."
+        )
+    return most
 
 
 def positions(model: PreTrainedModel) -> int | None:

@@ -1,4 +1,4 @@
-"""Turn a panic of the tokenizers library, which is no Exception, into a model error."""
+"""Turn errors of the tokenizers library into a model error: plain Exceptions, and panics, which are none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def in_words(tokenizer: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of pyo3, which exports no such name
+        # PanicException is of pyo3, which exports no such name
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         said = " ".join(str(error).split())[:200]
         raise TokenizerMissing(

@@ -15,7 +15,7 @@ from explorer.measuring.comparing.pair_traits import PairTraits, traits
 from explorer.measuring.comparing.rank_errors import FAR, FIXED, KINDS
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.microscope import microscope
-from explorer.ui.widgets import downloads
+from explorer.ui.widgets import downloads, segments
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"
@@ -39,13 +39,11 @@ def show(pairs: GradedPairs, comparison: Comparison, choices: tuple[Choice, Choi
         f"by gold score, in percent of all {len(pairs):,} pairs. Improved: wrong in A, right in B. Got worse: right "
         "in A, wrong in B. Still wrong: wrong in both."
     )
-    kind: str = st.segmented_control(
+    kind: str = segments.chosen(
         "Kind",
         list(KINDS),
         default=FIXED,
-        required=True,
-        key="flips",
-        bind="query-params",  # the label is in the address, so it has no count
+        key="flips",  # the label is in the address, so it has no count
     )
     st.caption(" · ".join(f"{one} {len(found[one]):,}" for one in KINDS))
     places = _filtered(pairs, found[kind])

@@ -9,20 +9,18 @@ from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import second_encoder, sidebar
-from explorer.ui.widgets import downloads, grid_clicks, picture_format
+from explorer.ui.widgets import downloads, grid_clicks, picture_format, segments
 
 OTHER_DEPTH = "No differences by cell: A has {} layers, B {}. The chosen layers & poolings are compared above."
 
 
 def pooling_control() -> str:
     """The pooling of the figures by layer."""
-    pooling: str = st.segmented_control(
+    pooling: str = segments.chosen(
         "Pooling of the curves",
         list(GRID_POOLINGS),
         default="mean",
-        required=True,
         key="compared_pooling",
-        bind="query-params",
     )
     return pooling
 

@@ -16,7 +16,7 @@ from explorer.measuring.attention.attention_tables import head_rows
 from explorer.ui import messages
 from explorer.ui.access import encoder_loading
 from explorer.ui.layer_attention import cached_attention
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads, picture_format, segments
 
 if TYPE_CHECKING:
     from explorer.encoding.read.self_attention import SelfAttention
@@ -53,12 +53,8 @@ def _show(found: Found, sentences: tuple[str, str]) -> None:
     ways = cached_attention.ways_to_attend(found)
     _keep_only(ways, "read")
     with st.container(horizontal=True):
-        way: str = st.segmented_control(
-            "Encode the sentences", ways, default=ways[0], required=True, key="read", bind="query-params"
-        )
-        by: str = st.segmented_control(
-            "Colour of a head", (WIDE, SPECIAL), default=WIDE, required=True, key="heads", bind="query-params"
-        )
+        way: str = segments.chosen("Encode the sentences", ways, default=ways[0], key="read")
+        by: str = segments.chosen("Colour of a head", (WIDE, SPECIAL), default=WIDE, key="heads")
     attention = cached_attention.self_attention(found, *sentences, way)
     # many tokens need the whole width
     few = len(attention.tokens) <= drawn.FEW

@@ -12,24 +12,21 @@ from explorer.data.kinds import Column
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import Way
 from explorer.ui.map import sentence_source
+from explorer.ui.widgets import segments
 
 
 def way() -> Way:
     """The projection and its own settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = st.segmented_control(
+        kind = segments.chosen(
             "Projection",
             list(projection.KINDS),
             default="UMAP",
-            required=True,
             key="projection",
-            bind="query-params",
             help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances "
             "and shows the directions of highest variance.",
         )
-        axes = st.segmented_control(
-            "Dimensions", [2, 3], default=2, required=True, key="axes", bind="query-params", format_func="{}-D".format
-        )
+        axes = segments.chosen("Dimensions", [2, 3], default=2, key="axes", format_func="{}-D".format)
         with st.popover("Settings", icon=":material/tune:"):
             settings = _settings(kind)
     return Way(kind, axes, **settings)

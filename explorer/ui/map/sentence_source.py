@@ -13,7 +13,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import refused_clicks, renamed_options, upload_boxes
+from explorer.ui.widgets import refused_clicks, renamed_options, segments, upload_boxes
 
 PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
 FILE, TYPED = "a file", "typed sentences"
@@ -34,13 +34,11 @@ SUGGESTED = "\n".join(
 def asked_for(choice: Choice, seed: int) -> Sentences | None:
     """The sentences with their attributes; None, with the error shown, if there are none."""
     renamed_options.accept("mapped", RENAMED)
-    kind: str = st.segmented_control(
+    kind: str = segments.chosen(
         "Sentences",
         [PAIRS, EXTREMES, FILE, TYPED],
         default=PAIRS,
-        required=True,
         key="mapped",
-        bind="query-params",
         help="The pairs are those of the sidebar's evaluation set. The last two options map your own sentences. The "
         "second draws the 20 most and the 20 least similar pairs by gold score, each joined by a line.",
     )

@@ -18,7 +18,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, remembered
 from explorer.ui.access.side_readers import Reader, readers
 from explorer.ui.access.sidebar_choice import Choice
-from explorer.ui.widgets import downloads, picture_format, renamed_options
+from explorer.ui.widgets import downloads, picture_format, renamed_options, segments
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -92,13 +92,11 @@ def _headline(pairs: Pairs, first: str, second: str) -> None:
 def _by_layer(pairs: Pairs) -> None:
     st.markdown("**By layer**")
     renamed_options.accept("pair_pooling", RENAMED)
-    chosen: str = st.segmented_control(
+    chosen: str = segments.chosen(
         "Pooling",
         [AS_CHOSEN, *GRID_POOLINGS],
         default=AS_CHOSEN,
-        required=True,
         key="pair_pooling",
-        bind="query-params",
     )
     st.plotly_chart(
         pair_curves.side_by_side(

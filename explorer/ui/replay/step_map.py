@@ -21,7 +21,7 @@ from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui.access import remembered
 from explorer.ui.replay import cached_maps
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import picture_format, segments
 
 WAY = Way("UMAP")
 NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
@@ -61,13 +61,11 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
 
 
 def _projection() -> str:
-    kind: str = st.segmented_control(
+    kind: str = segments.chosen(
         "Projection",
         ["PCA", "UMAP"],
         default="PCA",
-        required=True,
         key="replayed_projection",
-        bind="query-params",
         help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its large "
         "distances mean little.",
     )

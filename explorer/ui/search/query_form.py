@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.measuring.neighbours.query_results import SIZES, asked
+from explorer.ui.widgets import segments
 
 QUERY = "query"
 # one sample sentence mentions a parrot, others ask for a price: the ranking depends on the encoder
@@ -26,7 +27,8 @@ def query() -> str | None:
 
 def size(line: DeltaGenerator) -> int:
     """The number of results of each side."""
-    k: int = line.segmented_control("Results", SIZES, default=10, required=True, key="k", bind="query-params")
+    with line:
+        k: int = segments.chosen("Results", SIZES, default=10, key="k")
     return k
 
 

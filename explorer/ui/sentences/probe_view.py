@@ -10,7 +10,7 @@ from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pa
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import microscope
-from explorer.ui.widgets import downloads, picture_format
+from explorer.ui.widgets import downloads, picture_format, segments
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
@@ -99,7 +99,7 @@ def _verdicts(one: Probed, other: Probed | None) -> None:
 def _pairs(sides: tuple[Reader, ...], one: Probed, other: Probed | None) -> None:
     st.subheader("Pairs")
     names = [pack.name for pack in one.packs]
-    name: str = st.segmented_control("Pack", names, default="negation", required=True, key="pack", bind="query-params")
+    name: str = segments.chosen("Pack", names, default="negation", key="pack")
     every = pair_rows(one, other)
     rows = [row for row in every if row["pack"] == name]
     number = st.column_config.NumberColumn(format="%.3f", help=COSINE)

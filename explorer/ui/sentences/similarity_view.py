@@ -16,7 +16,7 @@ from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.access.vectors import Vectors
 from explorer.ui.messages import shortened
-from explorer.ui.widgets import picture_format
+from explorer.ui.widgets import picture_format, segments
 
 TYPED = "as typed"
 SAME = "Both are sentence {}. Choose two different sentences."
@@ -74,13 +74,11 @@ def _order(
     ways = (TYPED, *(f"clustered by {side.name}" for side in sides))
     if st.session_state.get("order") not in ways:
         st.session_state.pop("order", None)  # B was removed
-    way: str = st.segmented_control(
+    way: str = segments.chosen(
         "Order",
         ways,
         default=TYPED,
-        required=True,
         key="order",
-        bind="query-params",
         help="Clustered: similar sentences are adjacent (average linkage). Every matrix has the same order.",
     )
     if way == TYPED:

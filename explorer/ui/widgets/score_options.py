@@ -7,30 +7,27 @@ import streamlit as st
 
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE
+from explorer.ui.widgets import segments
 
 
 def ways(scores: LayerScores) -> tuple[str, str]:
     """The chosen metric, and how sub-corpora are aggregated."""
     with st.container(horizontal=True):
-        metric = st.segmented_control(
+        metric = segments.chosen(
             "Metric",
             list(METRICS),
             default="Spearman",
-            required=True,
             key="metric",
-            bind="query-params",
             help="Correlation of cosines with gold scores. Spearman compares ranks and is standard for STS; Pearson "
             "compares values. Higher is better, at most 100.",
         )
         aggregate = "all"
         if scores.has_parts:
-            aggregate = st.segmented_control(
+            aggregate = segments.chosen(
                 "Sub-corpora",
                 AGGREGATES,
                 default="all",
-                required=True,
                 key="aggregate",
-                bind="query-params",
                 help="all: one correlation over all pairs. mean: mean of the correlations of the sub-corpora. "
                 "wmean: the same mean, weighted by size.",
             )

@@ -178,9 +178,8 @@ def test_an_interrupt_is_not_taken_for_a_panic(stop):
         raise stop
 
 
-def test_a_panic_while_a_sentence_is_read_is_an_error_of_the_model(tiny_encoder, monkeypatch):
-    panic = type("PanicException", (BaseException,), {})
-
+@pytest.mark.parametrize("panic", [type("PanicException", (BaseException,), {}), Exception])
+def test_a_panic_while_a_sentence_is_read_is_an_error_of_the_model(tiny_encoder, monkeypatch, panic):
     def break_off(*_: object, **__: object) -> None:
         raise panic("index out of bounds")
 

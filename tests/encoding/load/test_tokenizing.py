@@ -82,6 +82,9 @@ def test_the_least_of_all_limits_counts(bert, tmp_path):
     assert encoder_of(bert).max_length == 20
     (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 200}')
     assert encoder_of(bert).max_length == POSITIONS, "a model cannot read beyond its positions"
+    (bert / "sentence_bert_config.json").write_text('{"max_seq_length": 1}')
+    with pytest.raises(UnsupportedModel, match=r"may have 1 tokens, but 2 special ones are added .* Correct max_seq_l"):
+        encoder_of(bert)
     t5 = save_tiny("t5", tmp_path / "t5")
     configure(t5 / "tokenizer_config.json", model_max_length=10**30)
     assert encoder_of(t5).max_length == 512, "nobody sets a limit"

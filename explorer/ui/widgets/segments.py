@@ -1,0 +1,14 @@
+"""Choose one option of a segmented control that is kept in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+
+def chosen(label: str, options: Sequence[Any], *, default: Any, key: str, **how: Any) -> Any:
+    """The selected option; the default if a link has an empty value (`?k=`), which Streamlit takes for none."""
+    found = st.segmented_control(label, options, default=default, required=True, key=key, bind="query-params", **how)
+    return default if found is None else found
