@@ -27,6 +27,7 @@ from explorer.ui.widgets import picture_format
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
+SHORTEST = 3  # tokens: [CLS], a word, [SEP]
 _CHOICE, _HIDDEN = "_choice", "_controls hidden"
 
 
@@ -71,7 +72,10 @@ def _out_of_address() -> None:
     for key in KEPT:
         if key in st.query_params and key not in st.session_state:
             said = st.query_params[key]
-            st.session_state[key] = int(said) if said.isdigit() else said
+            if key != "max_length":
+                st.session_state[key] = said
+            elif said.isdecimal() and len(said) < 10 and int(said) >= SHORTEST:  # the only number among them
+                st.session_state[key] = int(said)
 
 
 def _value(key: str, default: Any) -> Any:
@@ -83,7 +87,7 @@ def _settings_as_they_are() -> Settings:
     length = _value("max_length", None)
     precision = _value("precision", PRECISIONS[0])
     known = precision if precision in PRECISIONS else PRECISIONS[0]
-    return Settings(known, "auto", int(length) if str(length).isdigit() else None)
+    return Settings(known, "auto", length if isinstance(length, int) else None)
 
 
 def _model() -> str:
@@ -130,7 +134,7 @@ def _measurement_settings() -> Settings:
     )
     max_length = st.number_input(
         "Maximum length, in tokens",
-        min_value=3,
+        min_value=SHORTEST,
         value=None,
         key="max_length",
         bind="query-params",

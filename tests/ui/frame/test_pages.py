@@ -55,6 +55,14 @@ def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app)
     assert app.radio(key="precision").value == "auto"
 
 
+@pytest.mark.parametrize(("name", "said"), [("sts", "1"), ("reading", "2"), ("max_length", "²"), ("max_length", "x")])
+def test_a_number_in_a_link_is_a_number_only_where_one_is_due(app, name, said):
+    app.query_params[name] = said
+    for page in ("train", "layers"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert [error.value for error in app.exception] == []
+
+
 NO_MODELS = ["nonsense", "no/such-model", "no/such@main", "/no/such/folder", "<b>x</b>", "a b"]
 NO_MODELS += ["x" * 500, "x" * 500 + "@b", "~nobody@x", "@", "\0"]
 
