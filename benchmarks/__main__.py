@@ -8,7 +8,7 @@ import os
 import tempfile
 
 QUICK = ("grid", "step", "start", "compare")
-SLOW = ("memory", "alongside", "methods", "search", "maps", "dragging", "exact", "demonstration")
+SLOW = ("memory", "alongside", "sharing", "methods", "search", "maps", "dragging", "exact", "demonstration")
 
 
 def main() -> None:

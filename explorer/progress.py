@@ -6,6 +6,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from explorer import fair_share
+
 Result = TypeVar("Result")
 
 
@@ -35,6 +37,7 @@ Work = Generator[Progress, None, Result]
 def finish(work: Work[Result], tell: Callable[[Progress], object] = lambda progress: None) -> Result:
     """Run the work to its end, report its progress, and return its result."""
     while True:
+        fair_share.adapt()
         try:
             tell(next(work))
         except StopIteration as end:

@@ -23,6 +23,7 @@ FLOORS = {
         "explorer.gathering",
         "explorer.knobs",
         "explorer.errors",
+        "explorer.fair_share",
         "explorer.typed_json",
         "explorer.run_folder",
         "explorer.in_words",

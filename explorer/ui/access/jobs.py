@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from explorer import fair_share
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
 from explorer.training.loop import memory
@@ -93,6 +94,7 @@ class Job:
         work = self.make()
         try:
             while not self._stop.is_set():
+                fair_share.adapt()
                 self._advance(next(work))
             work.close()
             self._end(STOPPED)

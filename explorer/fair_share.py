@@ -1,0 +1,102 @@
+"""Share the processors with other programs: compute with fewer threads while others need them.
+
+Threads of torch that wait for one another spin. Beside programs that compute, such a thread spins through the very time
+that the one it waits for needs: a step then takes many times its share. With fewer threads than processors there is
+less to wait for. The last bits of a sum depend on the number of threads: where results are compared to the bit, set
+OMP_NUM_THREADS, and nothing here is changed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+import psutil
+
+INTERVAL = 1.0  # seconds between two looks
+STALE = 20.0  # a look back over more says little about now
+BUSY, IDLE = 0.5, 0.25  # processors that others use: above, make room; below, use all again
+
+
+@dataclass(frozen=True)
+class Look:
+    """The seconds that processors have worked so far: for everybody, and for this process."""
+
+    at: float
+    everybody: float
+    own: float
+
+
+class Share:
+    """How many threads this process uses, decided anew every second of work."""
+
+    def __init__(self) -> None:
+        self._places = _own_processors()
+        self.most = len(self._places)
+        self.threads = self.most
+        self._last: Look | None = None
+        self._lock = threading.Lock()
+
+    def decide(self) -> int:
+        """The number of threads to use now."""
+        with self._lock:
+            now = time.monotonic()
+            if self._last is not None and now - self._last.at < INTERVAL:
+                return self.threads
+            before, self._last = self._last, self._look(now)
+            if before is None or now - before.at > STALE:
+                self.threads = self._least if _load() > self.most * BUSY else self.most
+            else:
+                others = (self._last.everybody - before.everybody) - (self._last.own - before.own)
+                self.threads = self._beside(others / (now - before.at))
+            return self.threads
+
+    @property
+    def _least(self) -> int:
+        """What is used however busy the others are: half of the processors."""
+        return max(1, self.most // 2)
+
+    def _beside(self, others: float) -> int:
+        """The threads beside others that use so many processors."""
+        if others > BUSY:
+            return max(self._least, self.most - math.ceil(others - BUSY))
+        return self.most if others < IDLE else self.threads
+
+    def _look(self, at: float) -> Look:
+        each = psutil.cpu_times(percpu=True)
+        work = (each[place] for place in self._places if place < len(each))
+        everybody = sum(one.user + one.system + getattr(one, "nice", 0.0) for one in work)
+        own = psutil.Process().cpu_times()
+        return Look(at, everybody, own.user + own.system)
+
+
+_share: Share | None = None
+
+
+def adapt() -> None:
+    """Between two pieces of work: set the number of threads that torch uses in this thread."""
+    global _share
+    torch = sys.modules.get("torch")  # before it is imported, nothing computes with it
+    if torch is None or "OMP_NUM_THREADS" in os.environ:
+        return
+    if _share is None:
+        _share = Share()
+    wanted = _share.decide()
+    if torch.get_num_threads() != wanted:
+        torch.set_num_threads(wanted)
+
+
+def _own_processors() -> list[int]:
+    """The numbers of the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def _load() -> float:
+    """How many threads of this machine wanted to compute in the last minute."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

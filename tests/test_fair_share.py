@@ -1,0 +1,95 @@
+"""Test how many threads are used beside other programs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from explorer import fair_share
+from explorer.fair_share import Look, Share
+from tests.live import ROOT
+
+
+class Machine(Share):
+    """A share of so many processors, of which others use as many as is said."""
+
+    def __init__(self, processors: int) -> None:
+        super().__init__()
+        self.most = self.threads = processors
+        self.passed, self.others, self.own = 0.0, 0.0, 0.0
+
+    def _look(self, at: float) -> Look:
+        return Look(at, self.others + self.own, self.own)
+
+    def after(self, seconds: float, others: float, own: float = 1.0) -> int:
+        """What is decided after so long, in which others used so many processors."""
+        self.passed += seconds
+        self.others += seconds * others
+        self.own += seconds * own
+        return self.decide()
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    def of(processors: int, load: float = 0.0) -> Machine:
+        found = Machine(processors)
+        monkeypatch.setattr(fair_share.time, "monotonic", lambda: found.passed)
+        monkeypatch.setattr(fair_share, "_load", lambda: load)
+        return found
+
+    return of
+
+
+def test_threads_make_room_for_others_and_come_back(machine):
+    two = machine(2)
+    assert two.after(0, 0) == 2
+    assert two.after(1, 0.1, own=1.9) == 2
+    assert two.after(1, 0.9) == 1
+    assert two.after(1, 0.4) == 1, "in between, nothing changes"
+    assert two.after(1, 0.1) == 2
+    assert two.after(1, 0.4) == 2
+
+
+def test_no_more_than_half_is_given_away(machine):
+    many = machine(16)
+    many.after(0, 0)
+    assert many.after(1, 2.4, own=13) == 14
+    assert many.after(1, 15) == 8
+    assert many.after(1, 4) == 12
+
+
+def test_a_second_passes_between_two_looks(machine):
+    two = machine(2)
+    two.after(0, 0)
+    assert two.after(0.5, 2) == 2
+    assert two.after(0.6, 2) == 1
+
+
+@pytest.mark.parametrize(("load", "threads"), [(0.3, 2), (4.0, 1)])
+def test_the_first_look_and_one_after_a_pause_go_by_the_load(machine, load, threads):
+    two = machine(2, load)
+    assert two.after(0, 0) == threads
+    two.threads = 2
+    assert two.after(3600, 0.0) == threads
+
+
+def test_a_real_look_counts_what_this_process_works():
+    share = Share()
+    before = share._look(0.0)
+    while share._look(0.0).own < before.own + 0.2:
+        sum(range(100_000))
+    after = share._look(1.0)
+    assert after.everybody - before.everybody > 0.1
+
+
+@pytest.mark.parametrize(("given", "wanted", "used"), [({"OMP_NUM_THREADS": "1"}, 2, 1), ({}, 1, 1), ({}, 2, 2)])
+def test_a_number_of_threads_that_is_set_stays(given, wanted, used):
+    code = (
+        "import torch; from explorer import fair_share, progress\n"
+        f"fair_share._share = fair_share.Share(); fair_share._share.decide = lambda: {wanted}\n"
+        "progress.finish(iter(())); print(torch.get_num_threads())"
+    )
+    free = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    told = subprocess.run([sys.executable, "-c", code], env=free | given, cwd=ROOT, capture_output=True, text=True)
+    assert told.stdout.split() == [str(used)], told.stderr
