@@ -12,6 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files
 
 import pytest
 
+from tests import live
+
 gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +39,15 @@ def pytest_collection_modifyitems(items):
         return kinds.index(kind) if kind in kinds else len(kinds) + (not kind.startswith(LONG))
 
     items.sort(key=rank)
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("browser") is None:
+        live.close()
+
+
+def pytest_sessionfinish():
+    live.close()
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks

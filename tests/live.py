@@ -13,8 +13,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
 
@@ -59,15 +60,27 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@contextmanager
-def tabs(profile: Path) -> Iterator[BrowserContext]:
-    """That browser with a profile on disk, which spares every page but the first the compiling of its scripts."""
-    from playwright.sync_api import sync_playwright
+_open = ExitStack()
+_tabs: list[BrowserContext] = []
 
-    with sync_playwright() as playwright:
+
+def tabs() -> BrowserContext:
+    """One browser for all tests until `close`, with a profile on disk: only its first page compiles all scripts."""
+    if not _tabs:
+        from playwright.sync_api import sync_playwright
+
+        profile = _open.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
+        playwright = _open.enter_context(sync_playwright())
         opened = playwright.chromium.launch_persistent_context(profile, executable_path=executable(), args=FLAGS)
-        yield opened
-        opened.close()
+        _open.callback(opened.close)
+        _tabs.append(opened)
+    return _tabs[0]
+
+
+def close() -> None:
+    """Close it: playwright's loop would be in the way of tests without a browser."""
+    _tabs.clear()
+    _open.close()
 
 
 def tab(tabs: BrowserContext, width: int = 1280, height: int = 1400) -> Page:

@@ -1,14 +1,13 @@
 """Test how many threads are used beside other programs."""
 
-import os
-import subprocess
-import sys
+from types import SimpleNamespace
 
 import pytest
 
 from explorer import fair_share
 from explorer.fair_share import Look, Share
-from tests.live import ROOT
+from explorer.progress import Progress, finish
+from explorer.ui.access import jobs
 
 
 class Machine(Share):
@@ -83,13 +82,17 @@ def test_a_real_look_counts_what_this_process_works():
     assert after.everybody - before.everybody > 0.1
 
 
-@pytest.mark.parametrize(("given", "wanted", "used"), [({"OMP_NUM_THREADS": "1"}, 2, 1), ({}, 1, 1), ({}, 2, 2)])
-def test_a_number_of_threads_that_is_set_stays(given, wanted, used):
-    code = (
-        "import torch; from explorer import fair_share, progress\n"
-        f"fair_share._share = fair_share.Share(); fair_share._share.decide = lambda: {wanted}\n"
-        "progress.finish(iter(())); print(torch.get_num_threads())"
-    )
-    free = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    told = subprocess.run([sys.executable, "-c", code], env=free | given, cwd=ROOT, capture_output=True, text=True)
-    assert told.stdout.split() == [str(used)], told.stderr
+@pytest.mark.parametrize(("given", "used"), [("3", 2), (None, 1)])
+def test_a_number_of_threads_that_is_set_stays(monkeypatch, given, used):
+    """Every piece of work asks; here torch has two threads, and one would be decided."""
+    using = [2]
+    monkeypatch.setattr("torch.get_num_threads", lambda: using[-1])
+    monkeypatch.setattr("torch.set_num_threads", using.append)
+    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1))
+    monkeypatch.setenv("OMP_NUM_THREADS", given) if given else monkeypatch.delenv("OMP_NUM_THREADS")
+    finish(iter([Progress("one", 1, 2)]))
+    assert using[-1] == used
+    job = jobs.follow("shares", "shares", lambda: iter([Progress("one", 1, 2)]))
+    assert job.ends_within(10)
+    jobs.forget("shares")
+    assert using[-1] == used

@@ -151,6 +151,7 @@ def test_the_server_listens_on_this_machine_only_and_tells_nobody() -> None:
     assert not server["enableStaticServing"]
     assert not CONFIG["browser"]["gatherUsageStats"]
     assert client["showErrorDetails"] == "type"
+    assert client["disableDataExport"]  # that export writes text that a spreadsheet would run
     assert client["toolbarMode"] == "viewer"  # with it, nobody clears the caches by pressing c
     assert "port" not in server  # set, it would keep `make run` from taking the next free one
 

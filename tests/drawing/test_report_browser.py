@@ -18,6 +18,7 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
+    live.close()  # one browser at a time
     with live.browser() as browser:
         yield browser
 

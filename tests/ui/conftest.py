@@ -38,16 +38,13 @@ def address(folders, asked_outside):
     assert asked_outside() == "", "no page needs anything but this machine"
 
 
-@pytest.fixture(scope="session")
-def profile(tmp_path_factory):
-    return tmp_path_factory.mktemp("profile")
-
-
 @pytest.fixture(scope="module")
-def tabs(profile):
-    """A browser for each file: playwright's loop would be in the way of the other tests."""
-    with live.tabs(profile) as tabs:
-        yield tabs
+def tabs():
+    """The browser; pages that a file leaves open are closed."""
+    tabs = live.tabs()
+    yield tabs
+    for page in tabs.pages:
+        page.close()
 
 
 @pytest.fixture

@@ -24,7 +24,9 @@ MODES = ["cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoke
 def saved(bert: Path, folder: Path, *after: nn.Module, **options: Any) -> Path:
     """What sentence-transformers itself writes for a transformer and the modules after it."""
     torch.manual_seed(1)
-    SentenceTransformer(modules=[theirs.Transformer(str(bert)), *after], **options).save(str(folder))
+    SentenceTransformer(modules=[theirs.Transformer(str(bert)), *after], **options).save(
+        str(folder), create_model_card=False
+    )
     return folder
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from explorer.data import sample
 from explorer.ui.frame import sidebar
-from explorer.ui.frame.page_list import PAGES
 from explorer.ui.layers import best_layer
 from explorer.ui.start import own_pairs_steps
 from tests import live
@@ -58,9 +57,8 @@ def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_mac
         assert live.answer(address, "/_stcore/stream", origin=origin) == 403, origin
     assert live.answer(address, "/_stcore/stream", origin=f"http://{own}") == 101
     assert live.answer(address, "/_stcore/health", host=f"localhost:{port}") == 200
-    for path in PAGES:
-        page.goto(f"{address}/{path.name}")
-        settle(page)
+    page.goto(f"{address}/replay")  # the one page that no other test here opens; all are looked at in the end
+    settle(page)
     assert asked_outside() == ""
 
 
