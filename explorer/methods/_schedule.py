@@ -46,7 +46,7 @@ class Schedule(Knobs):
         "none",
         choices=EARLY_STOPS,
         help="drops: stop after this many evaluations below the one before, counted over the whole run, as in the code "
-        "of SG-BERT. no new best: stop after this many evaluations in a row without a new best.",
+        "of SG-BERT; step 0 does not count. no new best: stop after this many evaluations in a row without a new best.",
     )
     endurance: int = knob(10, low=1, high=1000, help="Number of such evaluations before training stops early.")
     select_by: str = knob(

@@ -10,11 +10,12 @@ from explorer.methods import Schedule
 
 
 def enough(scores: Sequence[float], schedule: Schedule) -> bool:
-    """Whether the dev scores so far, step 0 first, meet the rule for early stopping."""
+    """Whether the dev scores so far, step 0 first, meet the rule for early stopping; the score of step 0 is ignored."""
+    trained = scores[1:]
     if schedule.early_stop == "drops":
-        return drops(scores) >= schedule.endurance
+        return drops(trained) >= schedule.endurance
     if schedule.early_stop == "no new best":
-        return since_best(scores[1:]) >= schedule.endurance
+        return since_best(trained) >= schedule.endurance
     return False
 
 

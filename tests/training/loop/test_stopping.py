@@ -13,22 +13,24 @@ NAN = float("nan")
 
 
 def stops_at(scores, rule, endurance):
-    """The number of the look at which it is enough; None if it never is."""
+    """The number of the look, that of the base included, at which it is enough; None if it never is."""
     schedule = Schedule(early_stop=rule, endurance=endurance)
     return next((n for n in range(1, len(scores) + 1) if enough(scores[:n], schedule)), None)
 
 
 def test_falls_are_counted_as_in_the_code_of_sg_bert():
-    assert stops_at(PUBLISHED, "drops", 3) == 6
+    for base in (0.0, 99.0):
+        assert stops_at([base, *PUBLISHED], "drops", 3) == 1 + 6
     assert max(range(6), key=PUBLISHED.__getitem__) == 4, "the best so far is the 5th"
-    assert stops_at(PUBLISHED, "no new best", 3) is None, "a patience that starts over would go on"
+    assert stops_at([0.0, *PUBLISHED], "no new best", 3) is None, "a patience that starts over would go on"
 
 
 @pytest.mark.parametrize("endurance", [1, 2, 3, 4])
 def test_a_fall_is_a_score_below_the_one_before(endurance):
     falls = [later < earlier for earlier, later in pairwise(PUBLISHED)]
     reached = [sum(falls[:number]) for number in range(len(falls) + 1)]
-    assert stops_at(PUBLISHED, "drops", endurance) == (reached.index(endurance) + 1 if endurance in reached else None)
+    expected = 1 + reached.index(endurance) + 1 if endurance in reached else None
+    assert stops_at([0.0, *PUBLISHED], "drops", endurance) == expected
 
 
 def test_a_score_as_before_is_no_fall():
