@@ -44,11 +44,13 @@ class Knob:
 
     @property
     def allowed(self) -> str:
-        """The bounds in words: `0.001 to 1`, `1 or more`, `one of cls, mean, max`, `on or off`."""
+        """The bounds in words: `0.001 to 1`, `1 or more`, `one of cls, mean, max`, `on or off`, `a name`."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind is bool:
             return "on or off"
+        if self.kind is str:
+            return "a name"
         number = "a whole number" if self.kind is int else "a number"
         if self.low is None or self.high is None:
             least = "" if self.low is None else f", {self.told(self.low)} or more"

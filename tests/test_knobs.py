@@ -127,6 +127,7 @@ def test_a_refusal_names_the_value_what_is_allowed_the_default_and_what_it_does(
 
 
 def test_bounds_are_told_in_full():
+    assert Knob("file", "a.txt", "A file.").allowed == "a name"
     assert GasStove.knobs["flame"].allowed == "a whole number from 1 to 3000000"
 
 

@@ -79,7 +79,7 @@ def _page(name: str) -> str:
         "",
     ]
     for knob in facts["knobs"]:
-        paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {knob['paper']}"
+        paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {Knob.told(knob['paper'])}"
         code = "" if knob["released"] == knob["paper"] else f"; the released code's: {Knob.told(knob['released'])}"
         lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper}{code})", f"      {knob['help']}"]
     return "\n".join(lines)
@@ -113,7 +113,8 @@ def _section(name: str) -> str:
     source = f"Trains on {_eats(facts)}. [{facts['paper']}]({facts['link']})."
     needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
     own = [
-        f"- `{knob}` = {Knob.told(one.default)} ({one.allowed}{_released(kind.released.get(knob))}): {one.help}"
+        f"- `{knob}` = {Knob.told(one.default)} "
+        f"({one.allowed}{_paper(one)}{_released(kind.released.get(knob))}): {one.help}"
         for knob, one in kind.knobs.items()
     ]
     about = [facts["about"]] if facts["about"] else []
@@ -126,6 +127,10 @@ def _eats(facts: dict[str, Any]) -> str:
     from explorer.data.corpora import SHOWN
 
     return SHOWN.get(facts["eats"], str(facts["eats"]))
+
+
+def _paper(knob: Knob) -> str:
+    return "" if knob.paper is None else f"; paper: {Knob.told(knob.paper)}"
 
 
 def _released(value: bool | int | float | str | None) -> str:

@@ -45,6 +45,7 @@ class Method(nn.Module, Knobs):
     eats: ClassVar[Eats]
     paper: ClassVar[Paper]
     schedule: ClassVar[Schedule]
+    paper_schedule: ClassVar[Values] = {}  # settings of the schedule in which the paper differs from the default
     as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
     released: ClassVar[Values] = {}  # settings in which the released code differs from the paper
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST, titled
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
@@ -19,17 +19,24 @@ from explorer.progress import Work, finish
 OWN = "own"  # an older spelling of MODEL_DEFAULT in recipes
 
 
+def reads_knob(paper: str | None = None) -> str:
+    """The setting of the layer & pooling to map; `paper` is the paper's value, if it is not the default."""
+    return knob(
+        FIRST_LAST,
+        front=True,
+        paper=paper,
+        help="The layer & pooling to map: 'cls', 'mean' or 'max' of the last layer; 'first-last mean' (layers 1 and "
+        "last) or 'first-last mean, from layer 0'; 'mean of the last two layers'; a cell of the grid such as 'mean of "
+        "layer 2'; or 'model default'.",
+    )
+
+
 class After(Method):
     """A map of the vectors of one layer & pooling; the encoder is not trained."""
 
     eats = "sentences"
 
-    reads: str = knob(
-        FIRST_LAST,
-        front=True,
-        help="The layer & pooling to map: 'cls', 'mean' or 'max' of the last layer, 'first-last mean' (layers 1 and "
-        "last, as in the papers), a cell of the grid such as 'mean of layer 2', or 'model default'.",
-    )
+    reads: str = reads_knob()
 
     def build(self) -> None:
         """Find the layer & pooling, and freeze the encoder."""
@@ -62,7 +69,7 @@ def head_of(base: Tunable, reading: str) -> Head:
         return replace(own, normalize=False, prompt="", remark="")
     if reading in POOLINGS or reading == FIRST_LAST:
         return Head((reading,))
-    found = parse(reading, base.layers)
+    found = parse(titled(reading, base.layers), base.layers)
     # one name for one thing
     first_last = (found.pooling, found.row.layers) == ("mean", (1, base.layers))
     return Head((FIRST_LAST if first_last else found.title,))

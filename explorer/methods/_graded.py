@@ -1,6 +1,6 @@
 """Base of the methods that train on scored pairs: a loss of each pair's cosine and score.
 
-Batch size, learning rate and warmup are Strata's choice; the papers train other encoders.
+Learning rate and warmup are those of Sentence-BERT; the batch size is Strata's choice.
 """
 
 from __future__ import annotations

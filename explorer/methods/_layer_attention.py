@@ -6,12 +6,15 @@ comparison can be repeated.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
 from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.knobs import Values
 from explorer.methods import Method, _papers, knob
 
 # by name: poolings of the last layers, then the poolings that are query and value of the attention; in Table 2's order
@@ -33,6 +36,7 @@ class LayerAttended(Method):
     """Vectors are tanh(W [cls ; attention over layers] + b)."""
 
     paper = _papers.LAYER_ATTENTION
+    released: ClassVar[Values] = {"activation": "rrelu", "normaliser": "softmax"}
 
     pooler: str = knob(
         "attention of cls to mean, cls",
@@ -42,12 +46,17 @@ class LayerAttended(Method):
         "the default.",
     )
     activation: str = knob(
-        "rrelu", choices=ACTIVATIONS, help="Activation after the query, key and value maps; in the released code only."
+        "rrelu",
+        choices=ACTIVATIONS,
+        paper="none",
+        help="Activation after the query, key and value maps; in the released code only.",
     )
     normaliser: str = knob(
         "softmax",
         choices=NORMALISERS,
-        help="How attention weights are computed: as released; or equation 1 with two indices, or literally with one.",
+        paper="literal",
+        help="How attention weights are computed: softmax, as released; linear or literal, equation 1 with two indices "
+        "or with one as printed. These two divide by sums that can be 0, so training may fail.",
     )
     with_embeddings: bool = knob(True, help="Use the embedding output as a layer too, as the released code does.")
     afterwards: str = knob(

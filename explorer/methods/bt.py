@@ -6,9 +6,12 @@ back-translation instead of the frozen copy's view. The frozen copy is used for 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from explorer import losses
+from explorer.knobs import Values
 from explorer.methods import knob
 from explorer.methods._self_guided import SelfGuided
 
@@ -18,9 +21,13 @@ class BackTranslation(SelfGuided):
 
     eats = "back-translations"
 
+    released: ClassVar[Values] = {**SelfGuided.released, "guided": False}
+
     guided: bool = knob(
         False,
-        help="Encode back-translations with a layer of the frozen copy: the literal reading of 'identical to SG'.",
+        paper=True,
+        help="Encode back-translations with a layer of the frozen copy: the literal reading of 'identical to SG' in "
+        "appendix A.2. off: with the trained copy, as the released code.",
     )
 
     def loss(self, *columns: list[str]) -> Tensor:

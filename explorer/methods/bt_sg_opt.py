@@ -1,6 +1,7 @@
 """BT + SG-OPT: the trained copy encodes the original, the frozen copy its back-translation.
 
-Kim, Yoo and Lee 2021, section 6: L_opt3 with the views of the back-translated sentence.
+Kim, Yoo and Lee 2021, section 6: L_opt3 with the views of the back-translated sentence. The released code takes
+the views of the original; the line that joins both is commented out there.
 """
 
 from __future__ import annotations
@@ -21,14 +22,19 @@ class BackTranslationSGOpt(SelfGuided):
 
     eats = "back-translations"
 
-    released: ClassVar[Values] = {**SelfGuided.released, "both_views": True}
+    released: ClassVar[Values] = {**SelfGuided.released, "original_views": True}
 
     both_views: bool = knob(False, help="The frozen copy encodes the original too, which doubles the number of views.")
+    original_views: bool = knob(
+        False,
+        help="The frozen copy encodes the original instead, as in the released code; back-translations are then not "
+        "used. Ignored if both_views is on.",
+    )
 
     def loss(self, *columns: list[str]) -> Tensor:
         """L_opt3 of sentences with the views of their back-translations, plus weight regularisation."""
         sentences, translated = columns
-        views = self.views(translated)
+        views = self.views(sentences if self.original_views and not self.both_views else translated)
         if self.both_views:
             views = torch.cat([self.views(sentences), views], dim=1)
         return losses.self_guided_3(*self.sides(self.tuned(sentences), views), self.temperature) + self.held()

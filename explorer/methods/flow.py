@@ -16,10 +16,11 @@ from torch import Tensor
 from explorer.encoding.read.flow import Flow as FlowOfVectors
 from explorer.encoding.read.flow_map import FlowMap
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.reading_titles import FIRST_LAST, LAST_TWO
 from explorer.errors import BadChoice
 from explorer.knobs import Values
 from explorer.methods import Schedule, _papers, knob
-from explorer.methods._after import After
+from explorer.methods._after import After, reads_knob
 from explorer.progress import Work
 
 FIRST = 64  # sentences that initialise the scalings: the paper's 32 pairs
@@ -32,7 +33,9 @@ class Flow(After):
     # the paper's batch of 32 pairs is 64 sentences; its learning rate is unchanged
     schedule = Schedule(batch_size=64, learning_rate=1e-3, decay="none", max_length=64, weight_decay=0.01, epsilon=1e-6)
 
-    released: ClassVar[Values] = {"dropout": True}
+    released: ClassVar[Values] = {"dropout": True, "reads": FIRST_LAST}
+
+    reads: str = reads_knob(LAST_TWO)
 
     levels: int = knob(
         3, low=1, high=8, help="Number of levels; after each but the last, half of the dimensions is final (paper: 3)."

@@ -6,6 +6,9 @@ by attention over layers. Learning rate of the paper's Table 4; the trained mode
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from explorer.knobs import Values
 from explorer.methods import Schedule, _papers
 from explorer.methods._diffcse import Differing
 from explorer.methods._layer_attention import LayerAttended
@@ -15,5 +18,6 @@ class LayerAttentionDiffCSE(LayerAttended, Differing):
     """The trained model's vector is the one that the discriminator uses."""
 
     paper = _papers.LAYER_ATTENTION
+    released: ClassVar[Values] = {**LayerAttended.released, **Differing.released}
     training_only = ("guesser", "detector", "tell")
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, epochs=2, evaluate_every=125)

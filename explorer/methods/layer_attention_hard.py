@@ -18,4 +18,4 @@ class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
     """Negatives: the other rows of the batch, and the third column."""
 
     schedule = Schedule(batch_size=256, learning_rate=2e-5, max_length=64, epochs=3, evaluate_every=100)
-    released: ClassVar[Values] = {"weight": 1.0}
+    released: ClassVar[Values] = {**LayerAttended.released, "weight": 1.0}

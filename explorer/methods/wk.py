@@ -6,8 +6,11 @@ layers and by what they add to them. The paper uses the layers from 4 of BERT-ba
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.word_weights import WordWeights
+from explorer.knobs import Values
 from explorer.methods import Method, Schedule, _papers, knob
 
 
@@ -17,12 +20,15 @@ class WK(Method):
     eats = "sentences"
     paper = _papers.SBERT_WK
     schedule = Schedule()
+    released: ClassVar[Values] = {"whole_window": False}
 
     first_layer: int = knob(
         4, low=0, high=1000, front=True, help="The lowest layer used (paper: 4 of 12); at least three layers are used."
     )
     window: int = knob(2, low=1, high=32, front=True, help="Neighbouring layers on either side (paper: 2).")
-    whole_window: bool = knob(False, help="Use the neighbours below the lowest layers too; the released code does not.")
+    whole_window: bool = knob(
+        False, paper=True, help="Use the neighbours below the lowest layers too; the released code does not."
+    )
 
     def build(self) -> None:
         """Freeze the encoder."""

@@ -113,9 +113,9 @@ def knobs_of(kind: type[Method]) -> dict[str, Knob]:
     """Every knob of a method and, if it trains, of its schedule, with the method's values as defaults."""
     if not kind.trains():
         return dict(kind.knobs)
-    paper = kind.schedule.values()
+    usual = kind.schedule.values()
     scheduled = {
-        name: replace(one, default=paper[name])
+        name: replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
         for name, one in Schedule.knobs.items()
         if kind.eats == "triplets" or not one.triplets
     }

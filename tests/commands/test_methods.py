@@ -29,7 +29,14 @@ def test_a_method_is_told_with_its_paper_and_every_knob(said, name):
     told = [line.split(" = ")[0].strip() for line in out.splitlines() if line.startswith("  ") and " = " in line]
     scheduled = [name for name, one in Schedule.knobs.items() if kind.eats == "triplets" or not one.triplets]
     assert told == [*kind.knobs, *(scheduled if kind.trains() else ())]
-    assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096)" in out) == kind.trains()
+    assert (f"  batch_size = {kind.schedule.batch_size}   (a whole number from 2 to 4096" in out) == kind.trains()
+
+
+def test_the_papers_and_the_released_codes_values_are_told_where_they_are_not_the_default(said):
+    _, out, _ = said("methods", "cosine-regression")
+    assert "  batch_size = 32   (a whole number from 2 to 4096; the paper's value: 16)" in out
+    _, out, _ = said("methods", "bt")
+    assert "(on or off; the paper's value: on; the released code's: off)" in out
 
 
 def test_the_same_is_there_as_json_for_all_and_for_one(said):

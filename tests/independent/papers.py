@@ -36,6 +36,7 @@ bt
   guided            on       appendix A.2: identical to SG, so with a layer of the frozen copy
 bt-sg-opt
   both_views        off      section 6
+  original_views    off      section 6
 conisi-s conisi-o1 conisi-o2
   epochs            1        section 4.3
   batch_size        64       Table 3, BERT-base
@@ -138,7 +139,7 @@ flow
   levels            3        released code
   depth             3        released code
   inner             32       released code
-  reads             mean of layers 11 + 12   section 4: the last two layers of BERT-base
+  reads             mean of the last two layers   section 4
   dropout           off      section 3: the encoder is fixed
 whitening
   reads             first-last mean   section 4: layers 1 and last
@@ -247,15 +248,23 @@ RELEASED = """
 sg sg-opt bt bt-sg-opt
   view_pooling      mean     the default of its command line
   guide_dropout     on       fit() sets every part to training
+bt
+  guided            off      both sides are its trained copy's
 bt-sg-opt
-  both_views        on       a line that is commented out
+  original_views    on       of two texts, only the first is encoded by the frozen copy
+layer-attention layer-attention-sup layer-attention-hard layer-attention-diffcse
+  activation        rrelu    of queries, keys and values
+  normaliser        softmax  over the keys
 layer-attention-hard
   weight            1.0      the default of its command line
 diffcse layer-attention-diffcse
   generator_dropout   on     every part is set to training
   count_padding     on       the mean goes over all places
 flow
+  reads             first-last mean   its loop over the last two layers starts at layer -0, the first
   dropout           on       is_training
+wk
+  whole_window      off      a layer with too few layers below uses none of them
 """
 
 

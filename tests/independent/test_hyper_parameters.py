@@ -6,6 +6,7 @@ import pytest
 
 from explorer import methods
 from explorer.methods import Schedule
+from explorer.training.recipe import paper_values
 from tests.independent import papers
 
 # what no paper has: the length in steps, several batches for one update, and what chooses or keeps a checkpoint
@@ -52,13 +53,14 @@ def test_the_released_codes_settings_are_those_of_the_table(name):
 
 
 @pytest.mark.parametrize("name", methods.names())
-def test_the_papers_value_that_a_form_sets_is_the_stated_one_where_it_is_not_the_default(name):
-    """Settings that only the equations' text has otherwise keep the released code's value in the form."""
-    knobs = methods.load(name).knobs
+def test_the_papers_values_that_a_form_sets_are_the_stated_ones(name):
     stated = {line.setting: typed(line) for line in STATED if line.method == name}
-    for setting, knob in knobs.items():
-        if knob.paper is not None:
-            assert knob.paper_value == stated[setting]
+    open_ones = {setting for method, setting in LEFT_OPEN if method == name} | STRATAS_OWN
+    for setting, value in paper_values(methods.load(name)).items():
+        if setting in stated:
+            assert value == stated[setting], setting
+        else:
+            assert setting in open_ones | {"endurance"}
 
 
 def test_every_line_names_a_method_and_says_why():

@@ -23,7 +23,13 @@ def read(states, how):
     return pool(sum(states[layer] for layer in at) / len(at), pooling)
 
 
-READS = {"first-last mean": ("mean", 1, -1), "cls": ("cls", -1), "max of layers 0 + 2": ("max", 0, 2)}
+READS = {
+    "first-last mean": ("mean", 1, -1),
+    "first-last mean, from layer 0": ("mean", 0, -1),
+    "mean of the last two layers": ("mean", -2, -1),
+    "cls": ("cls", -1),
+    "max of layers 0 + 2": ("max", 0, 2),
+}
 
 
 def flowed(weights, vector, levels, depth, under="map.flow."):

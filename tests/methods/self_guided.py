@@ -15,6 +15,7 @@ ALL = [
     ("bt", {"guided": True}),
     ("bt-sg-opt", {}),
     ("bt-sg-opt", {"both_views": True}),
+    ("bt-sg-opt", {"original_views": True}),
 ]
 every_case = pytest.mark.parametrize(
     ("name", "values"), ALL, ids=[" ".join(map(str, (a, *b.values()))) for a, b in ALL]

@@ -101,7 +101,8 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
     assert found.keys() == knobs_of(kind).keys()
     settings = Recipe(name, settings=found).checked().settings
     assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
-    assert settings in ({}, {"pooling": "cls"}, {"scale": 20.0})
+    apart = {"pooling", "scale", "guided", "activation", "normaliser", "reads", "whole_window", "batch_size"}
+    assert settings.keys() <= apart
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,16 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
         (["simcse", "--as-in-paper", "--set", "pooling=max", "--steps", "3"], {"pooling": "max", "steps": 3}),
         (["contrast", "--as-in-paper"], {}),
         (["sg", "--as-released"], {"pooling": "cls", "view_pooling": "mean", "guide_dropout": True}),
+        (["bt", "--as-in-paper"], {"pooling": "cls", "guided": True}),
+        (
+            ["bt-sg-opt", "--as-released"],
+            {"pooling": "cls", "view_pooling": "mean", "guide_dropout": True, "original_views": True},
+        ),
+        (["flow", "--as-in-paper"], {"reads": "mean of the last two layers"}),
+        (["flow", "--as-released"], {"dropout": True}),
+        (["wk", "--as-in-paper"], {"whole_window": True}),
+        (["cosine-regression", "--as-in-paper"], {"pooling": "mean", "batch_size": 16}),
+        (["layer-attention", "--as-in-paper"], {"activation": "none", "normaliser": "literal"}),
         (["layer-attention-hard", "--as-released"], {"weight": 1.0}),
         (["contrast", "--as-released"], {}),
     ],
