@@ -35,7 +35,6 @@ class DiffCSE(Differing, Pooled):
         width, pooled = self.width, self.pooled.width(self.width)
         if self.projector == "tanh":
             dense = nn.Linear(pooled, width)
-            nn.init.normal_(dense.weight, std=0.02)
             nn.init.zeros_(dense.bias)
             self.project = nn.Sequential(dense, nn.Tanh())
         else:
@@ -46,6 +45,9 @@ class DiffCSE(Differing, Pooled):
                 nn.Linear(2 * width, width, bias=False),
                 nn.BatchNorm1d(width, affine=False),
             )
+        for layer in self.project:
+            if isinstance(layer, nn.Linear):  # as the released code, which starts them as the encoder's own maps
+                nn.init.normal_(layer.weight, std=0.02)
 
     def projected(self, sentences: list[str]) -> Tensor:
         """Vectors of sentences after the projector."""

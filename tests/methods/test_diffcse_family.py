@@ -126,6 +126,16 @@ def test_the_norms_of_the_projector_are_as_large_as_the_papers(base):
     assert 4 * 768 * 768 + 4 * 768 == 2_362_368
 
 
+@pytest.mark.parametrize("projector", ["batch norm", "tanh"])
+def test_the_projector_starts_as_the_release_does(base, projector):
+    project = made(base, projector=projector).project
+    for layer in (one for one in project if isinstance(one, torch.nn.Linear)):
+        spread = layer.weight.std().item()
+        assert spread == pytest.approx(0.02, rel=0.2)
+        assert layer.weight.abs().max().item() > 2.5 * spread, "normal, where torch's own start is uniform"
+        assert layer.bias is None or not layer.bias.any()
+
+
 def test_a_sentence_is_read_without_the_projector_or_through_the_pooler(base):
     assert made(base).head() == Head(("cls",))
     head = made(base, "layer-attention-diffcse").head()
