@@ -29,8 +29,9 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # shown in a form before it is unfolded
     masked_model: bool = False  # its value names a masked language model, which is found before training
-    triplets: bool = False  # only for methods that train on triplets
+    rows: str = ""  # only for methods that train on such rows: "sentences", "triplets"
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
+    before: bool | int | float | str | None = None  # the value of runs that are older than the setting
 
     @property
     def paper_value(self) -> bool | int | float | str:
@@ -112,11 +113,12 @@ def knob(
     choices: tuple[str, ...] = (),
     front: bool = False,
     masked_model: bool = False,
-    triplets: bool = False,
+    rows: str = "",
     paper: Value | None = None,
+    before: Value | None = None,
 ) -> Value:
     """State a setting in a subclass of Knobs; for the type checker it has its value's type."""
-    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, triplets, paper))
+    return cast(Value, Knob("", default, help, low, high, choices, front, masked_model, rows, paper, before))
 
 
 class Knobs:

@@ -70,25 +70,38 @@ class Corpus:
         scores = self.columns[len(self.texts) :]
         return digest_of((self.eats, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(scores))))
 
+    @cached_property
+    def duplicates(self) -> int:
+        """The number of rows that are equal to an earlier row."""
+        return len(self) - len(set(zip(*self.columns, strict=True)))
+
     def __len__(self) -> int:
         return len(self.columns[0])
 
 
 def corpus(
-    sources: Sequence[str], eats: Eats, columns: Lookup[str, str] | None = None, *, online: bool = False
+    sources: Sequence[str],
+    eats: Eats,
+    columns: Lookup[str, str] | None = None,
+    *,
+    online: bool = False,
+    keep_duplicates: bool = False,
 ) -> tuple[Corpus, tuple[Report, ...]]:
     """The rows of all sources in order, with a report on each of them.
 
     A source is a name in `SHIPPED`, the name of a set, or a file; of a set named without a split, such as
     "STS-B", sentences are taken from all its splits, and scored pairs from its train split, if it has one. `columns`
-    are corrections to the files' columns, by role. A sentence in several sources is kept once. Scores are scaled to 0
-    to 1 by the lowest and the highest of their source, so that sources with different scales can be joined.
+    are corrections to the files' columns, by role. A sentence that occurs several times is kept once, unless
+    `keep_duplicates`. Scores are scaled to 0 to 1 by the lowest and the highest of their source, so that sources with
+    different scales can be joined.
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
-    names, parts, reports = zip(*(_read(source, eats, columns or {}, online) for source in sources), strict=True)
+    names, parts, reports = zip(
+        *(_read(source, eats, columns or {}, online, keep_duplicates) for source in sources), strict=True
+    )
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
-    if eats == "sentences":
+    if eats == "sentences" and not keep_duplicates:
         joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
     return Corpus(" + ".join(names), eats, joined), reports
 
@@ -110,7 +123,9 @@ def evaluated_beside(sources: Sequence[str], eats: Eats) -> tuple[str, str] | No
     return next(filter(None, map(sets.beside_train_part, named)), None)
 
 
-def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> tuple[str, Columns, Report]:
+def _read(
+    source: str, eats: Eats, columns: Lookup[str, str], online: bool, keep_duplicates: bool
+) -> tuple[str, Columns, Report]:
     """The name, columns and report of one source."""
     if source == SAMPLE and eats == "graded pairs":
         return source, *_scored(sample.train_part())  # without the test half and the dev part
@@ -121,13 +136,13 @@ def _read(source: str, eats: Eats, columns: Lookup[str, str], online: bool) -> t
         table = read_file(source)
         mapping = _mapping(table, columns)
         _check(mapping.kind, eats, table.name)
-        rows, report = _rows(table, mapping, eats)
+        rows, report = _rows(table, mapping, eats, keep_duplicates)
         return table.name, _columns(rows), report
     else:
         _check("graded pairs", eats, source)
         if eats == "graded pairs":
             return source, *_scored(_pairs_of(source, online))
-        given = (_sentences_of(source, online),)
+        given = (_sentences_of(source, online, keep_duplicates),)
     return source, given, _report(given)
 
 
@@ -144,12 +159,14 @@ def _shipped(source: str, eats: Eats) -> tuple[tuple[str, ...], ...]:
     return columns[: len(ROLES[eats])]
 
 
-def _sentences_of(name: str, online: bool) -> tuple[str, ...]:
+def _sentences_of(name: str, online: bool, keep_duplicates: bool) -> tuple[str, ...]:
     """The sentences of a set; of one named without a split, those of all its splits."""
     if " " in name.strip():
-        return sets.by_name(name, online=online).sentences
-    splits = (sts.load(name, split.name, online=online) for split in sts.find(name).splits)
-    return tuple(chain.from_iterable(split.sentences for split in splits))
+        splits = [sets.by_name(name, online=online)]
+    else:
+        splits = [sts.load(name, split.name, online=online) for split in sts.find(name).splits]
+    every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in splits)
+    return tuple(chain.from_iterable(every))
 
 
 def _pairs_of(name: str, online: bool) -> GradedPairs:
@@ -194,7 +211,7 @@ def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
     )
 
 
-def _rows(table: Table, mapping: Mapping, eats: Eats) -> tuple[Rows, Report]:
+def _rows(table: Table, mapping: Mapping, eats: Eats, keep_duplicates: bool) -> tuple[Rows, Report]:
     """A table as rows of the required kind: the first columns of a richer kind, or all its sentences."""
     if eats == "graded pairs":
         return READ[eats](table, mapping)
@@ -203,7 +220,8 @@ def _rows(table: Table, mapping: Mapping, eats: Eats) -> tuple[Rows, Report]:
     if eats == "sentences":
         if mapping.kind == "back-translations":
             del columns[1]  # machine translations, near copies of the first column
-        table, columns = _stacked(table, columns), ["sentence"]
+        table, mapping = _stacked(table, columns), Mapping.of(eats, {"sentence": "sentence"})
+        return text_rows.sentences(table, mapping, keep_duplicates=keep_duplicates)
     needed = (role.name for role in ROLES[eats])
     return READ[eats](table, Mapping.of(eats, dict(zip(needed, columns, strict=False))))
 

@@ -52,9 +52,16 @@ class Schedule(Knobs):
     select_by: str = knob(
         "dev",
         choices=SELECTIONS,
-        triplets=True,
+        rows="triplets",
         help="What chooses the best checkpoint: Spearman on the dev set; the accuracy on triplets held out of training "
         "(one in ten; right if the anchor is nearer to the positive); or the mean of both. Higher is better.",
+    )
+    keep_duplicates: bool = knob(
+        True,
+        rows="sentences",
+        before=False,
+        help="Train on a sentence as often as it is in the text, as the papers' code does; a batch may then hold it "
+        "twice, as a negative of itself. off: once.",
     )
     keep_steps: bool = knob(
         False,

@@ -74,6 +74,11 @@ class Recipe:
         kind = self.kind
         return kind.schedule.but({name: value for name, value in self.settings.items() if name in Schedule.knobs})
 
+    @property
+    def keeps_duplicates(self) -> bool:
+        """Whether a sentence that occurs twice in the text is trained on twice."""
+        return "keep_duplicates" in knobs_of(self.kind) and self.schedule().keep_duplicates
+
     def method_values(self) -> dict[str, Any]:
         """The settings that belong to the method."""
         return {name: value for name, value in self.settings.items() if name in self.kind.knobs}
@@ -117,7 +122,7 @@ def knobs_of(kind: type[Method]) -> dict[str, Knob]:
     scheduled = {
         name: replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
         for name, one in Schedule.knobs.items()
-        if kind.eats == "triplets" or not one.triplets
+        if one.rows in ("", kind.eats)
     }
     return {**kind.knobs, **scheduled}
 
@@ -164,9 +169,18 @@ def from_yaml(text: str, where: str) -> Recipe:
     _check_texts(content, where)
     try:
         content |= {name: tuple(content[name]) for name in ("data", "seeds") if name in content}
-        return Recipe(**content).checked()
+        return _as_made(Recipe(**content)).checked()
     except TypeError as error:
         raise BadChoice(f"{where} is not a recipe ({error}). See the recipe.yaml of a run.") from error
+
+
+def _as_made(recipe: Recipe) -> Recipe:
+    """The recipe of a run that is older than a setting, with the value that its training had."""
+    if not recipe.made_with:
+        return recipe
+    knobs = knobs_of(recipe.kind).values()
+    older = {one.name: one.before for one in knobs if one.before is not None and one.name not in recipe.settings}
+    return replace(recipe, settings={**recipe.settings, **older})
 
 
 def _check_texts(content: Mapping[str, Any], where: str) -> None:

@@ -187,6 +187,26 @@ def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder: Path) -
     assert [report.rows_kept for report in reports] == [2, 251, 3]
 
 
+def test_duplicates_are_kept_if_they_are_asked_for(folder: Path) -> None:
+    one, two = _file(folder, "Six.\nThe same.\nSix.\n", "one.txt"), _file(folder, FILES["pairs"], "two.tsv")
+    rows, reports = corpus([one, "STS17 test", two], "sentences", keep_duplicates=True)
+    texts = list(rows.columns[0])
+    assert texts[:3] == ["Six.", "The same.", "Six."]
+    assert texts[3:503] == [f"STS17_en/test {at}." for at in range(250)] + ["The same."] * 250
+    assert texts[503:] == [ONE, THREE, TWO, ONE]
+    assert rows.duplicates == 1 + 250 + 1
+    assert [(report.rows_kept, report.duplicates, report.dropped) for report in reports] == [
+        (3, 1, ()), (500, 249, ()), (4, 1, ())]  # fmt: skip
+    once, _ = corpus([one, "STS17 test", two], "sentences")
+    assert once.columns[0] == tuple(dict.fromkeys(texts)), "in the same order"
+    assert once.duplicates == 0
+
+
+def test_a_set_without_a_split_has_every_sentence_of_every_pair(folder: Path) -> None:
+    found = {keep: len(corpus(["SICK-R"], "sentences", keep_duplicates=keep)[0]) for keep in (True, False)}
+    assert found == {True: 2 * (4500 + 500 + 4927), False: 4500 + 500 + 4927 + 1}
+
+
 def test_pairs_are_joined_row_by_row(folder: Path) -> None:
     source = _file(folder, FILES["triplets"])
     rows, _ = corpus(["sample", source, source], "pairs")

@@ -30,6 +30,8 @@ sg sg-opt bt bt-sg-opt
   view_pooling      max      section 3.1
   first_layer       0        section 3.1: k from 0 to l
   guide_dropout     off      section 3.1: a copy that is fixed
+sg sg-opt
+  keep_duplicates   on       released code: 17,256 rows of STS-B, of which 15,487 are distinct
 sg-opt
   objective         opt3     section 3.3
 bt
@@ -63,6 +65,8 @@ simcse simcse-sup simcse-hard
   epsilon           1e-8     released code
   clip              1.0      released code
   early_stop        none     released code
+simcse diffcse
+  keep_duplicates   on       released code: every line of its file
 simcse
   epochs            1        appendix A
   batch_size        64       appendix A, BERT-base
@@ -139,6 +143,7 @@ flow
   levels            3        released code
   depth             3        released code
   inner             32       released code
+  keep_duplicates   on       released code: 269 steps of 32 pairs of STS-B
   reads             mean of the last two layers   section 4
   dropout           off      section 3: the encoder is fixed
 whitening
@@ -171,12 +176,15 @@ conisi-s conisi-o1 conisi-o2
   early_stop        as SimCSE
   scoring           equation 8 needs one number of an input, but the text gives it d of them
   joint_norm        the paper does not say over which rows the batch norm goes
+conisi-s conisi-o1 conisi-o2
+  keep_duplicates   as SimCSE, whose text it trains on
 conisi-o1 conisi-o2
   chosen            a "certain proportion"
 diffcse layer-attention-diffcse
   generator_dropout   neither paper says whether the generator has dropout
   count_padding     the paper sums over tokens, Strata takes their mean, so padding may count or not
 layer-attention
+  keep_duplicates   as SimCSE without labels
   epochs            as SimCSE without labels
   max_length        as SimCSE without labels
   evaluate_every    as SimCSE without labels
@@ -185,6 +193,7 @@ layer-attention-sup
   max_length        as the released code for triplets
   evaluate_every    as the released code for triplets
 layer-attention-diffcse
+  keep_duplicates   as DiffCSE
   epochs            as DiffCSE
   max_length        as DiffCSE
   evaluate_every    as DiffCSE

@@ -6,7 +6,7 @@ import pytest
 
 from explorer import methods
 from explorer.methods import Schedule
-from explorer.training.recipe import paper_values
+from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
 
 # what no paper has: the length in steps, several batches for one update, and what chooses or keeps a checkpoint
@@ -22,7 +22,8 @@ def settings(name):
     own = {one.name: one.default for one in kind.knobs.values()}
     if not kind.trains():
         return own
-    schedule = {setting: value for setting, value in kind.schedule.values().items() if setting not in STRATAS_OWN}
+    schedule = {setting: one.default for setting, one in knobs_of(kind).items() if setting in Schedule.knobs}
+    schedule = {setting: value for setting, value in schedule.items() if setting not in STRATAS_OWN}
     if schedule["early_stop"] == "none":
         del schedule["endurance"]
     return own | schedule

@@ -54,7 +54,7 @@ def test_a_file_has_every_setting_of_the_method_and_its_schedule(name):
     changed = {knob: value for knob, value in changed.items() if knob in knobs_of(kind)}
     assert changed
     written = yaml.safe_load(Recipe(name, settings=changed).as_yaml())["settings"]
-    scheduled = {name for name, one in Schedule.knobs.items() if kind.eats == "triplets" or not one.triplets}
+    scheduled = {name for name, one in Schedule.knobs.items() if one.rows in ("", kind.eats)}
     assert written.keys() == {*kind.knobs, *(scheduled if kind.trains() else ())}
     assert not kind.trains() or {"steps", "accumulate", "early_stop"} <= written.keys()
     for knob, value in written.items():
@@ -129,6 +129,16 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
 )
 def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):
     assert _recipe(_parser().parse_args(["train", *flags])).settings == settings
+
+
+def test_the_run_of_an_older_recipe_keeps_the_value_that_its_training_had():
+    def old(**changes):
+        content = yaml.safe_load(Recipe("sg").as_yaml()) | changes
+        del content["settings"]["keep_duplicates"]
+        return from_yaml(yaml.safe_dump(content), "recipe.yaml").settings
+
+    assert old(made_with=FOUND) == {"keep_duplicates": False}, "which removed them"
+    assert old() == {}, "a recipe that nothing was trained by has the default"
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,14 @@ Cell = TypeVar("Cell")
 Columns = tuple[tuple[str, ...], ...]  # (role, row)
 
 
-def sentences(table: Table, mapping: Mapping, name: str = "") -> tuple[Sentences, Report]:
-    """The distinct sentences, in file order."""
+def sentences(
+    table: Table, mapping: Mapping, name: str = "", *, keep_duplicates: bool = False
+) -> tuple[Sentences, Report]:
+    """The distinct sentences, in file order; `keep_duplicates` keeps those that were seen before."""
     (texts,) = columns = _sentence_columns(table, mapping, "sentences", ("sentence",))
     first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
-    repeated = (AGAIN if first_at[text] < at else "" for at, text in enumerate(texts))
-    faults = [empty or again for empty, again in zip(_empty(columns), repeated, strict=True)]
+    again = ("" if keep_duplicates or first_at[text] == at else AGAIN for at, text in enumerate(texts))
+    faults = [empty or known for empty, known in zip(_empty(columns), again, strict=True)]
     _check_enough(table, "sentences", faults)
     kept = _kept(texts, faults)
     return Sentences(name or table.name, kept), report_on(table, faults, kept, kept)

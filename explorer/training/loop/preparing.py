@@ -79,7 +79,9 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     Missing files are downloaded from the hub only if `online` is true.
     """
     yield Progress("reading the text", 0, 0)
-    corpus, reports = corpora.corpus(recipe.data, recipe.kind.eats, recipe.columns, online=online)
+    corpus, reports = corpora.corpus(
+        recipe.data, recipe.kind.eats, recipe.columns, online=online, keep_duplicates=recipe.keeps_duplicates
+    )
     dev, _ = sources.scored_pairs(recipe.dev, online=online)
     test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1

@@ -107,17 +107,26 @@ def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) 
     return corpora.serves(source, dict(columns))
 
 
-def rows(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str]) -> tuple[int, tuple[Report, ...]]:
-    """The number of rows of a kind in the sources, with a report on each source; the text itself is not cached."""
-    return _rows(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)))
+def rows(
+    sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], keep_duplicates: bool = False
+) -> tuple[int, int, tuple[Report, ...]]:
+    """The number of rows of a kind in the sources and of duplicates among them, with a report on each source.
+
+    The text itself is not cached.
+    """
+    return _rows(sources, eats, tuple(columns.items()), keep_duplicates, tuple(map(_stamp, sources)))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
 def _rows(
-    sources: tuple[str, ...], eats: Eats, columns: tuple[tuple[str, str], ...], stamps: Hashable
-) -> tuple[int, tuple[Report, ...]]:
-    found, reports = corpora.corpus(sources, eats, dict(columns))
-    return len(found), reports
+    sources: tuple[str, ...],
+    eats: Eats,
+    columns: tuple[tuple[str, str], ...],
+    keep_duplicates: bool,
+    stamps: Hashable,
+) -> tuple[int, int, tuple[Report, ...]]:
+    found, reports = corpora.corpus(sources, eats, dict(columns), keep_duplicates=keep_duplicates)
+    return len(found), found.duplicates, reports
 
 
 def shared(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs) -> int:

@@ -67,6 +67,17 @@ def fill(card: MethodCard, settings: Values) -> None:
     st.session_state.pop(f"fitted {card.name}", None)
 
 
+def value(card: MethodCard, name: str) -> bool | int | float | str | None:
+    """The value in a field; the default if it is not allowed, and None if the method has no such setting."""
+    if name not in card.knobs:
+        return None
+    knob = card.knobs[name]
+    try:
+        return knob.checked(st.session_state.get(key_of(card.name, name), knob.default))
+    except StrataError:
+        return knob.default
+
+
 def presets(card: MethodCard) -> None:
     """Set every field to Strata's defaults, to the paper's values or to those of the released code."""
     settings = _presets(card)

@@ -20,6 +20,7 @@ from explorer.ui.train.evaluation_form import Judging
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
+KEEP_DUPLICATES = "keep_duplicates"
 PRECISION, DEVICE = "recipe precision", "recipe device"
 VISITED = "_form was visited"
 OF_PAPER, OF_DEFAULTS = "the paper's", "the default"
@@ -43,7 +44,7 @@ def recipe() -> Recipe | None:
         ready = method_menu.ready(card)
     with left:
         text_form.choose_columns(sources, card.eats)
-        rows = text_form.rows(sources, card.eats)
+        rows = text_form.rows(sources, card.eats, bool(knob_form.value(card, KEEP_DUPLICATES)))
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)

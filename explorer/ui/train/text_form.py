@@ -49,13 +49,13 @@ def chosen_text() -> tuple[str, ...]:
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
-def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
+def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False) -> int | None:
     """The number of rows the text has for a method; None, with the error shown, if it has none."""
     if not chosen:
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
-        count, reports = cached_text.rows(chosen, eats, columns(chosen, eats))
+        count, duplicates, reports = cached_text.rows(chosen, eats, columns(chosen, eats), keep_duplicates)
     except SetNotFound as error:
         titles = (title for source in chosen for title in availability.published(source))
         availability.set_not_found(error, *dict.fromkeys(titles))
@@ -63,7 +63,7 @@ def rows(chosen: tuple[str, ...], eats: Eats) -> int | None:
     except StrataError as error:
         messages.trouble(error)
         return None
-    _told(count, eats, reports)
+    _told(count, duplicates if keep_duplicates else 0, eats, reports)
     return count
 
 
@@ -144,12 +144,13 @@ def _train_parts() -> list[str]:
     return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
-def _told(count: int, eats: Eats, reports: Sequence[Report]) -> None:
+def _told(count: int, duplicates: int, eats: Eats, reports: Sequence[Report]) -> None:
     lengths = [report.words for report in reports if report.rows_kept]
     told = f"{count:,} {'sentences' if eats == 'sentences' else f'rows of {method_cards.kind(eats)}'}"
     if lengths:
         told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
-    st.caption(f"{told}.")
+    again = f" {duplicates:,} of them are duplicates, which *keep duplicates* keeps." * bool(duplicates)
+    st.caption(f"{told}.{again}")
     for report in reports:
         for dropped in report.dropped:
             st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")

@@ -132,6 +132,16 @@ def test_the_recipe_in_the_folder_says_what_was_found(run, place):
     assert run.recipe().made_with == found
 
 
+@pytest.mark.parametrize(("keep", "rows", "steps"), [(True, 48, 12), (False, 24, 6)])
+def test_a_sentence_is_trained_on_as_often_as_it_is_in_the_text_unless_duplicates_are_removed(place, keep, rows, steps):
+    settings = {"steps": 0, "epochs": 1, "batch_size": 4, "keep_duplicates": keep}
+    twice = new(place, "simcse", data=(str(place.text), str(place.text)), settings=settings)
+    done = train(twice)
+    assert done.status().facts.rows == rows
+    assert done.status().results[0].steps == steps
+    assert f"{rows} rows" in (done.folder / "README.md").read_text()
+
+
 def test_a_probe_is_kept_of_each_look_in_half_precision(run, place):
     first, second, _ = texts_of(place.dev)
     sentences = json.loads((run.folder / "probe" / "sentences.json").read_text())

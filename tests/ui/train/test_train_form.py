@@ -159,6 +159,19 @@ def test_the_fitting_batch_follows_the_text_until_somebody_has_touched_it(app, p
     assert app.number_input(key=batch).value == 10
 
 
+def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, tmp_path):
+    path = tmp_path / "twice.txt"
+    path.write_text("A man plays.\nA dog runs.\n" * 40, encoding="utf-8")
+    app.query_params["data"] = str(path)
+    say(app.run(), batch_size=2)
+    assert planned(app, 80, 2, 40)
+    assert any("78 of them are duplicates" in told for told in words(app.caption))
+    well(app.selectbox(key="knob sg-opt keep_duplicates").set_value("off").run())
+    assert planned(app, 2, 2, 1)
+    assert any("78 dropped: sentence seen before" in told for told in words(app.warning))
+    assert "--set keep_duplicates=off" in app.code[0].value
+
+
 def test_a_batch_larger_than_the_text_is_an_error(app):
     say(app.run(), batch_size=2000)
     assert words(app.error) == [recipe_form.TOO_FEW_ROWS.format(1280, 2000)]
