@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST, FIRST_LAST_FROM_0, titled
 from explorer.knobs import Values
 from explorer.methods import Method, _papers, knob
 
@@ -22,7 +22,9 @@ POOLERS: dict[str, tuple[tuple[str, ...], tuple[str, str] | None]] = {
     "cls": (("cls",), None),
     "mean": (("mean",), None),
     FIRST_LAST: ((FIRST_LAST,), None),
+    FIRST_LAST_FROM_0: ((FIRST_LAST_FROM_0,), None),
     f"mean, {FIRST_LAST}": (("mean", FIRST_LAST), None),
+    f"mean, {FIRST_LAST_FROM_0}": (("mean", FIRST_LAST_FROM_0), None),
     "cls, mean": (("cls", "mean"), None),
     "attention of cls": ((), ("cls", "cls")),
     "attention of mean": ((), ("mean", "mean")),
@@ -43,7 +45,8 @@ class LayerAttended(Method):
         choices=tuple(POOLERS),
         front=True,
         help="How the layers are pooled to one vector: a row of the paper's Table 2, of which the last and best is "
-        "the default.",
+        "the default. first-last mean averages layers 1 and last; from layer 0, as in the released code, layers 0 and "
+        "last.",
     )
     activation: str = knob(
         "rrelu",
@@ -101,4 +104,5 @@ class LayerAttended(Method):
                 normaliser=self.normaliser,
                 noisy=noisy,
             )
+        poolings = tuple(titled(name, self.base.layers) for name in poolings)
         return Head(poolings, (Dense(self.dense.weight, self.dense.bias, "Tanh"),), layers=layers)

@@ -16,6 +16,8 @@ POOLERS = {
     "mean": (["mean"], None),
     "first-last mean": (["first-last"], None),
     "mean, first-last mean": (["mean", "first-last"], None),
+    "first-last mean, from layer 0": (["from layer 0"], None),
+    "mean, first-last mean, from layer 0": (["mean", "from layer 0"], None),
     "cls, mean": (["cls", "mean"], None),
     "attention of cls": ([], ("cls", "cls")),
     "attention of mean": ([], ("mean", "mean")),
@@ -38,8 +40,9 @@ CASES = [
 def pooled(weights, states, settings):
     """Equations 1 to 5, as released, of every layer's states (token, width) of one sentence."""
     parts, attention = POOLERS[settings.get("pooler", BEST)]
+    first = {"first-last": 1, "from layer 0": 0}
     found = [
-        (states[1].mean(0) + states[-1].mean(0)) / 2 if part == "first-last" else pool(states[-1], part)
+        (states[first[part]].mean(0) + states[-1].mean(0)) / 2 if part in first else pool(states[-1], part)
         for part in parts
     ]
     if attention:

@@ -18,8 +18,23 @@ def made(base, name="layer-attention", **values):
     return methods.load(name)(base, values)
 
 
-def test_there_is_a_pooler_for_each_row_of_table_2():
-    assert len(_layer_attention.POOLERS) == 9
+def test_there_is_a_pooler_for_each_row_of_table_2_and_two_for_those_with_first_last():
+    from_0 = [name for name in _layer_attention.POOLERS if "from layer 0" in name]
+    assert from_0 == ["first-last mean, from layer 0", "mean, first-last mean, from layer 0"]
+    assert len(_layer_attention.POOLERS) == 9 + len(from_0)
+
+
+@pytest.mark.parametrize(
+    ("pooler", "layers"), [("first-last mean", (1, -1)), ("first-last mean, from layer 0", (0, -1))]
+)
+def test_first_last_is_the_mean_of_the_layers_in_its_name(base, pooler, layers):
+    method = made(base, pooler=pooler).eval()
+    hidden, mask = base.states(FIRST).hidden, base.states(FIRST).mask.float()
+    first, last = ((hidden[layer] * mask[..., None]).sum(1) / mask.sum(1, keepdim=True) for layer in layers)
+    expected = torch.tanh(torch.nn.functional.linear((first + last) / 2, method.dense.weight, method.dense.bias))
+    assert torch.allclose(method.vectors(FIRST), expected, atol=1e-5)
+    told = "layers 1 and last" if layers[0] else f"layers 0 + {base.layers}"
+    assert method.head().describe() == f"mean of {told} → Dense {method.width} (tanh)"
 
 
 def test_the_pooler_and_its_dense_layer_are_as_large_as_the_papers():
