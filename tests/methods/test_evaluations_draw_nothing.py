@@ -1,0 +1,92 @@
+"""Test that evaluations do not move training: as many as steps, or one at the end, give the same weights to the bit."""
+
+import random
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.measuring.geometry import dev_check
+from explorer.training.loop import learner
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.loop import Training
+from tests import trainings
+from tests.methods.rows import TRAINED
+
+STEPS = 6
+# every source of random numbers that is off by default
+DRAWING = {
+    "sg": {"guide_dropout": True},
+    "sg-opt": {"guide_dropout": True, "objective": "opt1"},
+    "bt": {"guide_dropout": True, "guided": True},
+    "bt-sg-opt": {"guide_dropout": True},
+    "diffcse": {"generator_dropout": True},
+    "layer-attention-diffcse": {"generator_dropout": True},
+    "flow": {"dropout": True, "levels": 2},
+}
+ON_TRIPLETS = {"select_by": "both"}  # an evaluation of the held-out triplets too
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return trainings.furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="module")
+def texts(place):
+    """A file for each kind of rows."""
+    drawn = random.Random(3)
+    pairs = zip(trainings._phrases(drawn, 24), trainings._phrases(drawn, 24), strict=True)
+    triplets = zip(*(trainings._phrases(drawn, 120) for _ in range(3)), strict=True)
+    files = {
+        "triplets": ["anchor,positive,negative", *map(",".join, triplets)],
+        "back-translations": ["sentence,back_translation", *map(",".join, pairs)],
+        "graded pairs": ["score,sentence1,sentence2", *trainings._graded(drawn, 24)],
+    }
+    for kind, lines in files.items():
+        (place.folder / f"{kind}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = {kind: place.folder / f"{kind}.csv" for kind in files}
+    return given | {"sentences": place.text, "pairs": place.triplets}
+
+
+def trained(place, texts, name, tmp_path, monkeypatch, every):
+    """Losses and weights after the last step, the random state, and how many evaluations there were."""
+    kind = methods.load(name)
+    settings = {"steps": STEPS, **DRAWING.get(name, {}), **(ON_TRIPLETS if kind.eats == "triplets" else {})}
+    recipe = trainings.recipe(place, name, data=(str(texts[kind.eats]),), settings=settings)
+    monkeypatch.setattr(Learner, "look_every", every)
+    work, found, looked = Training(recipe, tmp_path), [], 0
+    with trainings.in_no_time():
+        for step in work.steps():
+            looked += step.checkup is not None
+            if step.update is not None:
+                found.append(torch.tensor(step.update.loss))
+            if step.update is not None and step.step == STEPS:
+                found += [value.clone() for value in work.learner.method.state_dict().values()]
+                found.append(torch.get_rng_state())
+    return found, looked
+
+
+def same(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_run_that_is_evaluated_at_every_step_has_the_weights_of_one_that_is_not(
+    place, texts, name, tmp_path, monkeypatch
+):
+    often, looks = trained(place, texts, name, tmp_path, monkeypatch, every=1)
+    seldom, few = trained(place, texts, name, tmp_path, monkeypatch, every=STEPS)
+    assert (looks, few) == (STEPS + 1, 2), "step 0 and the last step"
+    assert same(often, seldom)
+
+
+def test_an_evaluation_that_drew_a_number_would_be_seen(place, texts, tmp_path, monkeypatch):
+    def drawing(*seen):
+        torch.rand(1)
+        return dev_check.checkup(*seen)
+
+    monkeypatch.setattr(learner, "checkup", drawing)
+    often, _ = trained(place, texts, "simcse", tmp_path, monkeypatch, every=1)
+    seldom, _ = trained(place, texts, "simcse", tmp_path, monkeypatch, every=STEPS)
+    assert not same(often, seldom)
