@@ -52,6 +52,7 @@ def _facts(name: str) -> dict[str, Any]:
         "eats": kind.eats,
         "paper": kind.paper.line,
         "link": kind.paper.link,
+        "by_family": {family: dict(values) for family, values in kind.by_family.items()},
         "needs": [{"name": need.name, "there": need.there(), "how": need.told} for need in kind.needs],
         "knobs": [
             {
@@ -82,7 +83,16 @@ def _page(name: str) -> str:
         paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {Knob.told(knob['paper'])}"
         code = "" if knob["released"] == knob["paper"] else f"; the released code's: {Knob.told(knob['released'])}"
         lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper}{code})", f"      {knob['help']}"]
+    lines += [f"  The paper's values for {family}: {told}" for family, told in _by_family(facts)]
     return "\n".join(lines)
+
+
+def _by_family(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The paper's values for families of encoders, in words."""
+    return [
+        (family, ", ".join(f"{name} {Knob.told(value)}" for name, value in values.items()))
+        for family, values in facts["by_family"].items()
+    ]
 
 
 _PREFACE = """\
@@ -117,6 +127,7 @@ def _section(name: str) -> str:
         f"({one.allowed}{_paper(one)}{_released(kind.released.get(knob))}): {one.help}"
         for knob, one in kind.knobs.items()
     ]
+    own += [f"- The paper's values for {family}: {told}." for family, told in _by_family(facts)]
     about = [facts["about"]] if facts["about"] else []
     return "\n\n".join(
         [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]

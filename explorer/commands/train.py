@@ -175,6 +175,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
+    from explorer.encoding.locate import families
     from explorer.training import recipe as recipes
 
     if options.recipe:
@@ -199,10 +200,13 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["columns"] = dict(role_and_name(column) for column in options.column)
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
+    family = families.of_model(changes.get("model", recipe.model), options.online) if kind.by_family else ""
+    if not options.recipe:  # which states every value
+        settings |= kind.by_family.get(family, {})
     if options.as_in_paper:
-        settings |= recipes.paper_values(kind)
+        settings |= recipes.paper_values(kind, family)
     if options.as_released:
-        settings |= recipes.released_values(kind)
+        settings |= recipes.released_values(kind, family)
     settings |= dict(_knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
@@ -48,6 +48,7 @@ class Method(nn.Module, Knobs):
     paper_schedule: ClassVar[Values] = {}  # settings of the schedule in which the paper differs from the default
     as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
     released: ClassVar[Values] = {}  # settings in which the released code differs from the paper
+    by_family: ClassVar[Mapping[str, Values]] = {}  # the paper's values for other encoders than BERT-base
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
     first: ClassVar[bool] = False  # the default of the form

@@ -6,7 +6,7 @@ three methods differ only in the other sentence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.sentence_pairs import Composed, Composer
 from explorer.gathering import gathered, of_all
+from explorer.knobs import Values
 from explorer.losses import info_nce, interaction, interaction_by_class
 from explorer.methods import Schedule, _papers, in_order, knob
 from explorer.methods._pooled import Pooled
@@ -28,6 +29,10 @@ class ConIsI(Pooled):
     eats = "sentences"
     training_only: ClassVar[tuple[str, ...]] = ("hidden", "score")
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "RoBERTa-base": {"share": 0.1},
+        "BERT-large": {"share": 0.1, "max_length": 28},
+    }
 
     temperature: float = knob(
         0.05,
@@ -42,8 +47,7 @@ class ConIsI(Pooled):
         high=1.0,
         front=True,
         help="λ: weight of the interaction loss, from 0 to 1 (paper, section 4.1: 0.8 for BERT-base, 0.1 for "
-        "RoBERTa-base "
-        "and BERT-large).",
+        "RoBERTa-base and BERT-large).",
     )
     scoring: str = knob(
         "scalar",

@@ -6,6 +6,7 @@ token is the vector of the original sentence, detects which words were replaced.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import torch
@@ -37,6 +38,10 @@ class Differing(Method):
     detection: float = knob(
         0.005, low=0.0, high=10.0, front=True, help="λ: weight of replaced token detection (paper, appendix A: 0.005)."
     )
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "RoBERTa-base": {"generator": "distilroberta-base"},
+        "RoBERTa-large": {"generator": "distilroberta-base"},
+    }
     released: ClassVar[Values] = {"generator_dropout": True, "count_padding": True}
 
     mask_share: float = knob(

@@ -6,6 +6,7 @@ of Table 4 for BERT-base, the rest those of the released code.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from explorer.knobs import Values
@@ -18,4 +19,8 @@ class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
     """Negatives: the other rows of the batch, and the third column."""
 
     schedule = Schedule(batch_size=256, learning_rate=2e-5, max_length=64, epochs=3, evaluate_every=100)
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "RoBERTa-base": {"learning_rate": 3e-5},
+        "RoBERTa-large": {"learning_rate": 5e-5},
+    }
     released: ClassVar[Values] = {**LayerAttended.released, "weight": 1.0}

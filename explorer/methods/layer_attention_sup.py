@@ -6,6 +6,10 @@ length and evaluation steps those of the released code for triplets.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from explorer.knobs import Values
 from explorer.methods import Schedule
 from explorer.methods._layer_attention import LayerAttended
 from explorer.methods._objectives import FindsPartner
@@ -15,3 +19,7 @@ class LayerAttentionPairs(LayerAttended, FindsPartner):
     """Negatives: the other rows of the batch."""
 
     schedule = Schedule(batch_size=256, learning_rate=1e-5, max_length=64, epochs=3, evaluate_every=100)
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "RoBERTa-base": {"learning_rate": 3e-5},
+        "RoBERTa-large": {"learning_rate": 5e-5},
+    }

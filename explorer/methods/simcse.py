@@ -6,6 +6,10 @@ appendix A and Table D.1 for BERT-base.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from explorer.knobs import Values
 from explorer.methods import Schedule
 from explorer.methods._objectives import FindsItself
 from explorer.methods._simcse import DenseHead
@@ -16,3 +20,8 @@ class SimCSE(DenseHead, FindsItself):
 
     training_only = ("dense",)
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "BERT-large": {"learning_rate": 1e-5},
+        "RoBERTa-base": {"batch_size": 512, "learning_rate": 1e-5},
+        "RoBERTa-large": {"batch_size": 512, "learning_rate": 3e-5},
+    }

@@ -6,6 +6,10 @@ in that of layer-wise attention pooling. The trained model keeps the dense layer
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from explorer.knobs import Values
 from explorer.methods import Schedule
 from explorer.methods._objectives import FindsPartnerBesideOpposite
 from explorer.methods._simcse import KeptDenseHead
@@ -15,3 +19,7 @@ class SimCSETriplets(KeptDenseHead, FindsPartnerBesideOpposite):
     """Negatives: the other rows of the batch, and the third column."""
 
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)
+    by_family: ClassVar[Mapping[str, Values]] = {
+        "BERT-large": {"learning_rate": 1e-5},
+        "RoBERTa-large": {"learning_rate": 1e-5},
+    }

@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
-from explorer.encoding.locate import bundled
+from explorer.encoding.locate import bundled, families
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values, find
 from explorer.methods import Method, Schedule, load
@@ -100,9 +100,16 @@ class Recipe:
         for name in ("precision", "device"):
             if getattr(self, name) != "auto":
                 words += [f"--{name}", getattr(self, name)]
-        for name, value in self.settings.items():
+        for name, value in (self._not_of_family() | dict(self.settings)).items():
             words += ["--set", f"{name}={Knob.told(value)}"]
         return shlex.join(words)
+
+    def _not_of_family(self) -> dict[str, Any]:
+        """Settings with the method's default, where the paper has another value for the model's family."""
+        of_family = self.kind.by_family
+        values = of_family.get(families.of_model(self.model), {}) if of_family else {}
+        left = values.keys() - self.settings.keys()
+        return {name: value for name, value in self.every_setting().items() if name in left}
 
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
@@ -114,8 +121,16 @@ class Recipe:
         return text
 
 
-def knobs_of(kind: type[Method]) -> dict[str, Knob]:
-    """Every knob of a method and, if it trains, of its schedule, with the method's values as defaults."""
+def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
+    """Every knob of a method and, if it trains, of its schedule, with the method's values as defaults.
+
+    `family` is the encoder's, such as `RoBERTa-base`: values that the paper states for it replace the defaults.
+    """
+    values = kind.by_family.get(family, {})
+    return {name: replace(one, default=values.get(name, one.default)) for name, one in _knobs_of(kind).items()}
+
+
+def _knobs_of(kind: type[Method]) -> dict[str, Knob]:
     if not kind.trains():
         return dict(kind.knobs)
     usual = kind.schedule.values()
@@ -127,14 +142,14 @@ def knobs_of(kind: type[Method]) -> dict[str, Knob]:
     return {**kind.knobs, **scheduled}
 
 
-def paper_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
-    """The paper's value of every knob; the default if the paper gives none."""
-    return {name: one.paper_value for name, one in knobs_of(kind).items()}
+def paper_values(kind: type[Method], family: str = "") -> dict[str, bool | int | float | str]:
+    """The paper's value of every knob, for a family of encoders; the default if the paper gives none."""
+    return {name: one.paper_value for name, one in knobs_of(kind, family).items()}
 
 
-def released_values(kind: type[Method]) -> dict[str, bool | int | float | str]:
+def released_values(kind: type[Method], family: str = "") -> dict[str, bool | int | float | str]:
     """The values of the released code: the paper's, but for what the method states."""
-    return {**paper_values(kind), **kind.released}
+    return {**paper_values(kind, family), **kind.released}
 
 
 def _loaded(text: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from explorer import in_words, run_folder
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.locate import families
 from explorer.errors import RunNotFound
 from explorer.places import sync, write_whole
 from explorer.training.loop.learner import Learner
@@ -76,7 +77,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         title=method.title(),
         paper=method.paper,
         settings=recipe.every_setting(),
-        defaults=paper_values(recipe.kind),
+        defaults=paper_values(recipe.kind, families.of_folder(prepared.found.folder)),
         as_published=method.as_published,
         data=recipe.data,
         data_rows=len(prepared.corpus),

@@ -277,6 +277,35 @@ wk
 """
 
 
+# values for encoders other than BERT-base, as `family.setting`
+BY_FAMILY = """
+conisi-s conisi-o1 conisi-o2
+  RoBERTa-base.share           0.1     section 4.1
+  BERT-large.share             0.1     section 4.1
+  BERT-large.max_length        28      Table 3
+simcse
+  BERT-large.learning_rate     1e-5    appendix A
+  RoBERTa-base.batch_size      512     appendix A
+  RoBERTa-base.learning_rate   1e-5    appendix A
+  RoBERTa-large.batch_size     512     appendix A
+  RoBERTa-large.learning_rate  3e-5    appendix A
+simcse-sup simcse-hard
+  BERT-large.learning_rate     1e-5    appendix A
+  RoBERTa-large.learning_rate  1e-5    appendix A
+layer-attention
+  RoBERTa-base.batch_size      256     Table 4
+  RoBERTa-base.learning_rate   1e-5    Table 4
+  RoBERTa-large.batch_size     256     Table 4
+  RoBERTa-large.learning_rate  3e-5    Table 4
+layer-attention-sup layer-attention-hard
+  RoBERTa-base.learning_rate   3e-5    Table 4
+  RoBERTa-large.learning_rate  5e-5    Table 4
+diffcse layer-attention-diffcse
+  RoBERTa-base.generator       distilroberta-base   released code
+  RoBERTa-large.generator      distilroberta-base   released code
+"""
+
+
 @dataclass(frozen=True)
 class Line:
     """A setting of one method: what is stated of it, as typed, and where; or, in a table of reasons, why."""

@@ -13,6 +13,7 @@ from tests.independent import papers
 STRATAS_OWN = {"steps", "accumulate", "select_by", "keep_steps"}
 STATED = papers.lines(papers.STATED)
 RELEASED = papers.lines(papers.RELEASED)
+BY_FAMILY = papers.lines(papers.BY_FAMILY)
 LEFT_OPEN, DEPARTURES = papers.reasons(papers.LEFT_OPEN), papers.reasons(papers.DEPARTURES)
 
 
@@ -64,8 +65,20 @@ def test_the_papers_values_that_a_form_sets_are_the_stated_ones(name):
             assert setting in open_ones | {"endurance"}
 
 
+@pytest.mark.parametrize("name", methods.names())
+def test_the_values_for_a_family_of_encoders_are_those_of_the_table(name):
+    kind = methods.load(name)
+    stated = {tuple(line.setting.split(".")): line.value for line in BY_FAMILY if line.method == name}
+    found = {(family, setting): value for family, values in kind.by_family.items() for setting, value in values.items()}
+    assert found == {(family, setting): knobs_of(kind)[setting].checked(value)
+                     for (family, setting), value in stated.items()}  # fmt: skip
+    for (family, setting), value in found.items():
+        assert paper_values(kind, family)[setting] == value
+        assert knobs_of(kind, family)[setting].default == value
+
+
 def test_every_line_names_a_method_and_says_why():
-    for line in (*STATED, *RELEASED):
+    for line in (*STATED, *RELEASED, *BY_FAMILY):
         assert line.method in methods.names()
         assert line.source, line
     for (method, setting), reason in (LEFT_OPEN | DEPARTURES).items():

@@ -1,5 +1,6 @@
 """Test that a recipe is the same as file, command and object, and that invalid ones are refused."""
 
+import json
 import shlex
 
 import pytest
@@ -129,6 +130,33 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
 )
 def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):
     assert _recipe(_parser().parse_args(["train", *flags])).settings == settings
+
+
+@pytest.fixture
+def roberta(tmp_path):
+    config = {"model_type": "roberta", "num_hidden_layers": 12, "hidden_size": 768}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "settings"),
+    [
+        (["conisi-s"], {"share": 0.1}),
+        (["conisi-s", "--set", "share=0.5"], {"share": 0.5}),
+        (["conisi-s", "--set", "share=0.8"], {}),
+        (["conisi-s", "--as-in-paper"], {"share": 0.1, "pooling": "cls"}),
+        (["layer-attention-hard", "--as-released"], {"learning_rate": 3e-5, "weight": 1.0}),
+        (["simcse-sup"], {}),
+    ],
+)
+def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_given(roberta, flags, settings):
+    found = _recipe(_parser().parse_args(["train", *flags, "--model", roberta]))
+    assert found.settings == settings
+    assert yaml.safe_load(found.as_yaml())["settings"].items() >= settings.items()
+    again = shlex.split(found.command())[3:]
+    assert _recipe(_parser().parse_args(again)) == found, "the command of the default value says so"
+    assert from_yaml(found.as_yaml(), "recipe.yaml") == found
 
 
 def test_the_run_of_an_older_recipe_keeps_the_value_that_its_training_had():

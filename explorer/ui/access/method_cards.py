@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
@@ -32,7 +32,20 @@ class MethodCard:
     needs: tuple[Need, ...]  # what Strata does not ship
     as_published: bool = True  # whether the values of its settings are the paper's
     released: Values = field(default_factory=dict)  # settings in which the released code differs from the paper
+    by_family: Mapping[str, Values] = field(default_factory=dict)  # the paper's values for families of encoders
+    encoders: str = ""  # the family of encoders whose values are the defaults of `knobs`
     trains: bool = True  # if not, it is fitted in closed form, without a schedule
+
+    @property
+    def of_encoders(self) -> Values:
+        """The values that the paper states for the family of the encoder."""
+        return self.by_family.get(self.encoders, {})
+
+    def for_encoders(self, family: str) -> MethodCard:
+        """The same with the paper's values for a family of encoders, such as `RoBERTa-base`, as defaults."""
+        values = self.by_family.get(family, {})
+        knobs = {name: replace(knob, default=values.get(name, knob.default)) for name, knob in self.knobs.items()}
+        return replace(self, encoders=family, knobs=knobs)
 
     @property
     def lacks(self) -> tuple[Need, ...]:
@@ -68,7 +81,8 @@ def read_all() -> dict[str, MethodCard]:
                 kind.needs,
                 kind.as_published,
                 kind.released,
-                kind.trains(),
+                kind.by_family,
+                trains=kind.trains(),
             )
         )
     families = list(dict.fromkeys(card.family for card in sorted(cards, key=lambda card: NEEDS.index(card.eats))))

@@ -55,6 +55,18 @@ def fit_batch(card: MethodCard, rows: int) -> int | None:
     return fitting if fitting != paper else None
 
 
+def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
+    """Give fields that have the default for the encoder before the default for this one; `plain` is for any encoder."""
+    state, key = st.session_state, f"encoders {card.name}"
+    before = plain.for_encoders(state.get(key, ""))
+    for name in {**before.of_encoders, **card.of_encoders}:
+        knob, field = card.knobs[name], key_of(card.name, name)
+        # the batch size follows the text
+        if name != "batch_size" and state.get(field) == _shown(knob, before.knobs[name].default):
+            state[field] = _shown(knob, knob.default)
+    state[key] = card.encoders
+
+
 def fitting_batch(rows: int) -> int:
     """The largest power of two that gives at least eight batches, and at least 2."""
     return max(2, 1 << max(1, rows // 8).bit_length() - 1)
@@ -65,6 +77,7 @@ def fill(card: MethodCard, settings: Values) -> None:
     for name, knob in card.knobs.items():
         st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
     st.session_state.pop(f"fitted {card.name}", None)
+    st.session_state[f"encoders {card.name}"] = card.encoders
 
 
 def value(card: MethodCard, name: str) -> bool | int | float | str | None:

@@ -8,8 +8,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
+from explorer.encoding.locate import families
 from explorer.errors import StrataError
-from explorer.knobs import Values
+from explorer.knobs import Knob, Values
 from explorer.ui import messages
 from explorer.ui.access import availability, method_cards
 from explorer.ui.access.method_cards import MethodCard
@@ -25,6 +26,7 @@ PRECISION, DEVICE = "recipe precision", "recipe device"
 VISITED = "_form was visited"
 OF_PAPER, OF_DEFAULTS = "the paper's", "the default"
 FITTED = "Batch size starts at {}: {:,} rows are too few for {} batch of {}."
+OF_ENCODERS = "Defaults are the paper's for {}: {}."
 PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {}."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 
@@ -35,11 +37,14 @@ def recipe() -> Recipe | None:
     st.subheader("Model, text and method")
     model = base_form.base()
     there = model is not None and availability.encoder(model) is not None
+    family = families.of_model(model) if model is not None and there else ""
     left, right = st.columns(2, gap="medium")
     with left:
         sources = text_form.chosen_text()
     with right:
-        card = method_menu.method()
+        plain = method_menu.method()
+        card = plain.for_encoders(family)
+        knob_form.follow_encoder(card, plain)
         method_menu.about(card)
         ready = method_menu.ready(card)
     with left:
@@ -73,13 +78,20 @@ def _settings(card: MethodCard, rows: int | None) -> tuple[Values | None, DeltaG
     if fitting is not None:
         whose = OF_PAPER if card.as_published else OF_DEFAULTS
         st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
+    if card.of_encoders:
+        st.caption(_of_encoders(card))
     told = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
         _choice("Precision", PRECISIONS, PRECISION, "auto: bfloat16 if this machine supports it.", boxes)
         _choice("Device", DEVICES, DEVICE, "auto: a GPU if there is one.", boxes)
-    return (None if few is None or rest is None else {**few, **rest}), told
+    return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), told
+
+
+def _of_encoders(card: MethodCard) -> str:
+    values = [f"{name.replace('_', ' ')} {Knob.told(value)}" for name, value in card.of_encoders.items()]
+    return OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values)))
 
 
 def plan(card: MethodCard, settings: Values, rows: int) -> str:
@@ -148,7 +160,7 @@ def _first_visit() -> None:
 
     state[VISITED] = True
     found = demonstration.recipe()
-    knob_form.fill(method_cards.methods()[found.method], found.settings)
+    knob_form.fill(method_cards.methods()[found.method], found.every_setting())
 
 
 def fill(recipe: Recipe) -> None:
@@ -161,7 +173,7 @@ def fill(recipe: Recipe) -> None:
     train_form_keys.choose(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
-    knob_form.fill(card, recipe.settings)
+    knob_form.fill(card.for_encoders(families.of_model(recipe.model)), recipe.every_setting())
     evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
 

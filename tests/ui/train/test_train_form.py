@@ -172,6 +172,28 @@ def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, t
     assert "--set keep_duplicates=off" in app.code[0].value
 
 
+def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says_so(app, monkeypatch):
+    family = "explorer.encoding.locate.families.of_model"
+    monkeypatch.setattr(family, lambda source, online=False: "BERT-large")
+    app.query_params["method"] = "conisi-s"
+    well(app.run())
+    share = "knob conisi-s share"
+    assert app.text_input(key=share).value == "0.1"
+    told = recipe_form.OF_ENCODERS.format("BERT-large", "share 0.1, max length 28")
+    assert told in words(app.caption)
+    assert marks(app) == ["paper: cls"]
+    assert {"share=0.1", "max_length=28"} <= {*shlex.split(app.code[0].value)}
+    app.text_input(key=share).set_value("0.8").run()
+    assert marks(app) == ["paper: 0.1", "paper: cls"]
+    assert "share=0.8" in shlex.split(app.code[0].value)
+    app.text_input(key=share).set_value("0.1").run()
+    monkeypatch.setattr(family, lambda source, online=False: "")
+    well(app.run())
+    assert app.text_input(key=share).value == "0.8", "it follows the encoder"
+    assert not any("BERT-large" in told for told in words(app.caption))
+    assert "--set" not in app.code[0].value
+
+
 def test_a_batch_larger_than_the_text_is_an_error(app):
     say(app.run(), batch_size=2000)
     assert words(app.error) == [recipe_form.TOO_FEW_ROWS.format(1280, 2000)]
