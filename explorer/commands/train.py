@@ -73,11 +73,11 @@ def add(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from explorer.training.record import runs
+    from explorer.training.record import leftovers, runs
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if _first():
-        runs.collect()
+        leftovers.collect(options.out)
     if options.processes and options.processes != started:
         raise BadChoice(
             f"{options.processes} processes were requested, but {started} started. Use 'torchrun --nproc_per_node "

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.errors import Diverged, RunError, RunGone, RunTooLarge, StrataError
+from explorer.errors import Diverged, NotWritable, RunError, RunGone, RunTooLarge, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
@@ -201,6 +201,11 @@ def _in_words(run: Run, error: Exception) -> StrataError:
         return RunTooLarge(
             f"Memory ran out with batches of {batch}. Set batch_size to {max(2, batch // 2)} and accumulate to 2: "
             "the rows per update stay the same, but each batch has fewer negatives. Or lower max_length."
+        )
+    if isinstance(error, OSError) and str(run.folder) in str(error.filename):
+        return NotWritable(
+            f"{run.folder} cannot be written to: {error.strerror}. Make room on that disk, then resume the run: the "
+            "last good state is in its folder."
         )
     return RunError(
         f"The run ended with {type(error).__name__}: {said} The traceback is in {run.folder / LOG}. Resume the "

@@ -25,6 +25,8 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
     """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
     text = card(_facts(run, training, learner, seconds))
     new, old = run.folder / f"{run_folder.MODEL}.new", run.folder / f"{run_folder.MODEL}.old"
+    if old.exists() and not run.model.exists():  # killed between the two renames below
+        old.rename(run.model)
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     export(learner.method.base, learner.method.head(), new, text, training.prepared.found.folder)

@@ -35,8 +35,7 @@ class Recorder:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        for leftover in run.folder.rglob("tmp*.part"):  # left by a process that was killed while writing
-            leftover.unlink(missing_ok=True)
+        _delete_half_written(run.folder)
         before, self._folder = run.status(), _identity(run.folder)
         self._seconds_before, self._started = before.seconds, time.time()
         self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
@@ -151,6 +150,15 @@ class Recorder:
                 file.write(line)
         except OSError as error:
             raise NotWritable(f"{self.run.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
+
+
+def _delete_half_written(folder: Path) -> None:
+    """Delete the files that a process was writing when it was killed."""
+    try:
+        for leftover in folder.rglob("tmp*.part"):
+            leftover.unlink(missing_ok=True)
+    except OSError as error:
+        raise NotWritable(f"{folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
 
 def _training_step(step: Step, update: Update) -> TrainingStep:

@@ -105,14 +105,21 @@ class Run:
 
     def unask(self) -> None:
         """Delete the request."""
-        (self.folder / WISH).unlink(missing_ok=True)
+        try:
+            (self.folder / WISH).unlink(missing_ok=True)
+        except OSError as error:
+            raise NotWritable(f"{self.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Lock a run while a process trains it; the system releases the lock when the process ends."""
         import fcntl
 
-        with (self.folder / LOCK).open("w") as lock:
+        try:
+            opened = (self.folder / LOCK).open("w")
+        except OSError as error:
+            raise NotWritable(f"{self.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
+        with opened as lock:
             for patience in (0.05,) * 20 + (None,):  # a viewer takes the lock for a moment, to test it
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -139,13 +146,18 @@ class Run:
         """Delete the folder and everything in it."""
         self._check_idle("deleted")
         # rename first: a partly deleted folder must not look like a run
-        gone = self.folder.with_name(f".deleted-{self.name}-{os.getpid()}")
+        gone = self.folder.with_name(f".deleted-{self.name}-{time.time_ns()}")
         try:
             self.folder.rename(gone)
-            shutil.rmtree(gone)
         except OSError as error:
             raise NotWritable(
                 f"'{self.name}' cannot be deleted: {error.strerror}. Delete its folder by hand."
+            ) from error
+        try:
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise NotWritable(
+                f"'{self.name}' is deleted, but a part of it is left ({error.strerror}). Delete {gone} by hand."
             ) from error
 
     def _check_idle(self, what: str) -> None:
@@ -247,13 +259,6 @@ def _made(folder: Path) -> float:
         return (folder / RECIPE).stat().st_mtime
     except OSError:
         return 0.0
-
-
-def collect() -> None:
-    """Delete the states of finished runs, each hundreds of megabytes: a killed process may have left them."""
-    for run in every():
-        if run.state.exists() and run.status().state == statuses.FINISHED and not statuses.held(run.folder):
-            shutil.rmtree(run.state, ignore_errors=True)
 
 
 def restarted(run: Run) -> None:

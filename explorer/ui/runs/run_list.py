@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.training.record import run_verdict, runs
+from explorer.training.record import leftovers, run_verdict, runs
 from explorer.training.record.runs import Run
 from explorer.ui.runs import run_metrics, training_queue
 
@@ -18,7 +18,7 @@ POINTS = 50  # at most, in the small curve of a row
 
 def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
     """The list; nothing if there is no run yet. No row is selected after `beside`, what the page shows, changes."""
-    runs.collect()
+    leftovers.collect()
     found = [*runs.every(), *runs.examples()]
     if not found:
         return

@@ -222,15 +222,3 @@ def test_a_name_that_is_taken_in_the_same_instant_is_told_as_taken(folder, monke
         runs.new(RECIPE, "mine")
     assert names() == ["mine"]
     assert not list(folder.glob(".*.part"))
-
-
-def test_the_state_of_a_finished_run_is_collected_and_no_other():
-    finished, stopped = idle("finished", FINISHED), idle("stopped", STOPPED)
-    for run in (finished, stopped):
-        (run.state / "save-1").mkdir(parents=True)
-    with finished.held():
-        runs.collect()
-        assert finished.state.exists(), "a process works on it"
-    runs.collect()
-    assert not finished.state.exists()
-    assert stopped.state.exists()

@@ -1,0 +1,76 @@
+"""Test a run on a disk that becomes read-only: one message, and the model of an earlier attempt is kept."""
+
+import re
+
+import pytest
+
+from explorer.errors import NotWritable
+from explorer.training import saved_model
+from explorer.training.record import runs
+from explorer.training.record.recorder import Recorder
+from explorer.training.record.runs import KEEP
+from explorer.training.record.status import FINISHED
+from tests.disk_calls import ReadOnlyDisk, watched
+from tests.trainings import new, train
+
+
+def refuse(*_) -> None:
+    raise NotWritable("The disk is full.")
+
+
+def begins(run) -> None:
+    train(run)
+
+
+def records(run) -> None:
+    (run.folder / "tmp1.part").write_text("half-written")
+    Recorder(run)
+
+
+def takes_a_request_back(run) -> None:
+    run.ask(KEEP)
+    run.unask()
+
+
+def renames_its_model(run) -> None:
+    run.model.mkdir()
+    (run.model / "old").write_text("")
+    train(run)
+
+
+@pytest.mark.parametrize(
+    ("does", "at"), [(begins, r"open \.lock"), (records, "unlink tmp1.*"), (takes_a_request_back, "unlink wish"),
+                     (renames_its_model, "rename model")],
+)  # fmt: skip
+def test_a_run_says_in_one_line_that_its_disk_is_read_only(place, does, at):
+    run = new(place, "simcse", settings={"steps": 2})
+
+    class From(ReadOnlyDisk):
+        def call(self, kind, path, handle=-1):
+            if re.fullmatch(at, f"{kind} {path.relative_to(self.folder)}"):
+                self.at = self.counted
+            super().call(kind, path, handle)
+
+    with (
+        watched(From(run.folder)),
+        pytest.raises(NotWritable, match="cannot be written to: Read-only file system") as told,
+    ):
+        does(run)
+    assert "\n" not in str(told.value)
+
+
+def test_a_model_that_was_put_aside_by_a_killed_process_outlives_a_failed_resume(place, monkeypatch):
+    run = new(place, "simcse", settings={"steps": 4})
+    train(run, lambda progress: run.ask(KEEP) if (progress.stage, progress.done) == ("training", 2) else None)
+    weights = (run.model / "model.safetensors").read_bytes()
+    run.model.rename(run.folder / "model.old")  # as a process leaves it that is killed between two renames
+    runs.restarted(run)
+    with monkeypatch.context() as patch:
+        patch.setattr(saved_model, "export", refuse)
+        with pytest.raises(NotWritable):
+            train(run)
+    assert (run.model / "model.safetensors").read_bytes() == weights
+    runs.restarted(run)
+    train(run)
+    assert run.status().state == FINISHED
+    assert not (run.folder / "model.old").exists()
