@@ -23,7 +23,7 @@ StrataError
 │   ├── RunNotFound           no run of that name
 │   ├── RunBusy               another process uses it
 │   ├── CannotResume          the recipe or the data has changed
-│   ├── RunGone               its folder was moved or deleted while it was trained
+│   ├── RunGone               its folder was renamed, moved or deleted
 │   ├── RunTooLarge           it would not fit in memory, or on the disk
 │   └── Diverged              the loss is no longer a number
 ├── NotWritable               a file cannot be written to this disk
@@ -133,7 +133,7 @@ class CannotResume(RunError):
 
 
 class RunGone(RunError):
-    """Its folder was moved or deleted while it was trained."""
+    """Its folder was renamed, moved or deleted."""
 
 
 class RunTooLarge(RunError):

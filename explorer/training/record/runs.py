@@ -101,6 +101,7 @@ class Run:
 
     def ask(self, wish: str) -> None:
         """Ask the trainer, in any process, to stop within a step."""
+        statuses.check_there(self.folder)
         write_whole(self.folder / WISH, lambda file: file.write(wish.encode()), _ROOM)
 
     def unask(self) -> None:
@@ -115,6 +116,7 @@ class Run:
         """Lock a run while a process trains it; the system releases the lock when the process ends."""
         import fcntl
 
+        statuses.check_there(self.folder)
         try:
             opened = (self.folder / LOCK).open("w")
         except OSError as error:
@@ -165,6 +167,7 @@ class Run:
             raise BadChoice(
                 f"'{self.name}' ships with Strata and cannot be {what}. Train it again to get your own copy."
             )
+        statuses.check_there(self.folder)
         if self.status().live:
             raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
 

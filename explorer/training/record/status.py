@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer import run_folder, typed_json
+from explorer.errors import RunGone
 from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
 from explorer.training.loop.seed_scores import SeedScores
@@ -90,6 +91,7 @@ def read(folder: Path) -> Status | None:
 
 def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
+    check_there(folder)
     pid = os.getpid()
     signed = replace(status, pid=pid, born=_born(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
@@ -100,6 +102,15 @@ def write(folder: Path, status: Status) -> Status:
         durable=False,  # it is written twice a second, and the next one replaces it
     )
     return signed
+
+
+def check_there(folder: Path) -> None:
+    """Refuse to write into a run that is gone: its folder would come back as the husk of a run."""
+    if not folder.is_dir():
+        raise RunGone(
+            f"Run '{folder.name}' is no longer there: it was renamed, moved or deleted. Choose it in the list of runs, "
+            "if it is still there."
+        )
 
 
 def _alive(folder: Path, status: Status) -> bool:

@@ -11,6 +11,7 @@ from explorer.ui import messages
 
 RUN = "run"
 SEEN = "_run that was shown"
+GONE = "{} is no longer there: it was renamed or deleted."
 
 
 def asked_for() -> Run | None:
@@ -21,9 +22,9 @@ def asked_for() -> Run | None:
     try:
         run = runs.find(name)
     except RunNotFound as error:
-        if name == st.session_state.get(SEEN):  # discarded or deleted since, here or in another tab
+        if name == st.session_state.get(SEEN):  # since it was shown, here or in another tab
             leave()
-            st.toast(f"{messages.plain(name)} was deleted.", icon=":material/delete:")
+            st.toast(GONE.format(messages.plain(name)), icon=":material/delete:")
         else:
             messages.trouble(error)
         return None
