@@ -23,8 +23,8 @@ def keep(name: str, data: bytes) -> str:
 
 
 def paths() -> list[str]:
-    """The files that were uploaded before."""
-    return sorted(map(str, _folder().glob("*"))) if _folder().is_dir() else []
+    """The files that were uploaded before; a file that is being written is none of them."""
+    return sorted(str(path) for path in _folder().glob("*") if _KEPT.fullmatch(path.name))
 
 
 def name_of(source: str | Path) -> str | None:
