@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.encoding.locate import layout, model_names
+from explorer.encoding.locate import configuration, layout, model_names
 from explorer.errors import StrataError
 
 _TYPES = (("bert", "BERT"), ("roberta", "RoBERTa"))
@@ -13,7 +13,7 @@ _SIZES = (((12, 768), "base"), ((24, 1024), "large"))
 
 def of_folder(folder: Path) -> str:
     """The family of a model's folder; "" for any other architecture or size."""
-    stated = layout.settings(layout.transformer(folder) / "config.json")
+    stated = configuration.settings(layout.transformer(folder) / "config.json")
     size = stated.get("num_hidden_layers"), stated.get("hidden_size")
     kinds = [name for kind, name in _TYPES if stated.get("model_type") == kind]
     sizes = [name for known, name in _SIZES if size == known]
