@@ -59,9 +59,8 @@ def trained(place, texts, name, tmp_path, monkeypatch, every):
     with trainings.in_no_time():
         for step in work.steps():
             looked += step.checkup is not None
-            if step.update is not None:
-                found.append(torch.tensor(step.update.loss))
-            if step.update is not None and step.step == STEPS:
+            found += [torch.tensor(update.loss) for update in step.updates]
+            if step.updates and step.step == STEPS:
                 found += [value.clone() for value in work.learner.method.state_dict().values()]
                 found.append(torch.get_rng_state())
     return found, looked
