@@ -77,6 +77,11 @@ class Method(nn.Module, Knobs):
     def build(self) -> None:
         """Build the parts this method adds; torch's seed initialises their weights."""
 
+    @property
+    def original_adam(self) -> bool:
+        """Whether Adam has no bias correction and decays every weight, as in BERT's first code."""
+        return False
+
     @classmethod
     def trains(cls) -> bool:
         """Whether it has a loss to minimise; if not, `fit` is all of it."""

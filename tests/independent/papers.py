@@ -140,6 +140,7 @@ flow
   beta2             0.999    released code
   epsilon           1e-6     released code
   clip              1.0      released code
+  optimizer         AdamW    section 4 names no more than Adam
   levels            3        released code
   depth             3        released code
   inner             32       released code
@@ -272,6 +273,7 @@ diffcse layer-attention-diffcse
 flow
   reads             first-last mean   its loop over the last two layers starts at layer -0, the first
   dropout           on       is_training
+  optimizer         as released   BERT's AdamWeightDecayOptimizer without its exclusions
 wk
   whole_window      off      a layer with too few layers below uses none of them
 """

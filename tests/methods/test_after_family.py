@@ -59,6 +59,16 @@ def test_fewer_dimensions_are_the_first_of_all_of_them(base):
     assert few.vectors(FIRST).shape == (len(FIRST), 5)
 
 
+def test_the_released_optimiser_of_the_flow_sums_the_means_of_both_sides(base):
+    plain, released = (made("flow", base, optimizer=one, levels=2) for one in ("AdamW", "as released"))
+    assert (plain.original_adam, released.original_adam) == (False, True)
+    sides = [
+        released.map.flow.surprise(released.map(finish(released.unmapped(side)))) for side in (FIRST[:2], FIRST[2:])
+    ]
+    assert released(FIRST).item() == pytest.approx(sum(sides).item(), rel=1e-5)
+    assert released(FIRST).item() == pytest.approx(2 * plain(FIRST).item(), rel=1e-6)
+
+
 def method_width(method):
     return method.unmapped_width()
 

@@ -120,7 +120,7 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
             {"pooling": "cls", "view_pooling": "mean", "guide_dropout": True, "original_views": True},
         ),
         (["flow", "--as-in-paper"], {"reads": "mean of the last two layers"}),
-        (["flow", "--as-released"], {"dropout": True}),
+        (["flow", "--as-released"], {"dropout": True, "optimizer": "as released"}),
         (["wk", "--as-in-paper"], {"whole_window": True}),
         (["cosine-regression", "--as-in-paper"], {"pooling": "mean", "batch_size": 16}),
         (["layer-attention", "--as-in-paper"], {"activation": "none", "normaliser": "literal"}),

@@ -18,7 +18,7 @@ from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.methods import Method
 from explorer.progress import Work
 from explorer.training.loop import held_out_triplets
-from explorer.training.loop.optimizer import adamw, learning_rate
+from explorer.training.loop.optimizer import adamw, learning_rate, uncorrect
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
 from explorer.training.loop.row_order import Batch, Feed
@@ -55,7 +55,7 @@ class Learner:
         self.corpus, self.held_out = prepared.corpus, prepared.held_out
         if self.method.trains():
             self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
-            self.optimizer = adamw(self.method, self.schedule)
+            self.optimizer = adamw(self.method, self.schedule, decay_all=self.method.original_adam)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first
@@ -119,6 +119,8 @@ class Learner:
         rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total, self.schedule.decay)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        if self.method.original_adam:
+            uncorrect(self.optimizer, self.step, rate, self.schedule)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.step += 1

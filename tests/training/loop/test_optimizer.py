@@ -6,7 +6,7 @@ import torch
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule
-from explorer.training.loop.optimizer import adamw, learning_rate
+from explorer.training.loop.optimizer import adamw, learning_rate, uncorrect
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {
@@ -50,6 +50,39 @@ def test_only_matrices_are_pulled_to_zero(method):
     assert {value for name, value in told.items() if name not in spared} == {0.01}
     assert any("LayerNorm.weight" in name for name in spared)
     assert 0 < len(spared) < len(told)
+
+
+def test_without_bias_correction_an_update_is_that_of_bert_s_first_code():
+    schedule = Schedule(learning_rate=1e-2, weight_decay=0.1, epsilon=1e-3, beta2=0.99)
+    module = torch.nn.Linear(2, 1)
+    optimizer = adamw(module, schedule, decay_all=True)
+    weights = [weight.detach().double().clone() for weight in module.parameters()]
+    means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
+    torch.manual_seed(0)
+    for step in range(5):
+        gradients = [torch.randn(weight.shape, dtype=torch.float64) for weight in weights]
+        for weight, gradient in zip(module.parameters(), gradients, strict=True):
+            weight.grad = gradient.float()
+        uncorrect(optimizer, step, schedule.learning_rate, schedule)
+        optimizer.step()
+        for at, gradient in enumerate(gradients):
+            means[at] = 0.9 * means[at] + 0.1 * gradient
+            squares[at] = 0.99 * squares[at] + 0.01 * gradient**2
+            change = means[at] / (squares[at].sqrt() + 1e-3) + 0.1 * weights[at]
+            weights[at] = weights[at] - 1e-2 * change
+        for weight, expected in zip(module.parameters(), weights, strict=True):
+            assert torch.allclose(weight.detach().double(), expected, atol=1e-6)
+
+
+def test_the_early_steps_without_bias_correction_are_as_large_as_published():
+    optimizer = adamw(torch.nn.Linear(2, 1), Schedule())
+    rates = {}
+    for step in range(5000):
+        uncorrect(optimizer, step, 1.0, Schedule())
+        rates[step + 1] = optimizer.param_groups[0]["lr"]
+    assert max(rates, key=rates.__getitem__) == 12
+    found = [rates[number] for number in (1, 12, 100, 1000, 5000)]
+    assert found == pytest.approx([3.162278, 6.568520, 3.240799, 1.257584, 1.003378], abs=1e-6)
 
 
 def test_what_is_frozen_is_not_touched(method):
