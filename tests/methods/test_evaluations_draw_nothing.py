@@ -14,6 +14,8 @@ from tests import trainings
 from tests.methods.rows import TRAINED
 
 STEPS = 6
+# of each family that draws numbers, the method that draws the most
+ONE_OF_EACH = ("bt-sg-opt", "simcse-hard", "conisi-o1", "layer-attention-diffcse", "flow")
 # every source of random numbers that is off by default
 DRAWING = {
     "sg": {"guide_dropout": True},
@@ -70,7 +72,7 @@ def same(one, other):
     return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_a_run_that_is_evaluated_at_every_step_has_the_weights_of_one_that_is_not(
     place, texts, name, tmp_path, monkeypatch
 ):
