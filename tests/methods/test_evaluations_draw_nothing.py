@@ -11,7 +11,6 @@ from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from tests import trainings
-from tests.methods.rows import TRAINED
 
 STEPS = 6
 # of each family that draws numbers, the method that draws the most
