@@ -58,15 +58,15 @@ def test_the_released_optimiser_of_the_flow_is_used_and_goes_on_to_the_bit(place
     prepared = finish(prepare(recipe(place, "flow", settings=settings)))
     learned = made(prepared)
     finish(learned.fit())
-    assert learned.update().rate == 1e-3
+    assert updated(learned)[0].rate == 1e-3
     groups = learned.optimizer.param_groups
     assert [group["lr"] for group in groups] == pytest.approx([3.162278e-3] * 2, rel=1e-6)
     assert [group["lr"] * group["weight_decay"] for group in groups] == pytest.approx([1e-5] * 2), "of all weights"
     resume_state.save(tmp_path / "state", resume_state.state_of(learned))
-    expected = learned.update(), learned.update()
+    expected = updated(learned, 2)
     other = made(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
-    assert (other.update(), other.update()) == expected
+    assert updated(other, 2) == expected
 
 
 def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learned, tmp_path):
