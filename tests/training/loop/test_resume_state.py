@@ -66,7 +66,7 @@ def test_the_released_optimiser_of_the_flow_is_used_and_goes_on_to_the_bit(place
     expected = updated(learned, 2)
     other = made(prepared)
     resume_state.restore(other, resume_state.load(tmp_path / "state"))
-    assert updated(other, 2) == expected
+    assert str(updated(other, 2)) == str(expected)  # of a NaN, only the text is equal
 
 
 def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learned, tmp_path):
@@ -78,7 +78,7 @@ def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learn
     assert str(other.scores) == "[50.0, nan, 60.0, 55.0]"
     assert other.kept.keys() == learned.kept.keys()
     assert all(torch.equal(other.kept[name], learned.kept[name]) for name in learned.kept)
-    assert updated(other, 2) == expected
+    assert str(updated(other, 2)) == str(expected)  # of a NaN, only the text is equal
     for (weight, name), (same, _) in zip(learned.names.items(), other.names.items(), strict=True):
         assert torch.equal(weight, same), name
 
