@@ -12,11 +12,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -94,16 +94,21 @@ def tab(tabs: BrowserContext, width: int = 1280, height: int = 1400) -> Page:
 @contextmanager
 def server(**environment: str) -> Iterator[str]:
     """The app in a process of its own, on a free port; gives its address."""
+    with serving(subprocess.DEVNULL, environment) as (address, _):
+        yield address
+
+
+@contextmanager
+def serving(log: IO[bytes] | int, environment: Mapping[str, str]) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The app with a file for its log; gives its address and its process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=log, stderr=log)
     try:
         _wait_for(f"http://127.0.0.1:{port}")
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process
     finally:
         process.terminate()
         process.wait(30)
