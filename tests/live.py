@@ -133,7 +133,7 @@ def settle(page: Page) -> None:
     """Wait until the script has ended and every widget is drawn."""
     page.wait_for_timeout(200)  # a click reaches the server before the state changes
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
-    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)
+    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=60_000, polling=100)
 
 
 def keyed(page: Page, key: str) -> Locator:
@@ -149,7 +149,10 @@ def parameters(page: Page) -> dict[str, str]:
 def plots(page: Page, count: int) -> None:
     """Wait until so many figures are drawn."""
     page.wait_for_function(
-        "count => document.querySelectorAll('.js-plotly-plot').length === count", arg=count, timeout=120_000
+        "count => document.querySelectorAll('.js-plotly-plot').length === count",
+        arg=count,
+        timeout=120_000,
+        polling=100,  # by default at each frame, and a page in the background has none
     )
     settle(page)
 
