@@ -42,7 +42,8 @@ def text_keys(texts: Sequence[str], device: torch.device | str) -> Tensor:
     """A whole number for each text of every process, in order of rank; equal texts have equal numbers."""
     digests = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
     keys = [int.from_bytes(digest, "little", signed=True) for digest in digests]
-    return gathered(torch.tensor(keys, dtype=torch.long, device=device))
+    # given a device, torch.tensor waits for it
+    return gathered(torch.tensor(keys, dtype=torch.long).to(device, non_blocking=True))
 
 
 class _Gather(torch.autograd.Function):

@@ -13,6 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files
 import pytest
 
 from tests import live
+from tests.device import DEVICE
 
 gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 
@@ -78,6 +79,21 @@ def nothing_waits_for_the_disk():
 
 
 @pytest.fixture(autouse=True, scope="session")
+def sums_are_the_same_each_time():
+    """A GPU may add in another order each time, and then nothing is equal to the bit."""
+    if DEVICE == "cpu":
+        yield
+        return
+    import torch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
+        yield
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(autouse=True, scope="session")
 def packages_are_searched_once():
     """Every AppTest searches all installed packages for components, which takes longer than a page does."""
     from streamlit.components.v2 import manifest_scanner
@@ -95,7 +111,7 @@ def tiny_encoder(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("tiny") / "bert"
     save_tiny("bert", folder)
-    return load(of_folder("tiny", folder), precision="float32", device="cpu")
+    return load(of_folder("tiny", folder), precision="float32", device=DEVICE)
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +119,7 @@ def bundled_encoder():
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate.model_names import find
 
-    return load(find("all-MiniLM-L6-v2"), precision="float32", device="cpu")
+    return load(find("all-MiniLM-L6-v2"), precision="float32", device=DEVICE)
 
 
 @pytest.fixture(scope="session")

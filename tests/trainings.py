@@ -25,6 +25,7 @@ from explorer.training import running
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
+from tests.device import DEVICE
 from tests.spoiling import configure, reweigh
 from tests.tiny_models import SENTENCES, save_tiny
 
@@ -113,7 +114,7 @@ def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:
     quick = SETTINGS | ({"projection": False} if method.startswith("sg") else {})
     quick = quick if load(method).trains() else {}
     given = {"model": str(place.model), "data": (str(data),), "dev": str(place.dev), "test": str(place.test)}
-    given |= {"precision": "float32", "device": "cpu"}
+    given |= {"precision": "float32", "device": DEVICE}
     return Recipe(method, **(given | changes | {"settings": quick | changes.get("settings", {})})).checked()
 
 

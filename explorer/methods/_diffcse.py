@@ -88,7 +88,8 @@ class Differing(Method):
         sums, counts = [], []
         for places, ids, mask, real in self.base.padded_groups(sentences):
             written = self.rewritten(ids, mask, real)
-            states = self.detector.beginning_with(vectors[places], written, mask)
+            rows = torch.tensor(places).to(vectors.device, non_blocking=True)  # a list as index makes a GPU wait
+            states = self.detector.beginning_with(vectors[rows], written, mask)
             count = mask.numel() if self.count_padding else real
             counted = (
                 torch.arange(count, device=mask.device)

@@ -34,4 +34,5 @@ class Graded(Pooled):
         first, second, scores = columns
         one, other = (gathered(side) for side in self.encoded([*first, *second]).chunk(2))
         self.watch(one, other)
-        return self.compared(paired_cosines(one, other), gathered(torch.tensor(scores, device=one.device)))
+        gold = torch.tensor(scores).to(one.device, non_blocking=True)  # given a device, torch.tensor waits for it
+        return self.compared(paired_cosines(one, other), gathered(gold))

@@ -115,7 +115,7 @@ class SelfGuided(Pooled):
 
     def sampled(self, views: Tensor) -> Tensor:
         """One random view of each sentence: (sentence, width)."""
-        drawn = torch.randint(views.shape[1], (len(views),)).to(views.device)
+        drawn = torch.randint(views.shape[1], (len(views),)).to(views.device, non_blocking=True)
         return views[torch.arange(len(views), device=views.device), drawn]
 
     def sides(self, tuned: Tensor, guide: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer.errors import Diverged, NotWritable, RunError, RunGone, RunTooLarge, StrataError
+from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
 from explorer.measuring.geometry.dev_check import probe_places
 from explorer.places import write_whole
 from explorer.progress import Progress, Work
@@ -195,13 +195,12 @@ def _gone(recorder: Recorder) -> StrataError | None:
 
 def _in_words(run: Run, error: Exception) -> StrataError:
     """Turn an error of torch or of the system into one that names the next step."""
+    from explorer.training.loop.estimate import ran_out
+
+    too_large = ran_out(error, run.recipe().schedule().batch_size)
+    if too_large:
+        return too_large
     said = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
-    if isinstance(error, MemoryError) or "out of memory" in said or "not enough memory" in said:
-        batch = run.recipe().schedule().batch_size
-        return RunTooLarge(
-            f"Memory ran out with batches of {batch}. Set batch_size to {max(2, batch // 2)} and accumulate to 2: "
-            "the rows per update stay the same, but each batch has fewer negatives. Or lower max_length."
-        )
     if isinstance(error, OSError) and str(run.folder) in str(error.filename):
         return NotWritable(
             f"{run.folder} cannot be written to: {error.strerror}. Make room on that disk, then resume the run: the "

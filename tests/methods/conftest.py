@@ -10,6 +10,7 @@ from explorer.losses import cosines
 from explorer.methods import Method, _self_guided
 from explorer.progress import finish
 from tests import tiny_wordnet
+from tests.device import DEVICE
 from tests.methods import hub
 from tests.methods.rows import FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING
 
@@ -60,7 +61,9 @@ def base(tiny_encoder) -> Tunable:
                 assert "LayerNorm" not in name
                 weight.mul_(10)
     alike = cosines(*[found.states(FIRST).hidden[-1][:, 0].detach()] * 2)
-    assert (alike - torch.eye(len(alike))).max() < 0.97, "otherwise a test of a batch tests nothing"
+    assert (alike - torch.eye(len(alike), device=alike.device)).max() < 0.97, (
+        "otherwise a test of a batch tests nothing"
+    )
     return found
 
 
@@ -96,6 +99,6 @@ def tuning(request, base) -> Method:
 
 def made(kind: type[Method], base: Tunable) -> Method:
     torch.manual_seed(0)
-    method = kind(base)
+    method = kind(base).to(DEVICE)
     finish(method.fit(MANY))
     return method

@@ -14,9 +14,12 @@ from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Eats, Method, Schedule
+from tests.device import DEVICE
 from tests.live import ROOT
 from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, TUNING
-from tests.waits import Waits
+from tests.waits import FAR, Waits, far_away
+
+pytestmark = pytest.mark.device
 
 MIXED = [2, 0, 3, 1]  # another order of the rows
 PAIRWISE = [3, 2, 0, 1]  # another one, in which who stands in for whom is as before
@@ -144,7 +147,7 @@ def test_a_few_steps_lower_the_loss_of_the_batch(trained, quiet):
 def test_training_leaves_the_encoder_it_came_from_as_it_was(name, tiny_encoder, quiet):
     before = weights_of(tiny_encoder.model)
     states = tiny_encoder.states(FIRST).hidden
-    method = methods.load(name)(Tunable(tiny_encoder, 64))
+    method = methods.load(name)(Tunable(tiny_encoder, 64)).to(DEVICE)
     optimizer = torch.optim.AdamW([one for one in method.parameters() if one.requires_grad], 1e-2)
     for _ in range(2):
         method(*COLUMNS[method.eats]).backward()
@@ -213,4 +216,14 @@ def test_a_step_makes_no_gpu_wait(trained):
     trained(*columns).backward()  # the first pass may prepare what later ones reuse
     with Waits() as waits:
         trained(*columns).backward()
+    assert waits.found == []
+
+
+def test_a_step_on_another_device_mixes_none_and_waits_for_no_copy(trained):
+    columns = COLUMNS[trained.eats]
+    trained.train()
+    with far_away(trained):
+        with Waits(FAR) as waits:
+            trained(*columns).backward()
+        assert {weight.grad.device.type for weight in trained.parameters() if weight.requires_grad} == {FAR}
     assert waits.found == []

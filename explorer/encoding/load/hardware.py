@@ -59,7 +59,8 @@ def free_memory(device: str = "cpu") -> int:
     if device == "cuda":
         import torch
 
-        return int(torch.cuda.mem_get_info()[0])
+        kept = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()  # by torch, for its next tensors
+        return int(torch.cuda.mem_get_info()[0]) + kept
     import psutil
 
     machine = int(psutil.virtual_memory().available)

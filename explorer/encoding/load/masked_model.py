@@ -37,11 +37,13 @@ class Masker:
 
     def __call__(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens with some masked, and which were chosen, including the unchanged ones."""
-        device = ids.device
-        chosen = (torch.rand(ids.shape) < self.share).to(device)
-        chosen &= mask & ~torch.isin(ids, self._special.to(device))
-        fate = torch.rand(ids.shape).to(device)
-        drawn = torch.randint(0, self._words, ids.shape).to(device)
+        chosen, fate = torch.rand(ids.shape) < self.share, torch.rand(ids.shape)
+        drawn = torch.randint(0, self._words, ids.shape)
+        # drawn on the host, so that every device masks the same; a GPU need not wait for it
+        chosen, fate, drawn, special = (
+            tensor.to(ids.device, non_blocking=True) for tensor in (chosen, fate, drawn, self._special)
+        )
+        chosen &= mask & ~torch.isin(ids, special)
         changed = ids.masked_fill(chosen & (fate < _MASKED), self._token)
         return torch.where(chosen & (fate >= _MASKED) & (fate < _MASKED + _DRAWN), drawn, changed), chosen
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from explorer.training.recipe import Recipe
 
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 _RESERVE = 1.1  # a tenth of the free memory stays free
+_NO_MEMORY = ("out of memory", "not enough memory")  # what torch says on a GPU and on a processor
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,28 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
         needed = int(fixed + a_row * rows)
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
-        learner.gradients(learner.feed.longest(rows))  # the first call also allocates what later calls reuse
+        with _peak(device) as peak:
+            learner.gradients(learner.feed.longest(rows))  # the first call also allocates what later calls reuse
         learner.optimizer.zero_grad()
-        started = time.monotonic()
+        started = _now(device)
         learner.gradients(learner.feed.batch(0))
-        step = (time.monotonic() - started) * learner.schedule.accumulate
-    if device == "cuda":
-        needed = max(needed, int(torch.cuda.max_memory_allocated()))
+        step = (_now(device) - started) * learner.schedule.accumulate
+    # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
+    measured = peak[0] + fixed * 3 // 4 if peak else 0
+    if measured * _RESERVE > free:
+        raise too_large(learner, measured, free, int((free / _RESERVE - fixed) / max(1, measured - fixed) * rows))
+    needed = max(needed, measured)
     return Estimate(step, step * learner.total * seeds, needed, free, disk)
+
+
+def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
+    """The error for memory that ran out all the same; None for any other one."""
+    if not isinstance(error, MemoryError) and not any(told in str(error) for told in _NO_MEMORY):
+        return None
+    return RunTooLarge(
+        f"Memory ran out with batches of {batch}. Set batch_size to {max(2, batch // 2)} and accumulate to 2: "
+        "the rows per update stay the same, but each batch has fewer negatives. Or lower max_length."
+    )
 
 
 def check_reading(learner: Learner) -> None:
@@ -97,6 +113,25 @@ def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarg
     return RunTooLarge(
         f"A batch of {batch} needs about {needed / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB are free. {told}."
     )
+
+
+def _now(device: str) -> float:
+    """The time when the device has done all that was asked of it: a GPU works while the program goes on."""
+    if device != "cpu":
+        torch.accelerator.synchronize()
+    return time.monotonic()
+
+
+@contextmanager
+def _peak(device: str) -> Iterator[list[int]]:
+    """The most bytes that a GPU holds above what it held before; empty on other devices."""
+    peak: list[int] = []
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        held = torch.cuda.memory_allocated()
+    yield peak
+    if device == "cuda":
+        peak.append(torch.cuda.max_memory_allocated() - held)
 
 
 def _fixed(learner: Learner) -> int:
@@ -136,7 +171,8 @@ def _held_by(learner: Learner, rows: int) -> int:
 def _untouched(learner: Learner) -> Iterator[None]:
     """Restore weights, buffers and random states afterwards."""
     cpu = torch.get_rng_state()
-    cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
+    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    cuda = torch.cuda.get_rng_state() if used else None
     buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
     try:
         yield
@@ -154,6 +190,9 @@ def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
     recipe = recipe.checked()
     try:
         return (yield from _tried(recipe, online))
+    except (MemoryError, RuntimeError) as error:
+        traceback.clear_frames(error.__traceback__)  # they hold the model
+        raise ran_out(error, recipe.schedule().batch_size) or error from None
     finally:
         give_back()
 

@@ -134,10 +134,8 @@ def restore(learner: Learner, state: State) -> None:
             found = {what: adam[f"{what}/{name}"] for what in ("step", "exp_avg", "exp_avg_sq")
                      if f"{what}/{name}" in adam}  # fmt: skip
             if found:
-                learner.optimizer.state[weight] = {
-                    what: value.to(weight.device) if what != "step" or weight.is_cuda else value
-                    for what, value in found.items()
-                }
+                # fused AdamW keeps the step on the device too
+                learner.optimizer.state[weight] = {what: value.to(weight.device) for what, value in found.items()}
     learner.kept = {name: weight.to(learner.world.device) for name, weight in state.under("best/").items()}
     learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
@@ -149,7 +147,8 @@ def restore(learner: Learner, state: State) -> None:
 
 def _random_states() -> dict[str, Tensor]:
     states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
+    # else nothing was drawn there, and asking would take memory of the GPU
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         states["cuda"] = torch.cuda.get_rng_state()
     return states
 

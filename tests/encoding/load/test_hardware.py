@@ -70,3 +70,9 @@ def test_a_containers_limit_counts_where_there_is_one(tmp_path):
     assert limited("100") == 0
     assert limited("max") == 7
     assert hardware.free_memory("cpu") > 0
+
+
+def test_memory_that_torch_keeps_of_a_gpu_counts_as_free(monkeypatch):
+    for name, found in (("mem_get_info", (1000, 5000)), ("memory_reserved", 300), ("memory_allocated", 200)):
+        monkeypatch.setattr(f"torch.cuda.{name}", lambda found=found: found)
+    assert hardware.free_memory("cuda") == 1100

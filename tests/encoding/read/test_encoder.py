@@ -8,7 +8,10 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.errors import BadChoice
+from tests.device import DEVICE
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
+
+pytestmark = pytest.mark.device
 
 KINDS = [kind for kind in FAMILIES if kind != "bart"]
 
@@ -16,7 +19,7 @@ KINDS = [kind for kind in FAMILIES if kind != "bart"]
 @pytest.fixture(scope="module", params=KINDS)
 def encoder(request, tmp_path_factory) -> Encoder:
     folder = save_tiny(request.param, tmp_path_factory.mktemp("models") / request.param)
-    return load(of_folder(request.param, folder), precision="float32", device="cpu")
+    return load(of_folder(request.param, folder), precision="float32", device=DEVICE)
 
 
 def grid_of(encoder: Encoder, sentences: list[str]) -> torch.Tensor:
@@ -61,7 +64,7 @@ def test_pairs_of_layers_are_averaged_before_they_are_pooled(encoder):
     for place, row in enumerate(encoder.rows):
         states = torch.stack([hidden[layer] for layer in row.layers]).mean(0)
         by_hand = torch.stack([states[0], states.mean(0), states.max(0).values])
-        assert torch.allclose(grid[place], by_hand, atol=1e-5)
+        assert torch.allclose(grid[place], by_hand.cpu(), atol=1e-5)
 
 
 def test_an_empty_sentence_is_read_too(encoder):
@@ -106,7 +109,7 @@ def test_reading_leaves_no_gradient_and_no_mode_behind(tiny_encoder):
 
 def test_bfloat16_reads_almost_what_float32_reads(tmp_path):
     found = of_folder("tiny", save_tiny("bert", tmp_path / "tiny"))
-    exact, quick = (load(found, precision=precision, device="cpu") for precision in ("float32", "bfloat16"))
+    exact, quick = (load(found, precision=precision, device=DEVICE) for precision in ("float32", "bfloat16"))
     assert quick.precision == "bfloat16"
     one, two = grid_of(exact, list(SENTENCES)), grid_of(quick, list(SENTENCES))
     assert two.dtype == torch.float32, "vectors are float32 whatever the model computes in"

@@ -8,6 +8,8 @@ from explorer.measuring.scores import layer_scores, pair_cosines
 from explorer.measuring.scores.layer_scores import agreement, score_layers
 from explorer.progress import finish
 
+pytestmark = pytest.mark.device
+
 # two sub-corpora that agree with people in opposite ways
 GOLD = np.array([1.0, 2, 3, 4, 1, 2, 3])
 SYSTEM = np.array([0.1, 0.2, 0.3, 0.4, 0.9, 0.8, 0.85])

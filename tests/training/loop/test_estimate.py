@@ -1,7 +1,9 @@
 """Test that a run is estimated, that one that would not fit is refused, and that nothing changes by it."""
 
 import re
+from contextlib import contextmanager
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -17,13 +19,16 @@ from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
+from tests.device import DEVICE
 from tests.tiny_models import save_tiny
 from tests.trainings import new, recipe, train
+
+pytestmark = pytest.mark.device
 
 
 def learner(place, method="simcse", seed=1, **settings) -> Learner:
     made = recipe(place, method, settings=settings)
-    return Learner(finish(prepare(made)), seed, World("float32", "cpu"))
+    return Learner(finish(prepare(made)), seed, World("float32", DEVICE))
 
 
 @pytest.fixture
@@ -171,3 +176,31 @@ def test_a_decoder_is_not_trained_on_its_first_token(place, tmp_path, monkeypatc
     with pytest.raises(BadChoice, match=r"reads from left to right.*Set pooling to mean"):
         finish(try_out(recipe(place, "simcse", model=model)))
     finish(try_out(recipe(place, "simcse", model=model, settings={"pooling": "mean"})))
+
+
+def test_memory_that_runs_out_in_a_trial_is_an_error_with_a_smaller_batch(place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.folder / "runs"))
+    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+    monkeypatch.setattr(Learner, "gradients", Mock(side_effect=error))
+    with pytest.raises(RunTooLarge, match=r"with batches of 4\. Set batch_size to 2 and accumulate to 2"):
+        finish(try_out(recipe(place)))
+    monkeypatch.setattr(Learner, "gradients", Mock(side_effect=RuntimeError("another one")))
+    with pytest.raises(RuntimeError, match="another one"):
+        finish(try_out(recipe(place)))
+
+
+def test_a_peak_that_was_measured_counts_with_the_moments_and_the_copy_that_come_later(place, monkeypatch, free):
+    @contextmanager
+    def peak(device):
+        found = []
+        yield found
+        found.append(10**9)
+
+    monkeypatch.setattr(estimates, "_peak", peak)
+    of = learner(place)
+    needed = 10**9 + estimates._fixed(of) * 3 // 4
+    free(2 * needed)
+    assert estimate(of, place.folder).memory == needed
+    free(needed)
+    with pytest.raises(RunTooLarge, match=r"A batch of 4 needs about 1\.0 GB .* Set batch_size to 3"):
+        estimate(of, place.folder)

@@ -15,8 +15,11 @@ from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
+from tests.device import DEVICE
 from tests.trainings import losses, new, recipe, train, weights
 from tests.waits import Waits
+
+pytestmark = pytest.mark.device
 
 EVERY = 4
 
@@ -30,7 +33,7 @@ class FarAway(Learner):
 
 
 def test_an_update_fetches_nothing_and_twenty_are_fetched_at_once(place):
-    of = Learner(finish(prepare(recipe(place, settings={"steps": 80}))), 1, World("float32", "cpu"))
+    of = Learner(finish(prepare(recipe(place, settings={"steps": 80}))), 1, World("float32", DEVICE))
     for _ in range(3):
         with Waits() as waits:
             of.update()

@@ -18,9 +18,12 @@ from explorer.training.loop.processes import World
 from explorer.training.loop.seed_scores import spread
 from explorer.training.record.recorder import probe
 from explorer.training.record.status import FINISHED
+from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_strata, by_transformers
 from tests.tiny_models import WIDTH
 from tests.trainings import looks, losses, new, recipe, spearman, texts_of, train, weights
+
+pytestmark = pytest.mark.device
 
 STEPS, EVERY = 20, 2
 
@@ -44,7 +47,7 @@ def three(place):
 
 def learner(place, **settings) -> Learner:
     made = recipe(place, settings=settings)
-    return Learner(finish(prepare(made)), 1, World("float32", "cpu"))
+    return Learner(finish(prepare(made)), 1, World("float32", DEVICE))
 
 
 def test_a_run_that_is_finished_says_so_and_has_all_its_files(run):

@@ -8,7 +8,10 @@ from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner, kept_buffers
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from tests.device import DEVICE
 from tests.trainings import recipe
+
+pytestmark = pytest.mark.device
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def updated(of: Learner, times: int = 1):
 
 
 def made(prepared) -> Learner:
-    return Learner(prepared, 1, World("float32", "cpu"))
+    return Learner(prepared, 1, World("float32", DEVICE))
 
 
 @pytest.fixture

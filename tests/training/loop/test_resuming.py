@@ -11,7 +11,7 @@ from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPP
 from tests.training.unbroken import assert_same, begun, break_off
 from tests.trainings import furnish, losses, train, weights
 
-pytestmark = pytest.mark.usefixtures("small_projection")
+pytestmark = [pytest.mark.device, pytest.mark.usefixtures("small_projection")]
 
 
 def places(stages: list[str]) -> dict[str, int]:
