@@ -41,7 +41,7 @@ format: $(DEV) ## Format the code and fix what can be fixed
 fuzz: $(DEV) ## Damage files at random and check the errors; ARGS="--seconds 1800" takes longer
 	@$(VENV) tests.fuzz $(ARGS)
 
-bench: $(DEV) browser ## Measure speed next to peer libraries; ARGS=memory measures memory
+bench: $(DEV) browser ## Measure speed next to peer libraries; ARGS=memory measures memory, ARGS=gpu a GPU
 	@$(VENV) benchmarks $(ARGS)
 
 kill: $(DEV) ## Stop a run at every call that changes a file, resume it, and compare the bytes: an hour

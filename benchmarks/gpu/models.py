@@ -1,0 +1,164 @@
+"""Models, rows and learners for the parts: BERT's shapes with random weights, and the text that ships with Strata."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from benchmarks.gpu.parts import Setting
+from explorer import methods
+from explorer.data import sample
+from explorer.data.corpora import Corpus, Eats
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.bundled import NAME
+from explorer.encoding.locate.model_names import Found, find, of_folder
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.training.loop.learner import Learner
+    from tests.trainings import Place
+
+# layers, width, heads, inner width: as published (Devlin and others 2019, section 3)
+SHAPES = {"BERT-base": (12, 768, 12, 3072), "BERT-large": (24, 1024, 16, 4096)}
+SEED = 1
+AT_ONCE = 20  # sentences of a long text
+
+
+def shapes(setting: Setting) -> tuple[str, ...]:
+    """The shapes to measure."""
+    return ("tiny",) if setting.dry else tuple(SHAPES)
+
+
+def miniature(setting: Setting) -> Place:
+    """A tiny model, text and scored pairs, made on first use."""
+    from tests.trainings import Place, furnish
+
+    place = Place(Path(setting.folder) / "miniature")
+    if not place.folder.is_dir():
+        place.folder.mkdir()
+        furnish(place.folder)
+    return place
+
+
+def small(setting: Setting) -> Found:
+    """The model for what does not depend on the size: the one that ships with Strata, or a tiny one."""
+    return of_folder("tiny", miniature(setting).model) if setting.dry else find(NAME)
+
+
+def shaped(setting: Setting, shape: str) -> Found:
+    """A model of a shape with random weights and the tokenizer that ships with Strata, made on first use."""
+    if setting.dry:
+        return small(setting)
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    folder = Path(setting.folder) / shape
+    if not folder.is_dir():
+        tokenizer = AutoTokenizer.from_pretrained(find(NAME).folder)
+        layers, width, heads, inner = SHAPES[shape]
+        config = BertConfig(
+            vocab_size=len(tokenizer),
+            num_hidden_layers=layers,
+            hidden_size=width,
+            num_attention_heads=heads,
+            intermediate_size=inner,
+        )
+        torch.manual_seed(SEED)
+        with torch.device(setting.device):  # a large one takes its time to be drawn on a processor
+            model = BertModel(config, add_pooling_layer=False)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return of_folder(f"{shape} shape", folder)
+
+
+def encoder(setting: Setting, found: Found, precision: str = "float32", device: str = "") -> Encoder:
+    """The encoder on the device of the setting, or on another."""
+    return load(found, precision, device or setting.device)
+
+
+@cache
+def sentences(count: int) -> tuple[str, ...]:
+    """Different sentences: those of the sample, with a number after the first pass."""
+    texts = list(dict.fromkeys((*sample.sentences().texts, *sample.pairs().sentences)))
+    return tuple(texts[n % len(texts)] + f" {n // len(texts)}" * (n >= len(texts)) for n in range(count))
+
+
+def pairs(count: int) -> GradedPairs:
+    """Scored pairs of different sentences."""
+    texts = sentences(2 * count)
+    gold = tuple(float(number % 6) for number in range(count))
+    return GradedPairs("sample sentences", texts[:count], texts[count:], gold, ("",) * count)
+
+
+@cache
+def long_texts(count: int) -> tuple[str, ...]:
+    """Different texts of about 250 tokens."""
+    texts = sentences(count + AT_ONCE)
+    return tuple(" ".join(texts[start : start + AT_ONCE]) for start in range(count))
+
+
+def corpus(eats: Eats, rows: int, long: bool = False) -> Corpus:
+    """Rows of any kind."""
+    width = {"sentences": 1, "triplets": 3}.get(eats, 2)
+    texts = (long_texts if long else sentences)(width * rows)
+    columns = [texts[start : start + rows] for start in range(0, width * rows, rows)]
+    scores = [tuple(number % 6 / 5 for number in range(rows))] if eats == "graded pairs" else []
+    return Corpus("sample sentences", eats, (*columns, *scores))
+
+
+def learner(
+    setting: Setting, of: Encoder, method: str, text: int | Corpus, precision: str = "float32", **values: object
+) -> Learner:
+    """A learner of a method on a text or so many rows; its settings are the method's but for `values`."""
+    from explorer.progress import finish
+    from explorer.training.loop.learner import Learner
+    from explorer.training.loop.preparing import Prepared
+    from explorer.training.loop.processes import World
+    from explorer.training.recipe import Recipe
+
+    kind = methods.load(method)
+    named = {one.name: str(generator(setting, of)) for one in kind.knobs.values() if one.masked_model}
+    if setting.dry and "projection" in kind.knobs:
+        named["projection"] = False  # a head of width 4096 is a hundred times as large as the tiny model
+    recipe = Recipe(method, settings={"steps": 10_000, **named, **values}).checked()
+    rows = corpus(kind.eats, text) if isinstance(text, int) else text
+    ready = Prepared(recipe, None, of, rows, sample.dev(), None, ())  # type: ignore[arg-type]
+    made = Learner(ready, SEED, World(precision, of.device))
+    finish(made.fit())
+    return made
+
+
+def generator(setting: Setting, of: Encoder) -> Path:
+    """A masked language model with the encoder's vocabulary, untrained: what it predicts does not matter here."""
+    from explorer.encoding.load.masked_model import made_of
+
+    folder = Path(setting.folder) / f"generator-{of.width}"
+    if not folder.is_dir():
+        made_of(of).save(folder, of.tokenizer())
+    return folder
+
+
+def trained_methods() -> list[str]:
+    """Every method that has a loss."""
+    return [name for name in methods.names() if methods.load(name).trains()]
+
+
+@contextmanager
+def every_need(setting: Setting) -> Iterator[None]:
+    """What methods need from elsewhere: a WordNet of a few words."""
+    from explorer.data import wordnet
+    from tests import tiny_wordnet
+
+    folder = Path(setting.folder) / "nltk"
+    if not folder.is_dir():
+        tiny_wordnet.write(folder)
+    wordnet.antonym.cache_clear()
+    with mock.patch.dict(os.environ, {"NLTK_DATA": str(folder)}):
+        yield
+    wordnet.antonym.cache_clear()

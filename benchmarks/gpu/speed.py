@@ -1,0 +1,120 @@
+"""Measure the grid, training steps, an epoch and sentences per second, for BERT's shapes."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+from benchmarks.gpu.models import encoder, learner, pairs, sentences, shaped, shapes, small
+from benchmarks.gpu.parts import Row, Setting
+from explorer.data import sample
+from explorer.progress import finish
+
+PRECISIONS = ("float32", "bfloat16")
+ROUNDS = 3
+PAIRS, BATCH, LENGTH, STEPS = 1500, 64, 32, 10
+EPOCH, OF_EPOCH = 15_455, 60  # sentences of STS-B, the text of the paper; steps that are measured
+
+
+def grid(setting: Setting) -> Iterator[Row]:
+    """Seconds for the scores of every layer & pooling."""
+    from explorer.encoding.read.readings import GRID_POOLINGS
+    from explorer.measuring.scores.layer_scores import score_layers
+
+    chosen = pairs(8 if setting.dry else PAIRS)
+    for shape in shapes(setting):
+        for precision in PRECISIONS:
+            of = encoder(setting, shaped(setting, shape), precision)
+            cells = len(of.rows) * len(GRID_POOLINGS)
+            what = f"{shape}, {precision}: {cells} cells, {len(chosen):,} pairs"
+            yield Row(what, _timed(setting, lambda of=of: finish(score_layers(of, chosen))))
+
+
+def step(setting: Setting) -> Iterator[Row]:
+    """Seconds of a training step of SimCSE."""
+    rows, many = (8, 1) if setting.dry else (BATCH, STEPS)
+    for shape in shapes(setting):
+        of = encoder(setting, shaped(setting, shape))
+        for precision in PRECISIONS:
+            made = learner(setting, of, "simcse", 4 * rows, precision, batch_size=rows, max_length=LENGTH)
+
+            def steps(made=made) -> None:
+                for _ in range(many):
+                    made.update()
+
+            yield Row(f"{shape}, {precision}: SimCSE, {rows} rows", _timed(setting, steps, many, "per step"))
+
+
+def epoch(setting: Setting) -> Iterator[Row]:
+    """Seconds of an epoch of SG-OPT with its evaluations, from some of its steps."""
+    rows, many, dev = (64, 2, pairs(8)) if setting.dry else (EPOCH, OF_EPOCH, sample.dev())
+    for shape in shapes(setting)[:1]:
+        of = encoder(setting, shaped(setting, shape))
+        for precision in PRECISIONS:
+            made = learner(setting, of, "sg-opt", rows, precision)
+            total = made.feed.a_batch
+            looks = total // made.schedule.look_every(total) + 1
+            made.update()
+            started = _now(setting.device)
+            for _ in range(many):
+                made.update()
+                if made.fetch_due:
+                    made.fetch()
+            a_step = (_now(setting.device) - started) / many
+            made.fetch()
+            started = _now(setting.device)
+            finish(made.look(dev))
+            a_look = _now(setting.device) - started
+            yield Row(
+                f"{shape}, {precision}: SG-OPT, {rows:,} sentences",
+                f"{total * a_step + looks * a_look:.0f} s: {total} steps of {made.feed.size} rows at {a_step:.3f} s "
+                f"(from {many} steps), {looks} evaluations of {len(dev)} pairs at {a_look:.2f} s",
+            )
+
+
+def sentences_per_second(setting: Setting) -> Iterator[Row]:
+    """Sentences per second under the model default, with tokenising."""
+    texts = sentences(32 if setting.dry else 8192)
+    found = {"all-MiniLM-L6-v2": small(setting)} if not setting.dry else {}
+    found |= {shape: shaped(setting, shape) for shape in shapes(setting)}
+    for name, model in found.items():
+        for precision in PRECISIONS:
+            of = encoder(setting, model, precision)
+            times = _times(setting, lambda of=of: list(of.under_heads(texts, (of.default_head,))))
+            rate = len(texts) / statistics.median(times)
+            yield Row(f"{name}, {precision}: {len(texts):,} sentences", f"{rate:,.0f} per second")
+
+
+def _timed(setting: Setting, thing: Callable[[], object], many: int = 1, of: str = "") -> str:
+    """Median and range of the seconds of one of so many, and the most memory of the GPU."""
+    import torch
+
+    if setting.device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    times = [seconds / many for seconds in _times(setting, thing)]
+    told = f"{statistics.median(times):.3f} s {of}".strip() + f" ({min(times):.3f} to {max(times):.3f})"
+    if setting.device == "cuda":
+        told += f", at most {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB"
+    return told
+
+
+def _times(setting: Setting, thing: Callable[[], object]) -> list[float]:
+    """Seconds of some rounds, after one that prepares what the others reuse."""
+    thing()
+    times = []
+    for _ in range(1 if setting.dry else ROUNDS):
+        started = _now(setting.device)
+        thing()
+        times.append(_now(setting.device) - started)
+    return times
+
+
+def _now(device: str) -> float:
+    """The time when the GPU has done all that was asked of it."""
+    import torch
+
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
