@@ -15,7 +15,7 @@ FLOORS = {
     6: ("app", "pages"),
     5: ("explorer.ui",),
     4: ("explorer.training", "explorer.commands", "explorer.notebook", "explorer.__main__"),
-    3: ("explorer.methods", "explorer.measuring", "explorer.drawing"),
+    3: ("explorer.methods", "explorer.measuring", "explorer.evaluating", "explorer.drawing"),
     2: ("explorer.encoding",),
     1: (
         "explorer.data",

@@ -1,0 +1,1 @@
+"""Evaluate encoders on published tasks and on a user's own files, under every layer & pooling."""

@@ -1,0 +1,44 @@
+"""What one task measured of one model: a score for every layer & pooling, and what each item contributed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.readings import MODEL_DEFAULT
+
+Setting = str | int | float | bool | None
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What a paired test of two models needs of each item, under the model default."""
+
+    values: NDArray[np.float64]  # (item): a cosine, 1 for a correct label, a reciprocal rank
+    gold: NDArray[np.float64] | None = None  # (item): human scores, if the metric is a correlation with them
+    parts: tuple[str, ...] = ()  # the sub-corpus of each item
+    digest: str = ""  # of the items: models are compared only on the same ones
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The scores × 100 of one model on one task; NaN where there is none."""
+
+    task: str  # "STS12", "MR"
+    split: str  # "test"; "all" for folds over the whole set
+    titles: tuple[str, ...]  # of every layer & pooling: "mean of layer 6", …, "model default"
+    measures: tuple[str, ...]  # "spearman", "pearson", …; the first is the main one
+    table: NDArray[np.float64]  # (layer & pooling, measure, seed)
+    seeds: tuple[int, ...] = (0,)  # of what is drawn, such as a classifier's first weights
+    setting: Mapping[str, Setting] = field(default_factory=dict)  # what else decides the scores
+    items: Items | None = None
+    seconds: float = 0.0
+
+    def score(self, title: str = MODEL_DEFAULT, measure: str | None = None) -> float:
+        """The mean over seeds of a measure, by default the main one; NaN for what was not measured."""
+        if title not in self.titles:
+            return float("nan")
+        return float(self.table[self.titles.index(title), self.measures.index(measure or self.measures[0])].mean())
