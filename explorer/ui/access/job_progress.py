@@ -22,6 +22,8 @@ def progress_of(job: Job) -> None:
     elif job.state == jobs.FAILED:
         trouble(job.error, job.details)
         _again(job, "Try again")
+    else:
+        st.rerun()  # it ended since the page asked for its result; otherwise the page would stay empty
 
 
 @st.fragment(run_every=0.5)

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
 from explorer.ui.access import jobs
-from tests.visits import buttons
+from tests.visits import buttons, wait_until, words
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -43,6 +43,30 @@ def test_every_mark_of_markup_is_escaped(text):
     assert restored == text
 
 
+def asks_too_early():
+    import streamlit as st
+
+    from explorer.ui.access import job_progress, jobs
+
+    job = jobs.find("ended")
+    if st.session_state.setdefault("asked before", False):
+        st.write(f"its result is {job.result}")
+    else:
+        st.session_state["asked before"] = True
+        job_progress.progress_of(job)
+
+
+def test_work_that_ends_while_a_page_asks_for_it_is_shown():
+    def short_work():
+        yield Progress("reading", 1, 1)
+        return 42
+
+    assert jobs.follow("ended", "short work", short_work).ends_within(10)
+    app = AppTest.from_function(asks_too_early).run()
+    assert not app.exception
+    assert words(app.markdown) == ["its result is 42"]
+
+
 def two_that_wait():
     from explorer.ui.access import job_progress, jobs
 
@@ -59,13 +83,17 @@ def test_two_jobs_that_wait_for_the_same_one_can_be_shown_on_a_page():
 
     first = jobs.follow("first", "what is in front", long_work)
     waiting = [jobs.follow(key, key, long_work) for key in ("one", "other")]
-    app = AppTest.from_function(two_that_wait).run()
-    assert not app.exception
-    assert buttons(app) == ["stop one", "stop before one", "stop other", "stop before other"]
-    app.button[3].click().run()
-    assert first.stopping
-    gate.set()
+    try:
+        wait_until(lambda: first.state == jobs.RUNNING)
+        app = AppTest.from_function(two_that_wait).run()
+        assert not app.exception
+        assert buttons(app) == ["stop one", "stop before one", "stop other", "stop before other"]
+        app.button[3].click().run()
+        assert first.stopping
+    finally:
+        gate.set()  # else the next test's work would wait behind this one
+        for job in (first, *waiting):
+            job.stop()
     for job in (first, *waiting):
-        job.stop()
         assert job.ends_within(10)
         jobs.forget(job.key)

@@ -60,7 +60,8 @@ def app(place, monkeypatch):
 def settled(app, seconds=60):
     """Run the page until it shows no work under way: one piece of work leads to the next."""
     end = time.monotonic() + seconds
-    while any(key.startswith("stop ") for key in buttons(app.run())) and time.monotonic() < end:
+    while any(key.startswith("stop ") for key in buttons(app.run())):
+        assert time.monotonic() < end, "still at work"
         time.sleep(0.05)
     assert [error.value for error in app.exception] == []
     return app
