@@ -1,4 +1,4 @@
-"""The folders where Strata writes: cache and training runs."""
+"""The folders where Strata writes: cache, training runs and evaluation results."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ def runs_folder() -> Path:
     if (_PROJECT / "app.py").exists():
         return _PROJECT / "checkpoints"
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "strata" / "checkpoints"
+
+
+def results_folder() -> Path:
+    """The folder of evaluation results: STRATA_RESULTS, `results` beside app.py, or the user's data folder."""
+    chosen = os.environ.get("STRATA_RESULTS")
+    if chosen:
+        return Path(chosen).expanduser()
+    if (_PROJECT / "app.py").exists():
+        return _PROJECT / "results"
+    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "strata" / "results"
 
 
 def examples_folder() -> Path:

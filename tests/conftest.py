@@ -64,9 +64,10 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_of_the_tests(tmp_path_factory):
-    """No test reads or writes the scores of whoever runs it."""
+    """No test reads or writes the scores and results of whoever runs it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("STRATA_RESULTS", str(tmp_path_factory.mktemp("results")))
         yield
 
 

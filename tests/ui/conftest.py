@@ -18,7 +18,7 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
     """What the server of the browser tests keeps, and where."""
-    kept = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS")}
+    kept = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS")}
     asked = str(tmp_path_factory.mktemp("asked") / "asked.txt")
     return kept | {"STRATA_DATA": "", "PYTHONPATH": str(ROOT / "tests" / "outside"), "STRATA_ASKED": asked}
 

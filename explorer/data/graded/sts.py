@@ -23,6 +23,8 @@ from explorer.data.tables.text_rows import graded_pairs
 from explorer.errors import DataError, SetNotFound
 
 VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
+RAW, SENTEVAL = "raw", "SentEval's"  # text as published, or tokenised and lower-cased as SentEval scores it
+TEXTS = (RAW, SENTEVAL)
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,16 @@ def _test(folder: str, pairs: int, *parts: int, on_hub: str = "test") -> tuple[S
     return (Split("test", f"{folder}/test.tsv", pairs, (on_hub,), parts),)
 
 
+def _track(languages: str, on_hub: str = "") -> GradedSet:
+    """A track of SemEval-2017's task 1: 250 pairs of two languages."""
+    file = f"STS17_{languages.replace('-', '_')}/test.tsv"
+    splits = (Split("test", file, 250, (on_hub,) if on_hub else ()),)
+    return GradedSet(f"STS17-{languages}", "mteb/sts17-crosslingual-sts" if on_hub else "", splits)
+
+
 # Sizes: Cer et al. 2017 (STS-B, STS17), Marelli et al. 2014 (SICK); the yearly tasks as SentEval scores them,
-# that is without pairs without a score and, in 2013, without SMT, which is not free.
+# that is without pairs without a score and, in 2013, without SMT, which is not free; Agirre et al. 2014 (Spanish:
+# Wikipedia and news).
 SETS = (
     GradedSet(
         "STS-B",
@@ -89,15 +99,30 @@ SETS = (
         _test("STS17_en", 250, on_hub="en-en"),
         also=("sts17en", "sts17enen"),
     ),
+    _track("ar-ar", "ar-ar"),
+    _track("es-es", "es-es"),
+    _track("ar-en", "en-ar"),
+    _track("es-en", "es-en"),
+    _track("es-en-wmt"),
+    _track("tr-en", "en-tr"),
+    GradedSet("STS14-es", "", (Split("test", "STS14_es/test.tsv", 804, (), (324, 480)),), part="source"),
 )
 OTHER_SPLITS = {"validation": "dev", "valid": "dev", "trial": "dev"}
 
 
-def load(name: str, split: str = "test", folder: Path | None = None, *, online: bool = False) -> GradedPairs:
-    """Load a split of a set by name, and check its counts against the published ones."""
+def load(
+    name: str, split: str = "test", folder: Path | None = None, *, online: bool = False, text: str = RAW
+) -> GradedPairs:
+    """Load a split of a set by name, and check its counts against the published ones.
+
+    SentEval's text of `STS12/test.tsv` is in `STS12/test_senteval.tsv`, and in the folder only.
+    """
     chosen = find(name)
     part = _split(chosen, split)
-    file = path(name, split, folder)
+    if text == SENTEVAL:
+        part = replace(part, file=part.file.replace(".tsv", "_senteval.tsv"), on_hub=())
+    in_folder = _folder(folder)
+    file = in_folder / part.file if in_folder else None
     if file and file.is_file():
         table: Table | None = read_file(file)
     else:
@@ -191,7 +216,11 @@ def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
 
 def _where_to_get(chosen: GradedSet, split: Split, file: Path | None, *, online: bool) -> str:
     looked = f"there is no {file}" if file else f"{VARIABLE} names no folder"
-    if not split.on_hub:
+    if split.file.endswith("_senteval.tsv"):
+        hub = "SentEval's text is read from a folder only"
+    elif not chosen.hub_id:
+        hub = "it is read from a folder only"
+    elif not split.on_hub:
         hub = f"the hub's {chosen.hub_id} has no such split (it holds all 9927 pairs in one)"
     elif online:
         hub = f"{chosen.hub_id} could not be downloaded from the hub"

@@ -6,7 +6,7 @@ scores are computed on them, and the 2.5th and 97.5th percentiles of the differe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -72,6 +72,31 @@ def difference(
     return Interval(point, low, high)
 
 
+def resampled(
+    gold: Floats,
+    systems: NDArray[Any],
+    parts: Sequence[str] = (),
+    metric: str = "Spearman",
+    aggregate: str = "all",
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Floats:
+    """The scores × 100 of several systems' cosines (system, pair) on the same resamples: (system, resample)."""
+    check_agreement(metric, aggregate)
+    groups = _groups(len(gold), parts, aggregate)
+    weights = [1.0 if aggregate != "wmean" else float(len(group)) for group in groups]
+    random = np.random.default_rng(seed)
+    found = []
+    for group in groups:
+        draws = []
+        for times in _draws(len(group), resamples, random):
+            agree = _agreement(gold[group], times, metric)
+            draws.append(np.stack([agree(system[group]) for system in systems]))
+        found.append(np.concatenate(draws, axis=-1))
+    return np.asarray(100 * np.average(found, axis=0, weights=weights))
+
+
 def _groups(pairs: int, parts: Sequence[str], aggregate: str) -> list[NDArray[np.intp]]:
     if aggregate == "all":
         return [np.arange(pairs)]
@@ -83,21 +108,28 @@ def _drawn(
     gold: Floats, sides: tuple[NDArray[Any], ...], metric: str, resamples: int, random: np.random.Generator
 ) -> Floats:
     """Differences (…, resample)."""
-    count = len(gold)
+    found = [_gap(gold, sides, times, metric) for times in _draws(len(gold), resamples, random)]
+    return np.concatenate(found, axis=-1)
+
+
+def _draws(count: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:
+    """How often each pair is drawn (pair, resample), some resamples at a time."""
     at_once = max(1, _AT_ONCE // count)
-    found = []
     for start in range(0, resamples, at_once):
         times = random.multinomial(count, np.full(count, 1 / count), size=min(at_once, resamples - start))
-        found.append(_gap(gold, sides, np.ascontiguousarray(times.T, dtype=np.float32), metric))
-    return np.concatenate(found, axis=-1)
+        yield np.ascontiguousarray(times.T, dtype=np.float32)
 
 
 def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float32], metric: str) -> Floats:
     """Differences (…, resample), for the number of draws of each pair (pair, resample)."""
-    agree = _Spearman(gold, times) if metric == "Spearman" else _Pearson(gold, times)
+    agree = _agreement(gold, times, metric)
     shape = sides[0].shape[:-1]
     one, other = ([agree(row) for row in side.reshape(-1, side.shape[-1])] for side in sides)
     return np.asarray(np.subtract(other, one).reshape(*shape, -1), dtype=np.float64)
+
+
+def _agreement(gold: Floats, times: NDArray[np.float32], metric: str) -> _Spearman | _Pearson:
+    return _Spearman(gold, times) if metric == "Spearman" else _Pearson(gold, times)
 
 
 class _Spearman:

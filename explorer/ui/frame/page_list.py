@@ -90,6 +90,14 @@ PAGES = (
         "What changed from A to B, how sure is it, and where?",
         COMPARE,
     ),
+    PageEntry(
+        "pages/results.py",
+        "Results",
+        ":material/leaderboard:",
+        "How do all models score on all tasks, and which of them really differ?",
+        COMPARE,
+        scores=False,
+    ),
 )
 
 

@@ -1,0 +1,130 @@
+"""Find which models really differ: paired bootstrap of every two, Holm's correction, groups by letters.
+
+A paired test compares two models on the same items. Its error counts the draw of the items (1,000 paired bootstrap
+resamples of each task) and, for models trained with several seeds, the spread of their seeds. p-values are two-sided,
+of the difference in its standard errors; Holm (1979) keeps the chance of any false difference at 5 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from string import ascii_lowercase
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.evaluating.measured import Items, Measured
+from explorer.measuring.scores.bootstrap import RESAMPLES, resampled
+
+Floats = NDArray[np.float64]
+
+ERROR = 0.05  # the chance of any false difference among all pairs of models
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A model, or the same model trained with several seeds: its result on each task, in the same order."""
+
+    name: str
+    runs: tuple[tuple[Measured, ...], ...]  # (seed, task)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The models from the best on, with the letters of their groups: two that share a letter do not really differ."""
+
+    names: tuple[str, ...]
+    scores: Floats  # (model): means over tasks and seeds
+    letters: tuple[str, ...]
+    p: Floats  # (model, model): corrected by Holm; NaN on the diagonal
+
+
+def ranking(contenders: Sequence[Contender], resamples: int = RESAMPLES, seed: int = 0) -> Ranking | None:
+    """Rank models on the tasks they share; None if their items differ, so that nothing is paired, or for one model."""
+    runs = [run for one in contenders for run in one.runs]
+    if len(contenders) < 2 or not all(map(_same_items, zip(*runs, strict=True))):
+        return None
+    draws = _draws(contenders, resamples, seed)
+    scores = np.array([np.mean([[task.score() for task in run] for run in one.runs]) for one in contenders])
+    if not (np.isfinite(scores).all() and np.isfinite(draws).all()):
+        return None
+    order = np.argsort(-scores, kind="stable")
+    p = holm(p_values(scores[order], draws[order], _seed_variances(contenders)[order]))
+    return Ranking(tuple(contenders[at].name for at in order), scores[order], letters_of(p <= ERROR), p)
+
+
+def p_values(scores: Floats, draws: Floats, seed_variances: Floats) -> Floats:
+    """Two-sided p-values (model, model) of score differences, from their standard errors; NaN on the diagonal."""
+    p = np.full((len(scores), len(scores)), np.nan)
+    for one, other in combinations(range(len(scores)), 2):
+        variance = np.var(draws[one] - draws[other], ddof=1) + seed_variances[one] + seed_variances[other]
+        gap = abs(scores[one] - scores[other])
+        p[one, other] = p[other, one] = math.erfc(gap / math.sqrt(2 * variance)) if variance > 0 else float(gap == 0)
+    return p
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's step-down correction of a symmetric table of p-values."""
+    rows, columns = np.triu_indices(len(p), 1)
+    values = p[rows, columns]
+    order = np.argsort(values)
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    corrected = np.full_like(p, np.nan)
+    corrected[rows[order], columns[order]] = corrected[columns[order], rows[order]] = np.minimum(stepped, 1)
+    return corrected
+
+
+def letters_of(differ: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Letters for models in order: two share one exactly if they do not differ (insert and absorb, Piepho 2004)."""
+    groups = [frozenset(range(len(differ)))]
+    for one, other in zip(*np.nonzero(np.triu(differ, 1)), strict=True):
+        split = [group - {out} for group in groups if {one, other} <= group for out in (one, other)]
+        kept = [group for group in groups if not {one, other} <= group]
+        candidates = dict.fromkeys([*kept, *split])
+        groups = [group for group in candidates if not any(group < wider for wider in candidates)]
+    groups.sort(key=sorted)
+    names = [ascii_lowercase[at] if at < len(ascii_lowercase) else f"({at + 1})" for at in range(len(groups))]
+    return tuple(
+        "".join(name for name, group in zip(names, groups, strict=True) if model in group)
+        for model in range(len(differ))
+    )
+
+
+def _same_items(results: Sequence[Measured]) -> bool:
+    """Whether all results of a task are on the same items, with the same measure and setting of the items."""
+    kinds = {(result.task, result.measures[0], result.items and result.items.digest) for result in results}
+    return len(kinds) == 1 and all(result.items is not None and result.items.digest for result in results)
+
+
+def _draws(contenders: Sequence[Contender], resamples: int, seed: int) -> Floats:
+    """Scores × 100 (model, resample), averaged over tasks and seeds; each task is resampled on its own."""
+    every = [run for one in contenders for run in one.runs]
+    mean = np.mean([_of_task(task, resamples, seed + at) for at, task in enumerate(zip(*every, strict=True))], axis=0)
+    ends = np.cumsum([len(one.runs) for one in contenders])[:-1]
+    return np.stack([runs.mean(axis=0) for runs in np.split(mean, ends)])
+
+
+def _of_task(results: Sequence[Measured], resamples: int, seed: int) -> Floats:
+    """Scores × 100 (result, resample) on one task."""
+    items: list[Items] = [result.items for result in results if result.items is not None]
+    values, gold = np.stack([one.values for one in items]), items[0].gold
+    if gold is not None:
+        metric, _, aggregate = results[0].measures[0].partition(" ")
+        return resampled(
+            gold, values, items[0].parts, metric.capitalize(), aggregate or "all", resamples=resamples, seed=seed
+        )
+    count = values.shape[1]
+    times = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
+    return np.asarray(100 * values @ times.T / count)
+
+
+def _seed_variances(contenders: Sequence[Contender]) -> Floats:
+    """The variance of each model's mean over its seeds; 0 for one seed, whose spread is unknown."""
+    found = []
+    for one in contenders:
+        of_seeds = [np.mean([task.score() for task in run]) for run in one.runs]
+        found.append(np.var(of_seeds, ddof=1) / len(of_seeds) if len(of_seeds) > 1 else 0.0)
+    return np.array(found)

@@ -1,0 +1,125 @@
+"""Results as a table of models × tasks: mean and standard deviation over seeds, averages, rank groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.measured import Measured
+from explorer.evaluating.rank_groups import Contender, Ranking, ranking
+from explorer.evaluating.result_files import Result
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score × 100: the mean over seeds, and the standard deviation if there are several."""
+
+    mean: float
+    std: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f}" if self.std is None else f"{self.mean:.2f} ± {self.std:.2f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A row: a model, or the runs of one recipe that differ by their seed."""
+
+    name: str
+    runs: tuple[dict[str, Measured], ...]  # of each seed, by task
+
+    def cell(self, task: str, title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
+        """The score on a task; None if a seed lacks it, or has no such measure."""
+        scores = [_score(run.get(task), title, measure) for run in self.runs]
+        return _cell(scores)
+
+    def average(self, tasks: Sequence[str], title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
+        """The average over tasks; None unless every seed has every task."""
+        of_seeds = [[_score(run.get(task), title, measure) for task in tasks] for run in self.runs]
+        known = [[score for score in scores if score is not None] for scores in of_seeds]
+        if not tasks or any(len(scores) < len(tasks) for scores in known):
+            return None
+        return _cell([fmean(scores) for scores in known])
+
+
+def models(results: Sequence[Result]) -> tuple[Model, ...]:
+    """The rows of a table, by name; runs of one recipe are one row.
+
+    Of two results of one model on one task, such as of two revisions of a name, each is a row of its own.
+    """
+    found: dict[tuple[str, str], dict[str, dict[str, Measured]]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        made = result.model.origin
+        key = ("recipe", made.recipe) if made.recipe else (result.model.name, result.model.revision)
+        run = result.model.name
+        found.setdefault(key, {}).setdefault(run, {})[result.measured.task] = result.measured
+        names.setdefault(key, [])
+        if result.model.name not in names[key]:
+            names[key].append(result.model.name)
+    shared = [known[0] for known in names.values()]
+    rows = []
+    for key, runs in found.items():
+        name = names[key][0]
+        if len(runs) > 1:
+            name += f" and {len(runs) - 1} more seed{'s' if len(runs) > 2 else ''}"
+        elif shared.count(name) > 1:
+            name += f" ({key[1][:14]})"
+        rows.append(Model(name, tuple(runs.values())))
+    return tuple(rows)
+
+
+def ranked(rows: Sequence[Model], tasks: Sequence[str]) -> Ranking | None:
+    """The rank groups of the models that have every task; None if fewer than two do."""
+    whole = [row for row in rows if all(task in run for run in row.runs for task in tasks)]
+    return ranking(
+        [Contender(row.name, tuple(tuple(run[task] for task in tasks) for run in row.runs)) for row in whole]
+    )
+
+
+AVERAGE, GROUP = "average of {}", "rank group"
+
+
+def cells(
+    rows: Sequence[Model],
+    tasks: Sequence[str],
+    title: str = MODEL_DEFAULT,
+    measure: str | None = None,
+    letters: Mapping[str, str] | None = None,
+) -> tuple[list[str], list[list[str]]]:
+    """The table as text, header and rows: the best average, or score, first, and "" for what is missing.
+
+    `letters` are the rank groups of models by name.
+    """
+    averages = {row.name: row.average(tasks, title, measure) for row in rows} if len(tasks) > 1 else {}
+    header = ["model", *tasks, *([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
+    table = []
+    for row in sorted(
+        rows, key=lambda row: _place(averages.get(row.name), *(row.cell(task, title, measure) for task in tasks))
+    ):
+        scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
+        told = ["" if score is None else str(score) for score in scores]
+        table.append([row.name, *told, *([letters.get(row.name, "")] if letters else [])])
+    return header, table
+
+
+def _place(*scores: Cell | None) -> tuple[float, ...]:
+    """What to sort by, so that the highest scores come first and missing ones last."""
+    return tuple(math.inf if score is None else -score.mean for score in scores)
+
+
+def _score(measured: Measured | None, title: str, measure: str | None) -> float | None:
+    if measured is None or (measure is not None and measure not in measured.measures):
+        return None
+    score = measured.score(title, measure)
+    return score if math.isfinite(score) else None
+
+
+def _cell(scores: Sequence[float | None]) -> Cell | None:
+    known = [score for score in scores if score is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return Cell(fmean(known), stdev(known) if len(known) > 1 else None)

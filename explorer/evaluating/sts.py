@@ -1,0 +1,62 @@
+"""Score a model on an STS set: every layer & pooling, under every aggregation over sub-corpora."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from explorer.data.graded import sts as published
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, OWN, Reading, Row
+from explorer.evaluating.measured import Items, Measured
+from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure
+from explorer.progress import Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+
+SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")  # whose average papers print
+OTHERS = tuple(known.name for known in published.SETS if known.name not in SEVEN)
+TASKS = (*SEVEN, *OTHERS)
+
+
+def sts(
+    found: Found,
+    pairs: GradedPairs,
+    task: str,
+    settings: Settings,
+    text: str = published.RAW,
+    load: Load = load_encoder,
+) -> Work[Measured]:
+    """Score a model on the pairs of a task; scores that this disk holds are not measured again."""
+    scores = yield from measure(found, pairs, settings, load)
+    return of_scores(scores, pairs, task, text)
+
+
+def of_scores(scores: LayerScores, pairs: GradedPairs, task: str, text: str = published.RAW) -> Measured:
+    """The scores of every layer & pooling as the result of a task.
+
+    Without a declared model default, it is the mean of the last layer, as in sentence-transformers.
+    """
+    default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
+    grid = [Reading(row, pooling) for row in scores.rows for pooling in GRID_POOLINGS]
+    readings = {reading.title: reading for reading in grid} | {MODEL_DEFAULT: default}
+    ways = [(metric, way) for way in (AGGREGATES if scores.has_parts else AGGREGATES[:1]) for metric in METRICS]
+    table = [[[scores.score(reading, *way)] for way in ways] for reading in readings.values()]
+    return Measured(
+        task,
+        "test",
+        tuple(readings),
+        tuple(name_of(*way) for way in ways),
+        np.array(table, dtype=np.float64),
+        setting={"text": text, "max_length": scores.max_length, "precision": scores.precision},
+        items=Items(scores.cosines_of(default), scores.gold, scores.parts, pairs.digest),
+        seconds=scores.seconds,
+    )
+
+
+def name_of(metric: str, aggregate: str) -> str:
+    """The name of a measure: "spearman", "spearman wmean"."""
+    return metric.lower() if aggregate == "all" else f"{metric.lower()} {aggregate}"

@@ -1,0 +1,89 @@
+"""A table of results as text, CSV, Markdown, LaTeX (booktabs) and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from explorer.data.tables.formula_guard import guarded
+from explorer.evaluating.result_files import Result
+from explorer.measuring.table_cells import rounded
+
+FORMATS = ("csv", "markdown", "latex")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: "\\" + sign for sign in "&%$#_{}"},
+}
+
+
+def written(form: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The table in one of FORMATS; an empty cell is a score that is not there."""
+    return {"csv": as_csv, "markdown": as_markdown, "latex": as_latex}[form](header, rows)
+
+
+def as_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Comma-separated, and no text is a formula."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([guarded(cell) for cell in row] for row in (header, *rows))
+    return text.getvalue()
+
+
+def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, with numbers on the right."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "".join(f"| {' | '.join(_one_line(cell).replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)
+
+
+def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A tabular with the rules of the package booktabs."""
+    lines = [
+        f"\\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+        r"\toprule",
+        _latex_row(header),
+        r"\midrule",
+        *map(_latex_row, rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns of a terminal."""
+    lines = [list(map(_one_line, row)) for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    told = (
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(at) for cell, at in zip(row[1:], widths[1:], strict=True))])
+        for row in lines
+    )
+    return "".join(f"{line.rstrip()}\n" for line in told)
+
+
+def as_json(results: Sequence[Result]) -> str:
+    """Every layer & pooling of every result; a score that is not there is null."""
+    return json.dumps([_content(result) for result in results], ensure_ascii=False, indent=1) + "\n"
+
+
+def _content(result: Result) -> dict[str, object]:
+    measured = result.measured
+    scores = {
+        title: {name: rounded(measured.score(title, name)) for name in measured.measures} for title in measured.titles
+    }
+    about = {"model": result.model.name, "revision": result.model.revision, "task": measured.task}
+    rest = {"split": measured.split, "seeds": measured.seeds, "setting": dict(measured.setting)}
+    return {**about, **rest, "seconds": round(measured.seconds, 3), "scores": scores}
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return (
+        " & ".join("".join(_LATEX.get(sign, sign) for sign in _one_line(cell)) for cell in cells).replace("±", r"$\pm$")
+        + r" \\"
+    )
+
+
+def _one_line(cell: str) -> str:
+    return " ".join(cell.split())

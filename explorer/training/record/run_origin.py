@@ -1,0 +1,39 @@
+"""How a model was made, for its results: the recipe of its run without the seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from explorer.data.kinds import digest_of
+from explorer.errors import StrataError
+from explorer.evaluating.result_files import Origin, Scored, revision_of
+from explorer.training.record.tuned_pair import run_of
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+    from explorer.training.record.runs import Run
+
+
+def scored(found: Found) -> Scored:
+    """A model as its results name it."""
+    return Scored(found.name, revision_of(found.digest, found.revision), origin(found))
+
+
+def origin(found: Found) -> Origin:
+    """How a model was trained; empty for any other model, and for a run whose recipe cannot be read."""
+    run = run_of(found)
+    if run is None:
+        return Origin()
+    try:
+        return of_run(run, found.name.partition("@")[2])
+    except StrataError:
+        return Origin()
+
+
+def of_run(run: Run, checkpoint: str = "") -> Origin:
+    """How the model of a run was trained, or that of one of its checkpoints, which is another model."""
+    recipe = run.recipe()
+    seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
+    of_any_seed = replace(recipe, seeds=(0,), made_with={})
+    return Origin(recipe.method, recipe.model, digest_of((of_any_seed.as_yaml(), checkpoint)), seed)

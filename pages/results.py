@@ -1,0 +1,16 @@
+"""Results: the scores of all models on all tasks, and which models really differ."""
+
+import streamlit as st
+
+from explorer.ui.frame import page_frame
+from explorer.ui.results import by_layer_view, evaluate_form, filters, saved_results, table_view
+
+page_frame.enter()
+results = saved_results.every()
+evaluate_form.show(unfolded=not results)
+if not results:
+    st.info("No model was evaluated yet. Choose models and suites above.", icon=":material/info:")
+    st.stop()
+chosen = filters.chosen(results)
+table_view.show(chosen)
+by_layer_view.show(chosen)

@@ -1,0 +1,155 @@
+"""Test rank groups: Holm and letters against slow code, error and power by simulation."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import false_discovery_control, norm, spearmanr
+
+from explorer.evaluating.measured import Items, Measured
+from explorer.evaluating.rank_groups import ERROR, Contender, holm, letters_of, p_values, ranking
+from explorer.measuring.scores.bootstrap import difference, resampled
+from tests.evaluating.results_by_hand import measured
+
+
+def correlated(task, gold, cosines, parts=(), digest="d"):
+    score = 100 * spearmanr(gold, cosines).statistic
+    items = Items(np.asarray(cosines), np.asarray(gold), tuple(parts), digest)
+    return Measured(task, "test", ("model default",), ("spearman",), np.array([[[score]]]), items=items)
+
+
+def noisy(random, gold, noise):
+    return gold + noise * random.normal(size=len(gold))
+
+
+def test_holm_is_the_textbook_procedure():
+    p = np.array([[np.nan, 0.01, 0.04], [0.01, np.nan, 0.03], [0.04, 0.03, np.nan]])
+    corrected = holm(p)
+    assert corrected[0, 1] == pytest.approx(0.03)  # 3 × 0.01
+    assert corrected[1, 2] == pytest.approx(0.06)  # 2 × 0.03
+    assert corrected[0, 2] == pytest.approx(0.06)  # 1 × 0.04, but not below the one before
+    assert np.isnan(np.diagonal(corrected)).all()
+    assert (corrected[~np.eye(3, dtype=bool)] >= p[~np.eye(3, dtype=bool)]).all()
+
+
+def test_holm_is_never_above_bonferroni_and_never_below_benjamini_and_hochberg():
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        values = random.uniform(size=15) ** 2
+        p = np.full((6, 6), np.nan)
+        for (one, other), value in zip(combinations(range(6), 2), values, strict=True):
+            p[one, other] = p[other, one] = value
+        found = holm(p)[np.triu_indices(6, 1)]
+        assert (found <= np.minimum(15 * values, 1) + 1e-12).all()
+        assert (found >= false_discovery_control(values) - 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_two_models_share_a_letter_exactly_if_they_do_not_differ(seed):
+    random = np.random.default_rng(seed)
+    count = int(random.integers(2, 8))
+    differ = np.triu(random.uniform(size=(count, count)) < random.uniform(), 1)
+    differ |= differ.T
+    letters = letters_of(differ)
+    for one, other in combinations(range(count), 2):
+        assert (not set(letters[one]) & set(letters[other])) == differ[one, other]
+    assert all(letters)
+
+
+def test_the_best_model_is_in_the_first_group():
+    assert letters_of(np.array([[False, True], [True, False]])) == ("a", "b")
+    assert letters_of(np.zeros((3, 3), dtype=bool)) == ("a", "a", "a")
+
+
+def test_resamples_are_those_of_the_interval():
+    random = np.random.default_rng(1)
+    gold = random.uniform(0, 5, 120)
+    one, other = noisy(random, gold, 1.0), noisy(random, gold, 2.0)
+    parts = ("x",) * 50 + ("y",) * 70
+    for aggregate in ("all", "mean", "wmean"):
+        draws = resampled(gold, np.stack([one, other]), parts, aggregate=aggregate, seed=3)
+        interval = difference(gold, one, other, parts, aggregate=aggregate, seed=3)
+        edges = [float(interval.low), float(interval.high)]
+        assert np.quantile(draws[1] - draws[0], [0.025, 0.975]) == pytest.approx(edges)
+
+
+def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
+    random = np.random.default_rng(2)
+    draws = np.stack([random.normal(70, 1, 5000), random.normal(68, 2, 5000)])
+    found = p_values(np.array([70.0, 68.0]), draws, np.array([0.0, 0.5]))
+    error = np.sqrt(np.var(draws[0] - draws[1], ddof=1) + 0.5)
+    assert found[0, 1] == pytest.approx(2 * norm.sf(2 / error))
+    assert found[0, 1] == found[1, 0]
+
+
+def test_models_that_are_equal_to_the_item_do_not_differ():
+    same = [1.0] * 40 + [0.0] * 10
+    contenders = [Contender(name, ((measured("MR", 80, items=same),),)) for name in ("one", "other")]
+    found = ranking(contenders)
+    assert found.letters == ("a", "a")
+    assert found.p[0, 1] == 1
+
+
+def test_models_are_ranked_by_their_mean_over_tasks_and_seeds():
+    random = np.random.default_rng(3)
+
+    def run(share):
+        return tuple(
+            measured(task, 100 * np.mean(right), items=right)
+            for task in ("MR", "CR")
+            for right in [random.uniform(size=2000) < share]
+        )
+
+    low, high = Contender("low", (run(0.7), run(0.72))), Contender("high", (run(0.9),))
+    found = ranking([low, high])
+    assert found.names == ("high", "low")
+    assert found.scores[1] == pytest.approx(np.mean([[one.score() for one in seed] for seed in low.runs]))
+    assert found.letters == ("a", "b")
+
+
+def test_the_spread_of_seeds_counts():
+    random = np.random.default_rng(4)
+    right = random.uniform(size=4000) < 0.8
+    worse = right & (random.uniform(size=4000) < 0.97)
+
+    def contender(name, scores, items):
+        return Contender(name, tuple((measured("MR", score, items=items),) for score in scores))
+
+    steady = ranking([contender("one", (80, 80, 80), right), contender("other", (77.6, 77.6, 77.6), worse)])
+    spread = ranking([contender("one", (90, 80, 70), right), contender("other", (87.6, 77.6, 67.6), worse)])
+    assert steady.letters == ("a", "b")
+    assert spread.letters == ("a", "a")
+
+
+def test_other_items_are_not_compared():
+    one, other = measured("MR", 80, items=[1, 0, 1]), measured("MR", 70, items=[1, 0, 0], digest="other")
+    assert ranking([Contender("one", ((one,),)), Contender("other", ((other,),))]) is None
+    assert ranking([Contender("one", ((one,),)), Contender("other", ((measured("MR", 70),),))]) is None
+    assert ranking([Contender("one", ((one,),))]) is None
+
+
+def wrongly_apart(random, models=5, pairs=150):
+    """Whether any two of some models that are equally good are called different."""
+    gold = random.uniform(0, 5, pairs)
+    shared = random.normal(size=pairs)
+    contenders = [
+        Contender(str(at), ((correlated("STS", gold, gold + shared + noisy(random, np.zeros(pairs), 1)),),))
+        for at in range(models)
+    ]
+    found = ranking(contenders, resamples=200, seed=int(random.integers(2**31)))
+    return bool((found.p[np.triu_indices(models, 1)] <= ERROR).any())
+
+
+def test_equal_models_are_rarely_called_different():
+    random = np.random.default_rng(5)
+    false = sum(wrongly_apart(random) for _ in range(100))
+    assert false <= 10  # 5 % are 5 of 100; more than 10 would happen in 1 % of cases at 5 %
+
+
+def test_a_real_difference_is_found():
+    random = np.random.default_rng(6)
+    gold = random.uniform(0, 5, 1000)
+    better, worse = (correlated("STS", gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))
+    found = ranking([Contender("worse", ((worse,),)), Contender("better", ((better,),))])
+    assert found.names == ("better", "worse")
+    assert found.letters == ("a", "b")

@@ -1,0 +1,131 @@
+"""Test the table of results: seeds of a recipe, averages of whole rows only, formats."""
+
+import csv
+import io
+import json
+from statistics import fmean, stdev
+
+import pytest
+
+from explorer.evaluating import result_table, table_formats
+from explorer.evaluating.result_table import models, ranked
+from tests.evaluating.results_by_hand import result
+
+
+def by_name(results):
+    return {row.name: row for row in models(results)}
+
+
+def test_runs_that_differ_by_their_seed_are_one_row():
+    results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
+    (row,) = models(results)
+    assert row.name == "run:1 and 1 more seed"
+    cell = row.cell("MR")
+    assert (cell.mean, cell.std) == (fmean([80, 83]), stdev([80, 83]))
+    assert str(cell) == "81.50 ± 2.12"
+
+
+def test_other_recipes_and_other_models_are_other_rows():
+    results = [result("run:1", "MR", 80, recipe="r"), result("run:2", "MR", 81, recipe="s"), result("base", "MR", 70)]
+    assert set(by_name(results)) == {"run:1", "run:2", "base"}
+
+
+def test_two_revisions_of_a_model_are_two_rows_with_different_names():
+    rows = models([result("m", "MR", 80, revision="abc"), result("m", "MR", 81, revision="def")])
+    assert [row.name for row in rows] == ["m (abc)", "m (def)"]
+
+
+def test_an_average_needs_every_task():
+    rows = by_name([result("one", "MR", 80), result("one", "CR", 90), result("other", "MR", 99)])
+    assert rows["one"].average(["MR", "CR"]).mean == 85
+    assert rows["other"].average(["MR", "CR"]) is None
+    assert rows["one"].average([]) is None
+
+
+def test_an_average_needs_every_task_of_every_seed():
+    results = [result("run:1", task, 80, recipe="r", seed=1) for task in ("MR", "CR")]
+    (row,) = models([*results, result("run:2", "MR", 82, recipe="r", seed=2)])
+    assert row.cell("MR").std is not None
+    assert row.cell("CR") is None
+    assert row.average(["MR", "CR"]) is None
+
+
+def test_the_deviation_of_an_average_is_that_of_the_averages():
+    scores = {1: (80, 90), 2: (82, 88), 3: (90, 92)}
+    results = [
+        result(f"run:{seed}", task, score, recipe="r", seed=seed)
+        for seed, both in scores.items()
+        for task, score in zip(("MR", "CR"), both, strict=True)
+    ]
+    (row,) = models(results)
+    assert row.average(["MR", "CR"]).std == pytest.approx(stdev(map(fmean, scores.values())))
+
+
+def test_a_score_that_is_not_a_number_is_missing():
+    (row,) = models([result("one", "MR", float("nan"))])
+    assert row.cell("MR") is None
+    assert row.cell("CR") is None
+    assert row.cell("MR", measure="pearson") is None
+
+
+def test_the_best_average_comes_first_and_a_missing_cell_is_empty():
+    results = [result(name, task, score) for name, task, score in (("a", "MR", 70), ("a", "CR", 72), ("b", "MR", 80),
+                                                                    ("b", "CR", 82), ("c", "MR", 99))]  # fmt: skip
+    header, rows = result_table.cells(models(results), ["MR", "CR"])
+    assert header == ["model", "MR", "CR", "average of 2"]
+    assert rows == [["b", "80.00", "82.00", "81.00"], ["a", "70.00", "72.00", "71.00"], ["c", "99.00", "", ""]]
+
+
+def test_only_models_with_every_task_are_ranked():
+    right, wrong = [1.0] * 90 + [0.0] * 10, [1.0] * 50 + [0.0] * 50
+    results = [
+        result("a", "MR", 90, items=right),
+        result("b", "MR", 50, items=wrong),
+        result("c", "CR", 10, items=wrong),
+    ]
+    found = ranked(models(results), ["MR"])
+    assert found.names == ("a", "b")
+    assert found.letters == ("a", "b")
+    assert ranked(models(results), ["MR", "CR"]) is None
+
+
+HEADER = ["model", "STS-B", "average"]
+ROWS = [["all_MiniLM & co|x", "82.03 ± 0.45", ""], ["=cmd", "1.00", "2.00"]]
+
+
+def test_csv_has_no_formula():
+    rows = list(csv.reader(io.StringIO(table_formats.written("csv", HEADER, ROWS))))
+    assert rows[0] == HEADER
+    assert rows[1] == ROWS[0]
+    assert rows[2][0] != "=cmd"
+    assert rows[2][0].endswith("=cmd")
+
+
+def test_markdown_has_as_many_cells_in_every_row():
+    lines = table_formats.written("markdown", HEADER, ROWS).splitlines()
+    assert lines[1] == "| --- | ---: | ---: |"
+    assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
+
+
+def test_latex_escapes_what_it_would_read():
+    text = table_formats.written("latex", HEADER, ROWS)
+    assert r"all\_MiniLM \& co|x & 82.03 $\pm$ 0.45 &  \\" in text
+    assert text.startswith(r"\begin{tabular}{lrr}")
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        assert text.count(rule) == 1
+
+
+def test_text_has_columns():
+    lines = table_formats.as_text(HEADER, ROWS).splitlines()
+    assert lines[2].startswith("=cmd")
+    assert lines[1].index("±") > len("all_MiniLM & co|x")
+
+
+def test_json_has_every_layer_and_pooling():
+    (found,) = json.loads(table_formats.as_json([result("m", "MR", 80, layers=(60, float("nan")))]))
+    assert found["scores"] == {
+        "mean of layer 0": {"accuracy": 60},
+        "mean of layer 1": {"accuracy": None},
+        "model default": {"accuracy": 80},
+    }
+    assert (found["model"], found["task"]) == ("m", "MR")

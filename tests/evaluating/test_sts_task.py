@@ -1,0 +1,155 @@
+"""Test the STS tasks: the same scores as the grid's, the golden example, the model default without a declared one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from explorer.data import sample
+from explorer.data.graded import sts as published
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import Row
+from explorer.errors import BadChoice, DataError
+from explorer.evaluating import sts
+from explorer.evaluating.tasks import SUITES, Options, Subject, column, evaluate, named, tasks_of
+from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
+from explorer.measuring.scores.measure import Settings
+from explorer.progress import finish
+
+
+def of_cosines(own, gold, parts, grid=None):
+    """Scores of a model with one layer, whose model default has these cosines."""
+    own = None if own is None else np.asarray(own, dtype=float)
+    cosines = np.zeros((1, 3, len(gold))) if grid is None else grid
+    return LayerScores((Row((0,)),), cosines, own, "", np.asarray(gold, float), parts, "float32", "cpu", 64, 0, 0, 0.0)
+
+
+def pairs_of(gold, parts):
+    texts = tuple(map(str, range(len(gold))))
+    return GradedPairs("golden", texts, texts, tuple(map(float, gold)), parts)
+
+
+def test_sub_corpora_are_aggregated_as_in_the_golden_example():
+    gold, system = (1, 2, 3, 4, 1, 2, 3), (0.1, 0.2, 0.3, 0.4, 0.9, 0.8, 0.85)
+    parts = ("A",) * 4 + ("B",) * 3
+    found = sts.of_scores(of_cosines(system, gold, parts), pairs_of(gold, parts), "STS12")
+    scores = {measure: found.score("model default", measure) / 100 for measure in found.measures}
+    assert scores["spearman"] == pytest.approx(0.073422, abs=5e-7)
+    assert scores["spearman mean"] == pytest.approx(0.25)
+    assert scores["spearman wmean"] == pytest.approx(0.357143, abs=5e-7)
+
+
+def test_every_measure_is_scipys(bundled_scores):
+    pairs = sample.pairs()
+    found = sts.of_scores(bundled_scores, pairs, "sample")
+    assert found.titles[-1] == "model default"
+    assert found.score() == pytest.approx(100 * spearmanr(pairs.gold, bundled_scores.own).statistic)
+    assert found.score(measure="pearson") == pytest.approx(100 * pearsonr(pairs.gold, bundled_scores.own).statistic)
+    for title in ("mean of layer 3", "max of layers 0 + 6"):
+        at = found.titles.index(title)
+        cosines = bundled_scores.cosines[divmod(at, 3)]
+        assert found.score(title) == pytest.approx(100 * spearmanr(pairs.gold, cosines).statistic)
+
+
+def test_without_parts_there_is_one_aggregation(bundled_scores):
+    found = sts.of_scores(bundled_scores, sample.pairs(), "sample")
+    ways = AGGREGATES if bundled_scores.has_parts else AGGREGATES[:1]
+    assert len(found.measures) == len(ways) * len(METRICS)
+
+
+def test_without_a_declared_default_it_is_the_mean_of_the_last_layer():
+    grid = np.array([[[0.4, 0.3, 0.2], [0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]])
+    found = sts.of_scores(of_cosines(None, (1, 2, 3), ("",) * 3, grid), pairs_of((1, 2, 3), ("",) * 3), "STS-B")
+    assert found.score() == found.score("mean of layer 0") == 100
+    assert found.items.values.tolist() == [0.1, 0.2, 0.3]
+
+
+def test_items_are_those_of_the_model_default(bundled_scores):
+    items = sts.of_scores(bundled_scores, sample.pairs(), "sample").items
+    assert np.array_equal(items.values, bundled_scores.own)
+    assert items.digest == sample.pairs().digest
+
+
+def test_the_seven_are_those_of_papers():
+    assert tasks_of("sts") == ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+    assert set(sts.TASKS) == {known.name for known in published.SETS}
+
+
+def test_a_task_is_found_by_its_name():
+    assert named("sts b") == "STS-B"
+    assert named("sickr") == "SICK-R"
+    with pytest.raises(BadChoice, match="STS12"):
+        named("STS99")
+    with pytest.raises(BadChoice, match="sts"):
+        tasks_of("nonsense")
+
+
+def test_other_text_is_another_task():
+    assert column("STS12", Options()) == "STS12"
+    assert column("STS12", Options(text=published.SENTEVAL)) == "STS12 (SentEval's text)"
+
+
+def write_set(folder: Path, file: str, count: int, text: str = "{}") -> None:
+    """A set of that size with the sentences of the sample, each in that text."""
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pairs = sample.pairs()
+    known = list(zip(pairs.gold, pairs.first, pairs.second, strict=True))
+    chosen = (known[row % len(known)] for row in range(count))
+    rows = (f"{gold}\t{text.format(first)}\t{text.format(second)}" for gold, first, second in chosen)
+    path.write_text("\n".join(["score\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
+
+
+def test_sentevals_text_is_read_from_a_file_beside(tmp_path):
+    write_set(tmp_path, "STS17_en/test.tsv", 250, "Raw {}")
+    write_set(tmp_path, "STS17_en/test_senteval.tsv", 250, "tokenised {}")
+    assert published.load("STS17", folder=tmp_path).first[3].startswith("Raw ")
+    assert published.load("STS17", folder=tmp_path, text=published.SENTEVAL).first[3].startswith("tokenised ")
+    (tmp_path / "STS17_en/test_senteval.tsv").unlink()
+    with pytest.raises(DataError, match="test_senteval"):
+        published.load("STS17", folder=tmp_path, text=published.SENTEVAL)
+
+
+@pytest.mark.parametrize("name", ["STS17-es-en", "STS17-ar-ar", "STS17-tr-en"])
+def test_a_track_has_250_pairs(tmp_path, name):
+    known = published.find(name)
+    write_set(tmp_path, known.splits[0].file, 250)
+    assert len(published.load(name, folder=tmp_path)) == 250
+    write_set(tmp_path, known.splits[0].file, 249)
+    with pytest.raises(DataError, match="249 pairs here, but 250"):
+        published.load(name, folder=tmp_path)
+
+
+def test_spanish_pairs_need_both_sub_corpora(tmp_path):
+    path = tmp_path / "STS14_es/test.tsv"
+    path.parent.mkdir()
+    for wikipedia in (324, 400):
+        sources = ["Wikipedia"] * wikipedia + ["News"] * (804 - wikipedia)
+        rows = (f"{row % 6}\tuno {row}\tdos {row}\t{source}" for row, source in enumerate(sources))
+        path.write_text("\n".join(["score\tsentence1\tsentence2\tsource", *rows]) + "\n", encoding="utf-8")
+        if wikipedia == 324:
+            assert len(published.load("STS14-es", folder=tmp_path)) == 804
+        else:
+            with pytest.raises(DataError, match="Wikipedia 400"):
+                published.load("STS14-es", folder=tmp_path)
+
+
+def test_scores_that_are_known_are_not_measured_again(tmp_path, monkeypatch):
+    from explorer.encoding.locate.model_names import of_folder
+    from tests.tiny_models import save_tiny
+
+    save_tiny("bert", tmp_path / "tiny")
+    write_set(tmp_path / "data", "STS17_en/test.tsv", 250)
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
+    found = of_folder("tiny", tmp_path / "tiny")
+
+    def subject():
+        return Subject(found, Settings("float32", "cpu"))
+
+    first = finish(evaluate(subject(), "STS17", Options()))
+    again = subject()
+    second = finish(evaluate(again, "STS17", Options()))
+    assert "encoder" not in vars(again), "the model was loaded for scores that are stored"
+    assert np.array_equal(first.table, second.table, equal_nan=True)
+    assert "sts-more" in SUITES
