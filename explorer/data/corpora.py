@@ -38,7 +38,9 @@ SERVES: dict[Kind, tuple[Eats, ...]] = {
     "graded pairs": ("sentences", "graded pairs"),
     "triplets": ("sentences", "pairs", "triplets"),
     "back-translations": ("sentences", "pairs", "back-translations"),
+    "labelled texts": ("sentences",),
 }
+NO_TEXT = ("score", "part", "label")  # roles of columns that hold no sentences
 READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
     "sentences": text_rows.sentences,
     "pairs": text_rows.pairs,
@@ -215,8 +217,7 @@ def _rows(table: Table, mapping: Mapping, eats: Eats, keep_duplicates: bool) -> 
     """A table as rows of the required kind: the first columns of a richer kind, or all its sentences."""
     if eats == "graded pairs":
         return READ[eats](table, mapping)
-    roles = [role.name for role in ROLES[mapping.kind] if role.name not in ("score", "part")]
-    columns = [dict(mapping.players)[role] for role in roles]
+    columns = [column for role, column in mapping.players if role not in NO_TEXT]
     if eats == "sentences":
         if mapping.kind == "back-translations":
             del columns[1]  # machine translations, near copies of the first column
@@ -265,7 +266,7 @@ def _lack(kind: Kind, eats: Eats) -> str:
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
     if eats == "graded pairs":
         return "has no scores: two columns of sentences and a column of numbers are needed"
-    if kind == "sentences":
+    if kind in ("sentences", "labelled texts"):
         more = "a second column is" if eats == "pairs" else "two more columns are"
         return f"has one sentence per row: {more} needed"
     if eats == "triplets":

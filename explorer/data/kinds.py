@@ -142,3 +142,26 @@ class GradedPairs:
 
     def __len__(self) -> int:
         return len(self.gold)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A text per row, or two, and the name of its class."""
+
+    name: str
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    second: tuple[str, ...] = ()  # the second sentence of each row, if a row is a pair
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of texts and labels, independent of the name."""
+        return digest_of(("labelled", str(len(self.second)), *self.texts, *self.second, *self.labels))
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, sorted."""
+        return tuple(sorted(set(self.labels)))
+
+    def __len__(self) -> int:
+        return len(self.labels)

@@ -20,6 +20,7 @@ FILES: dict[Kind, str] = {
     "graded pairs": "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n",
     "triplets": "anchor\tpositive\tnegative\nOne two.\tOne and two.\tNone.\nThree four.\tOne two.\tNone.\n",
     "back-translations": "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\nFive.\t5.\n",
+    "labelled texts": "label\ttext\n1\tOne two.\n0\tThree four.\n1\tOne two.\n",
 }
 
 
@@ -120,6 +121,7 @@ GIVEN: dict[tuple[Kind, Eats], Columns] = {
     ("graded pairs", "sentences"): ((ONE, THREE, "A b.", TWO, "A c."),),
     ("triplets", "sentences"): ((ONE, THREE, TWO, "None."),),
     ("back-translations", "sentences"): ((ONE, THREE, "Five."),),  # not the machine's
+    ("labelled texts", "sentences"): ((ONE, THREE),),
     ("pairs", "pairs"): ((ONE, THREE), (TWO, ONE)),
     ("triplets", "pairs"): ((ONE, THREE), (TWO, ONE)),
     ("back-translations", "pairs"): ((ONE, "Five."), (TWO, "5.")),  # not what came back as it went
@@ -145,6 +147,13 @@ def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, ki
 
 def test_every_kind_of_file_has_its_needs() -> None:
     assert FILES.keys() == SERVES.keys() == ROLES.keys()
+
+
+def test_a_labelled_file_gives_its_sentences_if_its_columns_are_named(folder: Path) -> None:
+    source = _file(folder, "a\tb\tc\nOne two.\tOne and two.\tx\nThree four.\tNone.\ty\n")
+    assert _columns(source, "sentences", text="b", label="c") == ((TWO, "None."),)
+    assert _columns(source, "sentences", text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)
+    assert serves(source, {"text": "b", "label": "c"})["pairs"] == "has one sentence per row: a second column is needed"
 
 
 def test_a_source_says_what_it_lacks(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets, digest_of
+from explorer.data.kinds import BackTranslations, GradedPairs, Labelled, Pairs, Sentences, Triplets, digest_of
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
@@ -42,6 +42,19 @@ def test_kinds_of_the_same_texts_have_different_digests() -> None:
 )
 def test_order_grades_and_parts_change_a_digest(other: GradedPairs) -> None:
     assert other.digest != PAIRS.digest
+
+
+def test_texts_labels_and_second_sentences_change_the_digest_of_labelled_rows() -> None:
+    given = Labelled("x", ("a", "b"), ("0", "1"))
+    others = [
+        Labelled("x", ("b", "a"), ("0", "1")),
+        Labelled("x", ("a", "b"), ("1", "0")),
+        Labelled("x", ("a",), ("0", "1"), ("b",)),
+        Labelled("x", ("a", "b"), ("0", "1"), ("c", "d")),
+    ]
+    assert given.digest == Labelled("y", ("a", "b"), ("0", "1")).digest
+    assert len({given.digest, *(other.digest for other in others)}) == 5
+    assert (len(given), given.classes) == (2, ("0", "1"))
 
 
 def test_each_sentence_of_graded_pairs_is_listed_once() -> None:

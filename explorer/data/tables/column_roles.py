@@ -9,7 +9,7 @@ from typing import Literal
 from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
-Kind = Literal["sentences", "pairs", "graded pairs", "triplets", "back-translations"]
+Kind = Literal["sentences", "pairs", "graded pairs", "triplets", "back-translations", "labelled texts"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ ROLES: dict[Kind, tuple[Role, ...]] = {
     "back-translations": (
         Role("sentence", "Sentence", "A sentence."),
         Role("translated", "Back-translation", "The same sentence, translated to another language and back."),
+    ),
+    "labelled texts": (
+        Role("text", "Text", "A sentence or a text."),
+        Role("label", "Label", "The class of the text, as a word or a number."),
+        Role("second", "Second sentence", "The other sentence, if a label is of two.", required=False),
     ),
 }
 

@@ -37,12 +37,13 @@ SCORE_NAMES = (
     "label",
     "labels",
 )
+LABEL_NAMES = ("label", "labels", "class", "category", "sentiment", "target", "gold")
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
 SENTENCE_NAMES = ("text", "sentence", "sentences")
 ORIGINAL_NAMES = (*SENTENCE_NAMES, "original")
 TRANSLATED_NAMES = ("backtranslation", "backtranslated", "translated", "paraphrase")
 RECOGNISED = {
-    *(*NEGATIVE_NAMES, *SCORE_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES),
+    *(*NEGATIVE_NAMES, *SCORE_NAMES, *LABEL_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES),
 }.union(*PAIR_NAMES)
 
 ID_ENDINGS = ("id", "idx", "index", "year")  # endings of names of ids and years, which are not scores
@@ -55,7 +56,7 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
 
     Known names decide first; back-translations are detected by name only. Without known names the order decides, by
     SimCSE's rule: one column of text is sentences, two are pairs, three are triplets; two with a column of numbers are
-    scored pairs.
+    scored pairs. A file is never taken for a labelled one unless that kind is given.
     """
     pair, back = _named_pair(table), _named_back(table)
     texts = _text_columns(table)
@@ -67,6 +68,8 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
     sentence = _named(table, SENTENCE_NAMES)
     original = (back or (sentence or first,))[0]
     score = _score_column(table, besides={*lead, *texts})
+    if kind == "labelled texts":
+        return _labelled(table, pair, texts)
     if kind is None:
         alone = not (pair or back) and bool(sentence or len(texts) == 1)
         kind = _kind(alone=alone, back=bool(back and not pair), score=bool(score), negative=bool(negative))
@@ -84,6 +87,17 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
             "translated": back[1] if back else next((column for column in lead if column != original), None),
         },
     )
+
+
+def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> Mapping:
+    """Text by name or the wordiest; two of a named pair; a label by name, else the column with the fewest values."""
+    named, words = _named(table, LABEL_NAMES), _words(table)
+    wordiest = max((column for column in texts if column != named), key=words.__getitem__, default=None)
+    text, second = pair or (_named(table, SENTENCE_NAMES) or wordiest, None)
+    values = {column: len(set(cells)) for column, cells in _sampled(table) if column not in (text, second)}
+    classes = [column for column, count in values.items() if 2 * count <= len(table.rows[:SAMPLE])]
+    label = named or min(classes, key=values.__getitem__, default=None)
+    return Mapping.of("labelled texts", {"text": text, "label": label, "second": second})
 
 
 def _kind(*, alone: bool, back: bool, score: bool, negative: bool) -> Kind:
@@ -113,13 +127,18 @@ def _named(table: Table, names: Iterable[str]) -> str | None:
 
 def _text_columns(table: Table) -> list[str]:
     """Columns that hold sentences, in file order: neither numbers nor categories."""
-    words = {
+    words = _words(table)
+    wordiest = max(words.values(), default=0)
+    return [column for column, mean in words.items() if mean > 0 and mean >= WORDY * wordiest]
+
+
+def _words(table: Table) -> dict[str, float]:
+    """The mean number of words of each column that may hold sentences."""
+    return {
         column: sum(len(cell.split()) for cell in cells) / max(1, len(cells))
         for column, cells in _sampled(table)
         if _plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells)
     }
-    wordiest = max(words.values(), default=0)
-    return [column for column, mean in words.items() if mean > 0 and mean >= WORDY * wordiest]
 
 
 def _score_column(table: Table, besides: Collection[str]) -> str | None:

@@ -9,7 +9,7 @@ from operator import eq
 from pathlib import Path
 from typing import TypeVar
 
-from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets
+from explorer.data.kinds import BackTranslations, GradedPairs, Labelled, Pairs, Sentences, Triplets
 from explorer.data.tables.column_roles import Kind, Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -19,6 +19,8 @@ from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"
+NO_LABEL = "label missing"
+MOST_CLASSES = 20  # with more, a class that occurs less than twice on average is none
 AGAIN = "sentence seen before"
 SAME = "both sentences are the same"
 SAME_NEGATIVE = "the negative is the anchor or the positive"
@@ -28,6 +30,7 @@ MINIMUM: dict[Kind, int] = {
     "graded pairs": 3,  # two points always correlate with 1 or -1
     "triplets": 1,
     "back-translations": 2,  # as for pairs
+    "labelled texts": 1,  # how many a task needs depends on its folds
 }
 
 Cell = TypeVar("Cell")
@@ -88,10 +91,40 @@ def graded_pairs(table: Table, mapping: Mapping, name: str = "") -> tuple[Graded
     return GradedPairs(name or table.name, first, second, gold, parts), replace(report, same_twice=same)
 
 
+def labelled(table: Table, mapping: Mapping, name: str = "") -> tuple[Labelled, Report]:
+    """Texts with their classes; exact duplicates are kept, as in the published sets."""
+    roles = ("text", "second") if mapping.column("second") else ("text",)
+    texts = _sentence_columns(table, mapping, "labelled texts", roles)
+    label = mapping.column("label") or ""
+    cells = tuple(map(_squeezed, table.column(label)))
+    faults = [empty or (NO_LABEL if not cell else "") for empty, cell in zip(_empty(texts), cells, strict=True)]
+    _check_enough(table, "labelled texts", faults)
+    labels, (first, *second) = _kept(cells, faults), (_kept(column, faults) for column in texts)
+    count = len(set(labels))
+    if count > MOST_CLASSES and 2 * count > len(labels):
+        raise WrongColumns(
+            f"{table.name}: {label!r} has {count} different values in {len(labels)} rows, so it holds no classes. "
+            f"{table.inventory()} Choose another column for label."
+        )
+    rows = tuple(zip(first, *second, labels, strict=True))
+    report = report_on(table, faults, rows, sum(second, first))
+    return Labelled(name or table.name, first, labels, *second), report
+
+
 def read_graded_pairs(path: str | Path, columns: Lookup[str, str | None] | None = None) -> tuple[GradedPairs, Report]:
     """The scored pairs in a file, with columns detected or given by role."""
     table = read_file(path)
     return graded_pairs(table, guess(table, "graded pairs").corrected(columns or {}))
+
+
+def read_labelled(
+    path: str | Path, columns: Lookup[str, str | None] | None = None, name: str = ""
+) -> tuple[Labelled, Report]:
+    """The labelled rows in a file, with columns detected or given by role."""
+    table = read_file(path)
+    if not table.rows:
+        raise TooFewRows(f"{table.name} has column names and no rows; at least one is needed. Add rows.")
+    return labelled(table, guess(table, "labelled texts").corrected(columns or {}), name)
 
 
 def _whole_rows(

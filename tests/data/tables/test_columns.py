@@ -82,6 +82,33 @@ def test_back_translations_are_found_by_name_and_else_by_order(columns: str, pla
     assert guess(table, "back-translations") == Mapping.of("back-translations", players)
 
 
+@pytest.mark.parametrize(
+    ("columns", "cells", "players"),
+    [
+        ("label text", [("1", ONE), ("0", TWO)], {"text": "text", "label": "label"}),
+        ("label text fine", [("NUM", ONE, "dist"), ("LOC", TWO, "city")], {"text": "text", "label": "label"}),
+        ("label sentence1 sentence2 id", [("1", ONE, TWO, "7"), ("0", TWO, THREE, "9")],
+         {"text": "sentence1", "second": "sentence2", "label": "label"}),
+        ("a Class b", [("7", "good", ONE), ("8", "bad", TWO)], {"text": "b", "label": "Class"}),
+        ("a b c", [("7", "good", ONE), ("8", "bad", TWO), ("9", "bad", TWO), ("5", "bad", TWO)],
+         {"text": "c", "label": "b"}),
+        ("a b c", [("title one", "1", ONE), ("two", "0", TWO), ("three", "0", TWO), ("four", "0", THREE)],
+         {"text": "c", "label": "b"}),
+    ],
+)  # fmt: skip
+def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(
+    columns: str, cells: list[tuple[str, ...]], players: dict[str, str]
+) -> None:
+    table = _table(*cells, columns=columns)
+    assert guess(table, "labelled texts") == Mapping.of("labelled texts", players)
+
+
+def test_a_file_without_repeated_values_has_no_label() -> None:
+    mapping = guess(_table((ONE, "a"), (TWO, "b"), (THREE, "c"), columns="x y"), "labelled texts")
+    with pytest.raises(WrongColumns, match=r"no column for label, which labelled texts need\. Its columns: x, y"):
+        mapping.check(_table((ONE, "a"), columns="x y"))
+
+
 @pytest.mark.parametrize("columns", ["a b pair_id grade", "a b n grade"])
 def test_numbers_that_count_rows_are_no_scores(columns: str) -> None:
     rows = [(ONE, TWO, str(at), grade) for at, grade in enumerate(("4", "1", "3", "1"))]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets
+from explorer.data.kinds import BackTranslations, GradedPairs, Labelled, Pairs, Sentences, Triplets
 from explorer.data.tables import text_rows
 from explorer.data.tables.column_roles import Kind, Mapping
 from explorer.data.tables.columns import guess
@@ -118,6 +118,26 @@ def test_pairs_and_triplets_keep_whole_rows_only() -> None:
     assert pairs == Pairs("a.csv", ("a", "g"), ("b", "h"))
 
 
+def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label() -> None:
+    table = read_bytes("a.tsv", b"label\ttext\nyes\t a  b \nno\tc\n\td\nyes\t\nno\tc\n")
+    rows, report = text_rows.labelled(table, guess(table, "labelled texts"))
+    assert rows == Labelled("a.tsv", ("a b", "c", "c"), ("yes", "no", "no"))
+    assert report.dropped == (Dropped("label missing", 1, (4,)), Dropped("empty sentence", 1, (5,)))
+    assert (report.rows_kept, report.duplicates) == (3, 1)
+
+
+def test_labelled_pairs_have_a_second_sentence() -> None:
+    table = read_bytes("a.tsv", b"label\tsentence1\tsentence2\n1\ta\tb\n0\tc\td\n1\te\t\n")
+    rows, _ = text_rows.labelled(table, guess(table, "labelled texts"))
+    assert rows == Labelled("a.tsv", ("a", "c"), ("1", "0"), ("b", "d"))
+
+
+def test_a_column_in_which_nothing_repeats_holds_no_classes() -> None:
+    table = read_bytes("a.tsv", ("label\ttext\n" + "".join(f"{at}\tText {at}.\n" for at in range(30))).encode())
+    with pytest.raises(WrongColumns, match=r"'label' has 30 different values in 30 rows, so it holds no classes"):
+        text_rows.labelled(table, guess(table, "labelled texts"))
+
+
 @pytest.mark.parametrize("kind", MINIMUM)
 def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
     columns = ("sentence1", "sentence2", "negative", "score")
@@ -125,13 +145,15 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
     mapping = Mapping.of(
         kind,
         {"sentence": "sentence1", "first": "sentence1", "second": "sentence2", "score": "score"}
-        | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"},
+        | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"}
+        | {"text": "sentence1", "label": "score"},
     )
     make = {
         "sentences": text_rows.sentences,
         "pairs": text_rows.pairs,
         "triplets": text_rows.triplets,
         "back-translations": text_rows.back_translations,
+        "labelled texts": text_rows.labelled,
     }.get(kind, graded_pairs)
     with pytest.raises(TooFewRows, match=f"{kind.capitalize()} need at least {MINIMUM[kind]};"):
         make(table, mapping)

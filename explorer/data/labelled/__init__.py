@@ -1,0 +1,1 @@
+"""Labelled sets for classification: published ones and the user's own, with their splits."""

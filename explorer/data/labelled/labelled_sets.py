@@ -1,0 +1,25 @@
+"""Load a labelled set: a published one by name, or the user's own file or folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from explorer.data.labelled import own_sets, published_sets
+from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.tables.row_reports import Report
+
+
+def load(
+    source: str, columns: Mapping[str, str | None] | None = None, folder: Path | None = None
+) -> tuple[LabelledSet, tuple[Report, ...]]:
+    """A set by name or path, with a report on each file of the user; `columns` are corrections by role."""
+    if published_sets.is_known(source) or not _is_path(source):
+        return published_sets.load(source, folder), ()
+    return own_sets.read(Path(source).expanduser(), columns)
+
+
+def _is_path(source: str) -> bool:
+    """Whether a source is meant as a path: it has an ending or a folder, or it exists."""
+    path = Path(source).expanduser()
+    return bool(path.suffix) or len(path.parts) > 1 or path.exists()

@@ -1,0 +1,153 @@
+"""Load the classification sets of SentEval from a folder, and check them against their published sizes."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorer.data.graded.sts import VARIABLE
+from explorer.data.kinds import Labelled
+from explorer.data.labelled.labelled_set import LabelledSet, check
+from explorer.data.tables.text_rows import read_labelled
+from explorer.errors import DataError, SetNotFound
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of a set: its file in a folder, and the number of rows of each class, largest first, if published."""
+
+    name: str  # "all" for a set without splits
+    file: str
+    rows: int
+    classes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """The description of one set."""
+
+    name: str
+    about: str
+    splits: tuple[Split, ...]
+    classes: int = 2
+    columns: str = "label text"
+    also: tuple[str, ...] = ()  # other names, normalised by `_plain`
+
+
+def _whole(name: str, about: str, *classes: int) -> PublishedSet:
+    return PublishedSet(name, about, (Split("all", f"{name}/all.tsv", sum(classes), classes),))
+
+
+# Sizes of the files that SentEval scores (Conneau and Kiela 2018). CR is often given as 3775; SentEval's file has 3771.
+SETS = (
+    _whole("MR", "film reviews, positive or negative (Pang and Lee 2005)", 5331, 5331),
+    _whole("CR", "product reviews, positive or negative (Hu and Liu 2004)", 2405, 1366),
+    _whole("SUBJ", "subjective or objective sentences (Pang and Lee 2004)", 5000, 5000),
+    _whole("MPQA", "opinions, positive or negative (Wiebe et al. 2005)", 7295, 3311),
+    PublishedSet(
+        "SST-2",
+        "film reviews, positive or negative, with phrases in train (Socher et al. 2013)",
+        (
+            Split("train", "SST2/train.tsv", 67349),
+            Split("dev", "SST2/dev.tsv", 872),
+            Split("test", "SST2/test.tsv", 1821),
+        ),
+        also=("sst",),
+    ),
+    PublishedSet(
+        "TREC",
+        "six types of questions (Li and Roth 2002)",
+        (Split("train", "TREC/train.tsv", 5452), Split("test", "TREC/test.tsv", 500)),
+        classes=6,
+    ),
+    PublishedSet(
+        "MRPC",
+        "paraphrase or not (Dolan et al. 2004)",
+        (Split("train", "MRPC/train.tsv", 4076), Split("test", "MRPC/test.tsv", 1725)),
+        columns="label sentence1 sentence2",
+    ),
+)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all published sets, in the order of papers."""
+    return tuple(known.name for known in SETS)
+
+
+def is_known(name: str) -> bool:
+    """Whether a published set has this name, ignoring case and punctuation."""
+    return any(_plain(name) in (_plain(known.name), *known.also) for known in SETS)
+
+
+def find(name: str) -> PublishedSet:
+    """The published set with this name, ignoring case and punctuation."""
+    by_name = {plain: known for known in SETS for plain in (_plain(known.name), *known.also)}
+    if _plain(name) in by_name:
+        return by_name[_plain(name)]
+    near = difflib.get_close_matches(_plain(name), by_name, n=1, cutoff=0.7)
+    hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
+    raise SetNotFound(
+        f"There is no classification set {name!r}.{hint} There are: {', '.join(names())}. Or give a labelled file."
+    )
+
+
+def available(folder: Path | None = None) -> tuple[str, ...]:
+    """The sets whose files are all in the folder."""
+    root = _folder(folder)
+    if root is None:
+        return ()
+    return tuple(known.name for known in SETS if all((root / split.file).is_file() for split in known.splits))
+
+
+def load(name: str, folder: Path | None = None) -> LabelledSet:
+    """Load all splits of a set, and check their counts against the published ones."""
+    known, root = find(name), _folder(folder)
+    missing = [split for split in known.splits if root is None or not (root / split.file).is_file()]
+    if missing or root is None:
+        raise SetNotFound(_where_to_get(known, missing, root))
+    splits = {split.name: _read(known, split, root) for split in known.splits}
+    train = splits.get("all") or splits["train"]
+    return check(LabelledSet(known.name, train, splits.get("dev"), splits.get("test")))
+
+
+def _read(known: PublishedSet, split: Split, root: Path) -> Labelled:
+    """One split, if its counts are as published."""
+    title = f"{known.name} {split.name}"
+    rows, report = read_labelled(root / split.file, name=title)
+    advice = f"{split.file} may be truncated or another version: replace it. {report}"
+    if len(rows) != split.rows:
+        raise DataError(f"{title} has {len(rows)} rows here, but {split.rows} as published. {advice}")
+    found = Counter(rows.labels)
+    here = ", ".join(f"{label} {count}" for label, count in found.most_common(10))
+    if len(found) != known.classes:
+        raise DataError(f"{title} has {len(found)} classes here ({here}), but {known.classes} as published. {advice}")
+    if split.classes and sorted(found.values(), reverse=True) != list(split.classes):
+        published = ", ".join(map(str, split.classes))
+        raise DataError(f"{title} has classes of other sizes than published. Here: {here}; published: {published}. "
+                        f"{advice}")  # fmt: skip
+    if ("sentence2" in known.columns) != bool(rows.second):
+        raise DataError(
+            f"{title} needs the columns {known.columns}; the second sentence is missing, or is one too many. {advice}"
+        )
+    return rows
+
+
+def _where_to_get(known: PublishedSet, missing: list[Split], root: Path | None) -> str:
+    looked = f"{root} has no {' and no '.join(split.file for split in missing)}" if root else f"{VARIABLE} is not set"
+    files = ", ".join(f"{split.file} ({split.rows} rows)" for split in known.splits)
+    return (
+        f"{known.name} is not available: {looked}. Set {VARIABLE} to a folder with {files}; the files are "
+        f"tab-separated, without quoting, and their first line is: {known.columns}."
+    )
+
+
+def _folder(folder: Path | None) -> Path | None:
+    named = os.environ.get(VARIABLE)
+    return folder or (Path(named).expanduser() if named else None)
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))

@@ -1,0 +1,118 @@
+"""Test that a user's labelled file or folder is read with its splits, and refused where no score would be honest."""
+
+from pathlib import Path
+
+import pytest
+
+from explorer.data.kinds import Labelled
+from explorer.data.labelled.labelled_set import LabelledSet, check
+from explorer.data.labelled.labelled_sets import load
+from explorer.errors import DataError, TooFewRows, UnreadableFile, WrongColumns
+
+
+def _file(folder: Path, name: str, columns: str = "label\ttext", **classes: int) -> Path:
+    rows = [f"{label}\tText {at} of {label}." for label, count in classes.items() for at in range(count)]
+    path = folder / name
+    path.write_text("\n".join([columns, *rows, ""]), encoding="utf-8")
+    return path
+
+
+def _labelled(name: str, *labels: str) -> Labelled:
+    return Labelled(name, tuple(f"Text {at}" for at in range(len(labels))), labels)
+
+
+def test_one_file_is_scored_by_folds(tmp_path: Path) -> None:
+    found, (report,) = load(str(_file(tmp_path, "mine.tsv", yes=60, no=40)))
+    assert (found.name, found.split, found.classes, len(found.scored)) == ("mine.tsv", "all", ("no", "yes"), 100)
+    assert report.rows_kept == 100
+    assert list(found.splits) == ["all"]
+
+
+def test_columns_can_be_corrected(tmp_path: Path) -> None:
+    path = _file(tmp_path, "mine.tsv", "kind\tlabel", yes=60, no=40)
+    with pytest.raises(WrongColumns, match="holds no classes"):
+        load(str(path))
+    assert load(str(path), {"label": "kind", "text": "label"})[0].classes == ("no", "yes")
+    with pytest.raises(WrongColumns, match=r"no role 'score'; their roles are text, label, second"):
+        load(str(path), {"score": "kind"})
+
+
+def test_a_folder_has_a_file_for_each_split(tmp_path: Path) -> None:
+    _file(tmp_path, "train.tsv", yes=60, no=40)
+    _file(tmp_path, "test.tsv", yes=3, no=1)
+    found, reports = load(str(tmp_path))
+    assert (found.name, found.split, len(found.train), found.dev) == (tmp_path.name, "test", 100, None)
+    assert (len(found.scored), len(reports), list(found.splits)) == (4, 2, ["train", "test"])
+    _file(tmp_path, "validation.tsv", yes=2, no=2)
+    with_dev, _ = load(str(tmp_path))
+    assert list(with_dev.splits) == ["train", "dev", "test"]
+    assert with_dev.digest != found.digest
+
+
+def test_with_a_dev_split_train_needs_no_folds(tmp_path: Path) -> None:
+    for split in ("train", "dev", "test"):
+        _file(tmp_path, f"{split}.tsv", yes=5, no=4)
+    assert len(load(str(tmp_path))[0].train) == 9
+
+
+def test_a_folder_without_a_split_is_answered_with_what_it_has(tmp_path: Path) -> None:
+    _file(tmp_path, "train.tsv", yes=60, no=40)
+    with pytest.raises(DataError, match=r"has no test file\. It has: train\.tsv\. Add a file called test\.tsv"):
+        load(str(tmp_path))
+
+
+def test_two_files_for_one_split_are_refused(tmp_path: Path) -> None:
+    for name in ("train.tsv", "test.tsv", "dev.tsv", "validation.tsv"):
+        _file(tmp_path, name, yes=60, no=40)
+    with pytest.raises(UnreadableFile, match=r"dev\.tsv and validation\.tsv for the dev split\. Remove all but one"):
+        load(str(tmp_path))
+
+
+def test_fifty_rows_are_too_few_for_ten_folds(tmp_path: Path) -> None:
+    with pytest.raises(
+        TooFewRows, match=r"mine\.tsv has 50 rows; 10 folds need at least 100\. Add rows, or give a fol"
+    ):
+        load(str(_file(tmp_path, "mine.tsv", yes=25, no=25)))
+
+
+def test_a_class_needs_a_row_in_every_fold(tmp_path: Path) -> None:
+    with pytest.raises(TooFewRows, match=r"classes with fewer than 10 rows.*: 'b' 9, 'c' 1\. Add rows"):
+        load(str(_file(tmp_path, "mine.tsv", a=100, b=9, c=1)))
+
+
+def test_one_class_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"Every row of the all split of mine\.tsv has the label 'yes'.*two classes"):
+        load(str(_file(tmp_path, "mine.tsv", yes=200)))
+
+
+def test_a_label_that_train_does_not_have_is_named(tmp_path: Path) -> None:
+    _file(tmp_path, "train.tsv", yes=60, no=40)
+    _file(tmp_path, "test.tsv", Yes=3, no=1)
+    with pytest.raises(
+        DataError, match=r"test split .* has the labels 'Yes', which no row of its train .*: 'no', 'yes'"
+    ):
+        load(str(tmp_path))
+
+
+def test_a_test_split_may_have_one_class(tmp_path: Path) -> None:
+    _file(tmp_path, "train.tsv", yes=60, no=40)
+    _file(tmp_path, "test.tsv", no=1)
+    assert load(str(tmp_path))[0].scored.classes == ("no",)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match=r"There is no file .*mine\.tsv"):
+        load(str(tmp_path / "mine.tsv"))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (LabelledSet("x", _labelled("x", *"ab" * 50), dev=_labelled("d", "a", "b")), "a dev split and no test split"),
+        (LabelledSet("x", _labelled("x", *"ab" * 50), test=_labelled("t")), "The test split of x has no rows"),
+        (LabelledSet("x", _labelled("x", *"ab" * 50), test=Labelled("t", ("a",), ("a",), ("b",))), "two in another"),
+    ],
+)
+def test_splits_that_do_not_belong_together_are_refused(given: LabelledSet, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        check(given)
