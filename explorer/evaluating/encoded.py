@@ -1,0 +1,147 @@
+"""Encode every distinct text once and keep its vectors, under every layer & pooling, in one unnamed file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, Reading
+from explorer.errors import BadChoice, NotWritable
+from explorer.places import cache_folder
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder, Views
+
+Vectors = NDArray[np.float32]  # (text, width)
+
+AT_A_TIME = 8192  # texts that are tokenised between two progress reports
+SPARE = 2**26  # bytes of the disk that stay free
+FLOAT = np.dtype(np.float32).itemsize
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The vectors of texts under each layer & pooling, by title; the file disappears with this object."""
+
+    titles: tuple[str, ...]  # in the order of the grid; "model default" is the last
+    blocks: tuple[Vectors, ...]  # one for each title, mapped from the file: (distinct text, width)
+    places: NDArray[np.intp]  # of the given texts among the distinct ones
+    truncated: int  # distinct texts that were longer than the limit
+    seconds: float
+
+    def of(self, title: str) -> Vectors:
+        """Vectors (text, width) under a layer & pooling, in the order of the given texts."""
+        if title not in self.titles:
+            raise BadChoice(f"There are no vectors of '{title}'. There are: {', '.join(self.titles)}.")
+        vectors: Vectors = self.blocks[self.titles.index(title)][self.places]
+        return vectors
+
+
+def titles_of(encoder: Encoder) -> tuple[str, ...]:
+    """The titles of every layer & pooling of an encoder, and "model default" at the end."""
+    return (*(Reading(row, pooling).title for row in encoder.rows for pooling in GRID_POOLINGS), MODEL_DEFAULT)
+
+
+def checked_titles(encoder: Encoder, titles: Sequence[str] | None) -> tuple[str, ...]:
+    """The given titles in the order of the grid, all by default, always with "model default"."""
+    every = titles_of(encoder)
+    unknown = [title for title in titles or () if title not in every]
+    if unknown:
+        raise BadChoice(f"{encoder.name} has no layer & pooling '{unknown[0]}'. It has: {', '.join(every)}.")
+    return tuple(title for title in every if titles is None or title in titles or title == MODEL_DEFAULT)
+
+
+def encoded(
+    encoder: Encoder, texts: Sequence[str], max_length: int | None = None, titles: Sequence[str] | None = None
+) -> Work[Encoded]:
+    """Encode every distinct text once, under all layers & poolings or those of some titles.
+
+    An encoder that declares no model default has the mean of the last layer as its default, as in
+    sentence-transformers.
+    """
+    started = time.perf_counter()
+    kept = checked_titles(encoder, titles)
+    distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+    ids, truncated = yield from _tokens(encoder, tuple(distinct), max_length)
+    widths = [_width(encoder, title) for title in kept]
+    blocks = _blocks(len(ids), widths)
+    done = 0
+    for views in encoder.views_of(ids):
+        for title, block in zip(kept, blocks, strict=True):
+            block[views.positions] = _part(encoder, views, title)
+        done += len(views.positions)
+        yield Progress("encoding texts", done, len(ids))
+    places = np.array([distinct[text] for text in texts], dtype=np.intp)
+    return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
+
+
+def _tokens(encoder: Encoder, texts: Sequence[str], max_length: int | None) -> Work[tuple[list[list[int]], int]]:
+    ids: list[list[int]] = []
+    truncated = 0
+    for start in range(0, len(texts), AT_A_TIME):
+        yield Progress("tokenising texts", start, len(texts))
+        some = encoder.tokens(texts[start : start + AT_A_TIME], max_length)
+        ids += some.ids
+        truncated += some.truncated
+    return ids, truncated
+
+
+def _width(encoder: Encoder, title: str) -> int:
+    return encoder.default_head.width(encoder.width) if title == MODEL_DEFAULT else encoder.width
+
+
+def _part(encoder: Encoder, views: Views, title: str) -> Vectors:
+    """The vectors of a batch under one layer & pooling."""
+    last = next(row for row in reversed(encoder.rows) if len(row.layers) == 1)
+    if title == MODEL_DEFAULT and views.own is not None:
+        part = views.own
+    else:  # `titles_of` has the order of the grid
+        default = Reading(last, "mean").title
+        row, column = divmod(titles_of(encoder).index(default if title == MODEL_DEFAULT else title), len(GRID_POOLINGS))
+        part = views.grid[row, column]
+    vectors: Vectors = part.float().cpu().numpy()
+    return vectors
+
+
+def _blocks(texts: int, widths: Sequence[int]) -> tuple[Vectors, ...]:
+    """Arrays (text, width) in one temporary file without a name, whose blocks on the disk are reserved.
+
+    Without the reservation a full disk would kill the process at a write.
+    """
+    sizes = [texts * width for width in widths]
+    need = sum(sizes) * FLOAT
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+        if need + SPARE > free:
+            raise NotWritable(_too_small(folder, need, free))
+        with tempfile.TemporaryFile(dir=folder) as file:
+            if need and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, need)
+            every = np.memmap(file, dtype=np.float32, mode="w+", shape=(max(1, sum(sizes)),))
+    except OSError as error:
+        raise NotWritable(
+            f"{folder} cannot hold the vectors, {need / 1e9:,.2f} GB: {error.strerror or error}. Make room there, or "
+            "set STRATA_CACHE to a folder that can be written to."
+        ) from error
+    ends = np.cumsum(sizes)
+    return tuple(
+        every[end - size : end].reshape(texts, width) for end, size, width in zip(ends, sizes, widths, strict=True)
+    )
+
+
+def _too_small(folder: object, need: int, free: int) -> str:
+    return (
+        f"The vectors need {need / 1e9:,.2f} GB in {folder}, where {free / 1e9:,.2f} GB are free. Choose fewer layers "
+        "& poolings or a smaller set, make room there, or set STRATA_CACHE to a folder on a larger disk."
+    )

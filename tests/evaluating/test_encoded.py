@@ -1,0 +1,114 @@
+"""Test that texts are encoded once, under every layer & pooling, into a file that the disk can hold."""
+
+import gc
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.errors import BadChoice, NotWritable
+from explorer.evaluating import encoded as module
+from explorer.evaluating.encoded import encoded, titles_of
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
+
+TEXTS = ("a man plays a guitar", "no", "the dog runs", "no", "two women talk about the weather", "a man plays a guitar")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_every_title_has_the_vectors_of_its_layer_and_pooling_in_the_order_of_the_texts(tiny_encoder) -> None:
+    found = finish(encoded(tiny_encoder, TEXTS))
+    cells = [Reading(row, pooling) for row in tiny_encoder.rows for pooling in GRID_POOLINGS]
+    assert found.titles == (*(cell.title for cell in cells), "model default") == titles_of(tiny_encoder)
+    for cell in cells:
+        vectors = found.of(cell.title)
+        assert vectors.dtype == np.float32
+        assert np.array_equal(vectors, finish(of_reading(tiny_encoder, TEXTS, cell)))
+
+
+def test_without_a_declared_default_it_is_the_mean_of_the_last_layer(tiny_encoder) -> None:
+    assert tiny_encoder.head is None
+    found = finish(encoded(tiny_encoder, TEXTS))
+    assert np.array_equal(found.of("model default"), found.of("mean of layer 2"))
+
+
+def test_a_declared_default_is_used(bundled_encoder) -> None:
+    found = finish(encoded(bundled_encoder, TEXTS, titles=("cls of layer 1",)))
+    assert found.titles == ("cls of layer 1", "model default")
+    assert np.array_equal(found.of("model default"), finish(of_reading(bundled_encoder, TEXTS, OWN)))
+    assert not np.allclose(found.of("model default"), finish(encoded(bundled_encoder, TEXTS)).of("mean of layer 6"))
+
+
+def test_a_text_that_occurs_twice_is_encoded_once(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    real = type(tiny_encoder).views_of
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids: seen.append(len(ids)) or real(self, ids))
+    finish(encoded(tiny_encoder, TEXTS))
+    assert seen == [4]
+
+
+def test_texts_are_cut_at_the_limit(tiny_encoder) -> None:
+    found = finish(encoded(tiny_encoder, TEXTS, max_length=4))
+    assert found.truncated == 3
+    cell = Reading(tiny_encoder.rows[1], "max")
+    assert np.array_equal(found.of(cell.title), finish(of_reading(tiny_encoder, TEXTS, cell, 4)))
+
+
+def test_progress_ends_with_all_distinct_texts(tiny_encoder) -> None:
+    told = []
+    finish(encoded(tiny_encoder, TEXTS), told.append)
+    assert (told[-1].stage, told[-1].done, told[-1].total) == ("encoding texts", 4, 4)
+
+
+def test_no_text_gives_no_vectors(tiny_encoder) -> None:
+    assert finish(encoded(tiny_encoder, ())).of("model default").shape == (0, tiny_encoder.width)
+
+
+@pytest.mark.parametrize("title", ["mean of layer 9", "mean"])
+def test_a_title_that_does_not_exist_is_answered_with_those_that_do(tiny_encoder, title: str) -> None:
+    with pytest.raises(BadChoice, match=rf"no layer & pooling '{title}'\. It has: cls of layer 0, .*model default"):
+        finish(encoded(tiny_encoder, TEXTS, titles=(title,)))
+    with pytest.raises(BadChoice, match=rf"no vectors of '{title}'"):
+        finish(encoded(tiny_encoder, TEXTS)).of(title)
+
+
+def test_the_file_has_no_name_and_its_space_is_reserved(tiny_encoder, folder: Path) -> None:
+    found = finish(encoded(tiny_encoder, TEXTS))
+    assert list(folder.iterdir()) == []
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line]
+    assert len(mapped) == 1
+    assert "(deleted)" in mapped[0]
+    del found
+    gc.collect()
+    assert str(folder) not in Path("/proc/self/maps").read_text()
+
+
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
+    tiny_encoder, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need = 4 * 4 * tiny_encoder.width * len(titles_of(tiny_encoder))
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda *_: pytest.fail("encoded"))
+    monkeypatch.setattr(module, "SPARE", 0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=need - 1))
+    with pytest.raises(NotWritable, match=r"The vectors need .* GB in .*cache, where .* GB are free\. Choose fewer"):
+        finish(encoded(tiny_encoder, TEXTS))
+
+
+def test_a_disk_that_fills_up_meanwhile_is_an_error_and_no_kill(
+    tiny_encoder, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(NotWritable, match=r"cannot hold the vectors.*No space left on device\. Make room"):
+        finish(encoded(tiny_encoder, TEXTS))
