@@ -1,0 +1,1 @@
+"""Classifiers on fixed sentence vectors: logistic regression, and SentEval's neural network."""

@@ -1,0 +1,112 @@
+"""Predict classes by logistic regression (scikit-learn), with the regularisation chosen on other rows.
+
+Every dimension is standardised by the training rows: layers differ in scale by orders of magnitude, and one list of C
+then fits them all. C is chosen by accuracy, the smallest of equal ones: on the dev split; without one by ten folds over
+the train split; without a test split by nested folds, where the C for a fold is chosen on the nine others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.labelled.labelled_set import FOLDS
+from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows, folds
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+STRENGTHS = (0.001, 0.01, 0.1, 1.0)  # C: a larger one regularises less
+ITERATIONS = 2000
+CONSTANT = 1e-6  # share of the features' size below which a dimension's spread is rounding
+STAGE = "logistic regression"
+
+
+def predictions(data: ProbeData, seed: int) -> Work[Classes]:
+    """The predicted class of every scored row; the seed draws the folds."""
+    if data.test is None:
+        found = yield from _nested(data.train, seed)
+    elif data.dev is None:
+        found = yield from _by_folds(data.train, data.test.x, seed)
+    else:
+        yield Progress(STAGE, 0, 1)
+        on_dev, on_test = zip(*_path(data.train, (data.dev.x, data.test.x)), strict=True)
+        found = on_test[_best([(guess == data.dev.y).sum() for guess in on_dev])]
+    return found
+
+
+def fits(data_has_test: bool, data_has_dev: bool) -> int:
+    """How often a path over all values of C is fitted for one layer & pooling and one seed; a refit counts as one."""
+    if not data_has_test:
+        return FOLDS * (FOLDS - 1) // 2 + FOLDS
+    return 1 if data_has_dev else FOLDS + 1
+
+
+def _nested(rows: Rows, seed: int) -> Work[Classes]:
+    """Predict each fold by a model of the nine others.
+
+    A model without the folds i and j chooses C for both of them: for i by its accuracy on j, and the reverse.
+    """
+    parts = [test for _, test in folds(rows.y, seed)]
+    right = np.zeros((FOLDS, len(STRENGTHS)), dtype=np.intp)  # (fold that C is for, C)
+    pairs = list(combinations(range(FOLDS), 2))
+    for done, (one, other) in enumerate(pairs):
+        yield Progress(STAGE, done, len(pairs) + FOLDS)
+        held = parts[one], parts[other]
+        for place, (first, second) in enumerate(_path(_without(rows, *held), [rows.x[part] for part in held])):
+            right[other, place] += (first == rows.y[parts[one]]).sum()
+            right[one, place] += (second == rows.y[parts[other]]).sum()
+    found = np.empty(len(rows), dtype=np.intp)
+    for fold, part in enumerate(parts):
+        yield Progress(STAGE, len(pairs) + fold, len(pairs) + FOLDS)
+        ((found[part],),) = _path(_without(rows, part), [rows.x[part]], (STRENGTHS[_best(right[fold])],))
+    return found
+
+
+def _by_folds(rows: Rows, test: Features, seed: int) -> Work[Classes]:
+    right = np.zeros(len(STRENGTHS), dtype=np.intp)
+    for done, (inner, held) in enumerate(folds(rows.y, seed)):
+        yield Progress(STAGE, done, FOLDS + 1)
+        right += [(guess == rows.y[held]).sum() for (guess,) in _path(rows.at(inner), [rows.x[held]])]
+    yield Progress(STAGE, FOLDS, FOLDS + 1)
+    ((found,),) = _path(rows, [test], (STRENGTHS[_best(right)],))
+    return found
+
+
+def _path(rows: Rows, wanted: Sequence[Features], strengths: Sequence[float] = STRENGTHS) -> list[tuple[Classes, ...]]:
+    """For each C, the predictions for each of the wanted features; each fit starts from the one before."""
+    from sklearn import config_context
+    from sklearn.linear_model import LogisticRegression
+
+    scaler = _scaler(rows.x)
+    model = LogisticRegression(warm_start=True, max_iter=ITERATIONS)
+    x, others = scaler.transform(rows.x), [scaler.transform(one) for one in wanted]
+    found = []
+    with config_context(assume_finite=True):
+        for strength in strengths:
+            model.set_params(C=strength).fit(x, rows.y)
+            found.append(tuple(model.predict(one) for one in others))
+    return found
+
+
+def _scaler(x: Features) -> StandardScaler:
+    """The means and deviations of some features; a dimension that differs by rounding alone becomes 0."""
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(x)
+    size = np.sqrt(np.mean(scaler.var_ + scaler.mean_**2))
+    scaler.scale_[np.sqrt(scaler.var_) <= CONSTANT * size] = np.inf
+    return scaler
+
+
+def _without(rows: Rows, *parts: NDArray[np.intp]) -> Rows:
+    return rows.at(np.setdiff1d(np.arange(len(rows)), np.concatenate(parts)))
+
+
+def _best(right: Sequence[int] | NDArray[np.intp]) -> int:
+    return int(np.argmax(right))
