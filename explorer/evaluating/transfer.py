@@ -1,0 +1,167 @@
+"""Score every layer & pooling on a classification task: accuracy and macro-F1 of a classifier on fixed vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.kinds import Labelled
+from explorer.data.labelled import published_sets
+from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import BadChoice
+from explorer.evaluating.encoded import Encoded, checked_titles, encoded
+from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.probes import logistic, senteval
+from explorer.evaluating.probes.mlp import Network
+from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+
+TASKS = published_sets.names()
+MEASURES = ("accuracy", "macro F1")
+LOGISTIC, SENTEVAL = "logistic", "senteval"
+PROBES: dict[str, Callable[[ProbeData, int], Work[Classes]]] = {
+    LOGISTIC: logistic.predictions,
+    SENTEVAL: senteval.predictions,
+}
+SEEDS = (1, 2, 3, 4, 1234, 2345, 3456, 7890)  # of SG-BERT's transfer table
+LARGEST_SEED = 2**32 - 1  # what NumPy allows
+
+
+def transfer(
+    encoder: Encoder,
+    task: LabelledSet,
+    *,
+    probe: str = LOGISTIC,
+    seeds: Sequence[int] = (1,),
+    titles: Sequence[str] | None = None,
+    max_length: int | None = None,
+) -> Work[Measured]:
+    """Encode all texts once, then train and score the probe for each layer & pooling and each seed.
+
+    Without `titles`, logistic regression scores every layer & pooling, SentEval's classifier the model default only,
+    since it takes minutes for each of them. The model default is always scored: the items are its predictions.
+    """
+    started = time.perf_counter()
+    check_choice(probe, seeds)
+    check(task)
+    kept = chosen_titles(encoder, probe, titles)
+    vectors = yield from encoded(encoder, texts_of(task), max_length, kept)
+    table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
+    right = np.zeros((len(seeds), len(task.scored)))
+    rows = {split: _order(one) for split, one in task.splits.items()}
+    for place, title in enumerate(kept):
+        data = _data(task, vectors, title, rows)
+        for which, seed in enumerate(seeds):
+            told = (place * len(seeds) + which, len(kept) * len(seeds))
+            found = yield from _told(PROBES[probe](data, seed), title, *told)
+            table[place, :, which] = _scores(data.scored.y, found)
+            if title == MODEL_DEFAULT:
+                right[which, rows[task.split]] = found == data.scored.y
+    return Measured(
+        task.name,
+        task.split,
+        kept,
+        MEASURES,
+        table,
+        tuple(seeds),
+        _setting(encoder, task, vectors, probe, max_length),
+        Items(right.mean(axis=0), digest=task.digest),
+        time.perf_counter() - started,
+    )
+
+
+def check_choice(probe: str, seeds: Sequence[int]) -> None:
+    """Refuse an unknown probe, and seeds that are missing, repeated or too large."""
+    if probe not in PROBES:
+        raise BadChoice(f"There is no probe '{probe}'. Choose one of {', '.join(PROBES)}.")
+    wrong = [seed for seed in seeds if not 0 <= seed <= LARGEST_SEED]
+    if wrong or not seeds or len(set(seeds)) < len(seeds):
+        given = ", ".join(map(str, seeds)) or "none"
+        raise BadChoice(f"The seeds are {given}. Give at least one, each once, from 0 to {LARGEST_SEED}.")
+
+
+def chosen_titles(encoder: Encoder, probe: str, titles: Sequence[str] | None) -> tuple[str, ...]:
+    """Which layers & poolings are scored, in the order of the grid; by default all by logistic regression."""
+    return checked_titles(encoder, (MODEL_DEFAULT,) if titles is None and probe == SENTEVAL else titles)
+
+
+def texts_of(task: LabelledSet) -> list[str]:
+    """All sentences, split by split: the first ones, then the second ones."""
+    return [text for rows in task.splits.values() for text in (*rows.texts, *rows.second)]
+
+
+def pair_features(first: Features, second: Features) -> Features:
+    """The features of a pair, as in SentEval: [|u - v|, u * v]."""
+    return np.concatenate((np.abs(first - second), first * second), axis=1)
+
+
+def _order(rows: Labelled) -> NDArray[np.intp]:
+    """SentEval's order of rows, by their numbers of words, then by class: folds and batches depend on it."""
+    columns = [rows.texts, rows.second] if rows.second else [rows.texts]
+    words = [[len(text.split()) for text in column] for column in columns]
+    return np.lexsort([np.array(rows.labels), *map(np.array, reversed(words))])
+
+
+def _data(task: LabelledSet, vectors: Encoded, title: str, order: Mapping[str, NDArray[np.intp]]) -> ProbeData:
+    """Features and classes of each split under one layer & pooling, in SentEval's order."""
+    every, start = vectors.of(title), 0
+    splits: dict[str, Rows] = {}
+    for split, rows in task.splits.items():
+        x = every[start : start + len(rows)]
+        start += len(rows)
+        if rows.second:
+            x = pair_features(x, every[start : start + len(rows)])
+            start += len(rows)
+        y = np.searchsorted(task.classes, rows.labels)
+        splits[split] = Rows(x, y).at(order[split])
+    train = splits["all"] if task.test is None else splits["train"]
+    return ProbeData(train, splits.get("dev"), splits.get("test"), len(task.classes))
+
+
+def _scores(gold: Classes, found: Classes) -> tuple[float, float]:
+    """Accuracy and macro-F1 × 100, over all scored rows at once."""
+    from sklearn.metrics import accuracy_score, f1_score
+
+    return 100 * accuracy_score(gold, found), 100 * f1_score(gold, found, average="macro", zero_division=0.0)
+
+
+def _told(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:
+    """The same work, whose progress counts the fits of all layers & poolings, `done` of `total` of which are ready."""
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            found: Classes = end.value
+            return found
+        fits = progress.total
+        yield Progress(f"{progress.stage}: {title}", fits * done + progress.done, fits * total)
+
+
+def _setting(
+    encoder: Encoder, task: LabelledSet, vectors: Encoded, probe: str, max_length: int | None
+) -> dict[str, Setting]:
+    strengths = logistic.STRENGTHS if probe == LOGISTIC else senteval.DECAYS
+    folds = f"nested {FOLDS}" if task.test is None else f"{FOLDS}" if task.dev is None else "none"
+    about: dict[str, Setting] = {
+        "probe": "logistic regression" if probe == LOGISTIC else "SentEval's MLP",
+        "C" if probe == LOGISTIC else "l2": ", ".join(f"{strength:g}" for strength in strengths),
+        "standardised": probe == LOGISTIC,
+        "folds": folds,
+        "max_length": encoder.limit(max_length),
+        "truncated": vectors.truncated,
+        "precision": encoder.precision,
+        "encoding seconds": round(vectors.seconds, 3),
+    }
+    if probe == SENTEVAL:
+        network = Network()
+        about |= {"hidden": network.hidden, "batch": network.batch, "tenacity": network.tenacity}
+        about |= {"epoch_size": network.epoch_size, "max_epoch": network.max_epoch}
+    return about
