@@ -135,13 +135,13 @@ def load(
 def path(name: str, split: str = "test", folder: Path | None = None) -> Path | None:
     """The path of a split in the folder, whether it exists or not; None without a folder."""
     part = _split(find(name), split)
-    folder = _folder(folder)
+    folder = data_folder(folder)
     return folder / part.file if folder else None
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
     """(name, split) of everything in the folder, in the order of papers; empty without a folder."""
-    folder = _folder(folder)
+    folder = data_folder(folder)
     if folder is None:
         return ()
     return tuple(
@@ -175,6 +175,12 @@ def split_name(name: str) -> str:
     return OTHER_SPLITS.get(name.lower(), name.lower())
 
 
+def data_folder(folder: Path | None = None) -> Path | None:
+    """The folder, by default the one that STRATA_DATA names; None without either."""
+    named = os.environ.get(VARIABLE)
+    return folder or (Path(named).expanduser() if named else None)
+
+
 def _split(chosen: GradedSet, name: str) -> Split:
     wanted = split_name(name)
     for split in chosen.splits:
@@ -182,11 +188,6 @@ def _split(chosen: GradedSet, name: str) -> Split:
             return split
     there = ", ".join(split.name for split in chosen.splits)
     raise SetNotFound(f"{chosen.name} has no split {name!r}. It has: {there}.")
-
-
-def _folder(folder: Path | None) -> Path | None:
-    named = os.environ.get(VARIABLE)
-    return folder or (Path(named).expanduser() if named else None)
 
 
 def _plain(name: str) -> str:

@@ -1,0 +1,153 @@
+"""Read pairs of questions labelled as duplicates, and turn them into a search task: queries, documents, gold answers.
+
+The protocol is that of the Quora search in the layer-attention pooling paper (Oh et al. 2022, Table 3): the second
+questions are the documents, the first ones the queries, and the answers to a query are the second questions of its
+pairs with label 1. A question with the same id, or without ids the same text, is one query or one document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from explorer.data.graded import sts
+from explorer.data.kinds import digest_of
+from explorer.data.tables.files import read_file
+from explorer.data.tables.table import Table
+from explorer.errors import BadScores, SetNotFound, TooFewRows, WrongColumns
+
+TASK = "Quora search"
+FILE = "QQP/dev.tsv"
+# names of columns: of this file, and of the file that Quora published
+LABELS = ("label", "is_duplicate")
+FIRST = ("sentence1", "question1")
+SECOND = ("sentence2", "question2")
+IDS = ("qid1", "qid2")
+EXAMPLE = "Expected: label (1 for a duplicate, else 0), sentence1 and sentence2, in a file with a header"
+SHOWN = 5  # lines named in a message
+
+
+@dataclass(frozen=True)
+class QuestionPairs:
+    """Two questions per row, and whether they are duplicates; the keys say which questions are the same one."""
+
+    task: str
+    split: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    duplicate: tuple[bool, ...]
+    ids: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # of both sides; None: the text is the key
+    dropped: int = 0  # rows without one of the questions, or with another number of fields
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The pairs as a search task."""
+        queries, query_at = _distinct(self.first, self.ids[0] if self.ids else self.first)
+        documents, document_at = _distinct(self.second, self.ids[1] if self.ids else self.second)
+        gold: dict[int, set[int]] = {}
+        for query, document, same in zip(query_at, document_at, self.duplicate, strict=True):
+            if same:
+                gold.setdefault(query, set()).add(document)
+        counted = sorted(gold)
+        return Collection(
+            queries=tuple(queries[at] for at in counted),
+            documents=tuple(documents),
+            gold=tuple(tuple(sorted(gold[at])) for at in counted),
+            without_gold=len(queries) - len(counted),
+        )
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Queries, documents, and the positions of the documents that answer each query."""
+
+    queries: tuple[str, ...]  # that have an answer
+    documents: tuple[str, ...]
+    gold: tuple[tuple[int, ...], ...]
+    without_gold: int = 0  # queries without an answer; they are not searched
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of queries, documents and answers."""
+        answers = (",".join(map(str, of_query)) for of_query in self.gold)
+        return digest_of(("search", *self.documents, "queries", *self.queries, "answers", *answers))
+
+
+def load(folder: Path | None = None) -> QuestionPairs:
+    """Load the Quora questions in a folder, by default the one that STRATA_DATA names."""
+    folder = sts.data_folder(folder)
+    file = folder / FILE if folder else None
+    if file is None or not file.is_file():
+        looked = f"there is no {file}" if file else f"{sts.VARIABLE} names no folder"
+        raise SetNotFound(
+            f"{TASK} is not available: {looked}. Set {sts.VARIABLE} to a folder with {FILE} in it "
+            "(tab-separated, first line: label sentence1 sentence2), or give a file of your own."
+        )
+    return read(file, TASK, "dev")
+
+
+def read(path: str | Path, task: str = "", split: str = "all") -> QuestionPairs:
+    """Read question pairs from a file; the task is called as given, by default like the file."""
+    table = read_file(path)
+    label, first, second = (_column(table, names) for names in (LABELS, FIRST, SECOND))
+    ids = [name for name in IDS if name in table.columns]
+    kept = [at for at, row in enumerate(zip(first, second, strict=True)) if all(row)]
+    if not kept:
+        raise TooFewRows(f"{table.name} has {len(table.rows)} rows, and none with two questions. {EXAMPLE}.")
+    duplicate = _duplicates(table, label, kept)
+    if not any(duplicate):
+        raise TooFewRows(
+            f"{table.name} has no pair with label 1 among {len(kept):,} pairs, so no query has an answer. "
+            "Expected: at least one pair of duplicates. Add some, or choose another file."
+        )
+    return QuestionPairs(
+        task or table.name,
+        split,
+        tuple(first[at] for at in kept),
+        tuple(second[at] for at in kept),
+        duplicate,
+        _ids(table, kept) if len(ids) == len(IDS) else None,
+        dropped=len(table.rows) - len(kept) + len(table.ragged),
+    )
+
+
+def _column(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The cells of the first of these columns that exists, with single spaces between words."""
+    name = next((name for name in names if name in table.columns), None)
+    if name is None:
+        raise WrongColumns(f"{table.name} has no column {' or '.join(names)}. {EXAMPLE}. {table.inventory()}")
+    return tuple(" ".join(cell.split()) for cell in table.column(name))
+
+
+def _duplicates(table: Table, label: tuple[str, ...], kept: list[int]) -> tuple[bool, ...]:
+    wrong = [at for at in kept if label[at] not in ("0", "1")]
+    if wrong:
+        lines = ", ".join(str(table.lines[at]) for at in wrong[:SHOWN])
+        raise BadScores(
+            f"{table.name}: {len(wrong):,} labels are neither 0 nor 1, such as {label[wrong[0]]!r} "
+            f"(line {lines}{', …' if len(wrong) > SHOWN else ''}). Expected: 1 for a duplicate, else 0."
+        )
+    return tuple(label[at] == "1" for at in kept)
+
+
+def _ids(table: Table, kept: list[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    first, second = (table.column(name) for name in IDS)
+    return tuple(first[at] for at in kept), tuple(second[at] for at in kept)
+
+
+def _distinct(texts: Iterable[str], keys: Iterable[str]) -> tuple[list[str], list[int]]:
+    """The first text of every key, and the position of each key's text."""
+    place: dict[str, int] = {}
+    found: list[str] = []
+    at: list[int] = []
+    for text, key in zip(texts, keys, strict=True):
+        if key not in place:
+            place[key] = len(found)
+            found.append(text)
+        at.append(place[key])
+    return found, at

@@ -1,0 +1,111 @@
+"""Search the nearest documents of many queries at once with FAISS, in a flat or an inverted-file index, and time it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.errors import BadChoice
+from explorer.progress import Progress, Work
+
+Floats = NDArray[np.float32]
+Places = NDArray[np.int64]
+
+FLAT, IVF = "flat", "ivf"
+INDEXES = (FLAT, IVF)
+PER_LIST = 39  # training vectors that FAISS wants for each list; with fewer it warns
+AT_ONCE = 8192  # queries between two progress reports
+_ORDERED = 1024  # queries whose results are ordered at once, to limit memory
+
+
+@dataclass(frozen=True)
+class IndexSetting:
+    """The index to build: flat (exact), or inverted lists of which the nearest ones are searched."""
+
+    kind: str = FLAT
+    nlist: int = 1024
+    nprobe: int = 5
+
+    def __post_init__(self) -> None:
+        if self.kind not in INDEXES:
+            raise BadChoice(f"There is no index '{self.kind}'. Choose one of {', '.join(INDEXES)}.")
+        if min(self.nlist, self.nprobe) < 1:
+            raise BadChoice(f"nlist is {self.nlist} and nprobe {self.nprobe}; both have to be 1 or more.")
+
+    def adapted(self, documents: int) -> IndexSetting:
+        """The same with as many lists as this many documents can train."""
+        if self.kind == FLAT:
+            return self
+        nlist = max(1, min(self.nlist, documents // PER_LIST))
+        return IndexSetting(self.kind, nlist, min(self.nprobe, nlist))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The documents found for every query, nearest first, and what the search cost."""
+
+    places: Places  # (query, result); -1 where the searched lists hold fewer documents
+    seconds: float  # of the search alone
+    index_bytes: int
+    threads: int
+
+
+def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetting) -> Work[Found]:
+    """Search the k documents with the highest inner product for every query; all vectors have length 1.
+
+    Documents at equal distances are in their own order, as far as FAISS returns them.
+    """
+    import faiss
+
+    if sys.platform == "darwin":
+        faiss.omp_set_num_threads(1)  # its OpenMP together with torch's kills the process there (faiss-wheels issue 73)
+    yield Progress("building the index", 0, 0)
+    index = _built(documents, setting)
+    k = min(k, len(documents))
+    index.search(queries[:1], k)  # the first search starts FAISS's threads
+    seconds = 0.0
+    found = []
+    for start in range(0, len(queries), AT_ONCE):
+        yield Progress("searching", start, len(queries))
+        some = queries[start : start + AT_ONCE]
+        started = time.perf_counter()
+        _, places = index.search(some, k)
+        seconds += time.perf_counter() - started
+        found.append(_in_order(documents, some, places))
+    return Found(np.concatenate(found), seconds, _bytes(documents, setting), faiss.omp_get_max_threads())
+
+
+def _built(documents: Floats, setting: IndexSetting) -> Any:
+    import faiss
+
+    width = documents.shape[1]
+    index: Any = faiss.IndexFlatIP(width)
+    if setting.kind == IVF:
+        index = faiss.IndexIVFFlat(index, width, setting.nlist, faiss.METRIC_INNER_PRODUCT)
+        index.train(documents)
+        index.nprobe = setting.nprobe
+    index.add(documents)
+    return index
+
+
+def _bytes(documents: Floats, setting: IndexSetting) -> int:
+    """The bytes of the vectors and, with inverted lists, of their centroids and of an id per document."""
+    count, width = len(documents), int(documents.shape[1])
+    return 4 * count * width + (0 if setting.kind == FLAT else 8 * count + 4 * setting.nlist * width)
+
+
+def _in_order(documents: Floats, queries: Floats, places: Places) -> Places:
+    """The results by distance in float64: FAISS's products in float32 can swap neighbours within 1e-7."""
+    ordered = np.empty_like(places)
+    for start in range(0, len(queries), _ORDERED):
+        some = slice(start, start + _ORDERED)
+        apart = documents[places[some]].astype(np.float64) - queries[some, None]
+        distances = np.where(places[some] < 0, np.inf, np.vecdot(apart, apart))
+        order = np.lexsort((places[some], distances))
+        ordered[some] = np.take_along_axis(places[some], order, axis=1)
+    return ordered

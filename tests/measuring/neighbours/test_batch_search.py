@@ -1,0 +1,96 @@
+"""Test searches of many queries against a loop over every document, and the index that is built for them."""
+
+import faiss
+import numpy as np
+import pytest
+
+from explorer.errors import BadChoice
+from explorer.measuring.neighbours import batch_search as searching
+from explorer.measuring.neighbours.batch_search import IndexSetting, batch_search
+from explorer.measuring.scores.correlation import unit
+from explorer.progress import finish
+
+
+def vectors(count, width=8, seed=0):
+    return unit(np.random.default_rng(seed).normal(size=(count, width)))
+
+
+def slow(documents, query, k):
+    """The k documents with the highest inner product, by a loop in float64."""
+    products = [sum(float(a) * float(b) for a, b in zip(row, query, strict=True)) for row in documents]
+    return sorted(range(len(documents)), key=lambda at: -products[at])[:k]
+
+
+@pytest.mark.parametrize("setting", [IndexSetting("flat"), IndexSetting("ivf", nlist=3, nprobe=3)], ids=["flat", "ivf"])
+def test_an_index_that_searches_all_its_lists_finds_what_a_loop_finds(setting, monkeypatch):
+    monkeypatch.setattr(searching, "AT_ONCE", 5)
+    monkeypatch.setattr(searching, "_ORDERED", 2)
+    documents, queries = vectors(150), vectors(13, seed=1)
+    found = finish(batch_search(documents, queries, 10, setting))
+    assert found.places.tolist() == [slow(documents, query, 10) for query in queries]
+    assert found.seconds > 0
+    assert found.threads == faiss.omp_get_max_threads()
+
+
+def test_with_one_probe_only_documents_of_the_nearest_list_are_found():
+    documents, queries = vectors(200), vectors(9, seed=1)
+    found = finish(batch_search(documents, queries, 10, IndexSetting("ivf", nlist=5, nprobe=1)))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(8), 8, 5, faiss.METRIC_INNER_PRODUCT)
+    index.train(documents)  # its seed is fixed
+    centroids = index.quantizer.reconstruct_n(0, 5)
+    of_document = [slow(centroids, document, 1)[0] for document in documents]
+    for query, places in zip(queries, found.places.tolist(), strict=True):
+        (nearest,) = slow(centroids, query, 1)
+        inside = [at for at in slow(documents, query, 200) if of_document[at] == nearest]
+        assert places == inside[:10]
+
+
+def test_a_list_with_fewer_documents_than_results_leaves_places_empty():
+    documents = np.repeat(np.eye(4, dtype=np.float32), [40, 40, 40, 3], axis=0)
+    found = finish(batch_search(documents, np.eye(4, dtype=np.float32)[3:], 10, IndexSetting("ivf", nlist=4, nprobe=1)))
+    assert found.places.tolist() == [[120, 121, 122, *[-1] * 7]]
+
+
+def test_equal_documents_are_in_their_own_order():
+    documents = vectors(30)
+    documents[[4, 9, 21]] = documents[9]
+    found = finish(batch_search(documents, documents[[21]], 3, IndexSetting()))
+    assert found.places.tolist() == [[4, 9, 21]]
+
+
+def test_results_that_float32_cannot_distinguish_are_ordered_by_their_distance():
+    base = np.zeros(4)
+    base[0] = 1
+    steps = np.array([5, 1, 4, 2, 3])[:, None] * 1e-5
+    documents = unit(base + steps * np.array([0, 1, 0, 0]))
+    query = unit(base[None])
+    assert np.unique(documents @ query[0]).size < 5, "their products are the same number"
+    assert finish(batch_search(documents, query, 5, IndexSetting())).places.tolist() == [[1, 3, 4, 2, 0]]
+
+
+def test_fewer_documents_than_results_are_all_found():
+    assert sorted(finish(batch_search(vectors(4), vectors(1), 10, IndexSetting())).places[0]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["flat", "ivf"])
+def test_the_bytes_are_those_of_the_written_index(kind):
+    documents, setting = vectors(400, width=32), IndexSetting(kind, nlist=8)
+    found = finish(batch_search(documents, documents[:1], 10, setting))
+    written = faiss.serialize_index(searching._built(documents, setting)).nbytes
+    assert 0 <= written - found.index_bytes < 500, "a header, and no more"
+
+
+@pytest.mark.parametrize(
+    ("documents", "nlist", "nprobe"), [(299_364, 1024, 5), (39_936, 1024, 5), (39_935, 1023, 5), (80, 2, 2), (7, 1, 1)]
+)
+def test_each_list_has_39_documents_to_train_on(documents, nlist, nprobe):
+    assert IndexSetting("ivf").adapted(documents) == IndexSetting("ivf", nlist, nprobe)
+    assert IndexSetting("flat").adapted(documents) == IndexSetting("flat")
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"), [(("hnsw",), "hnsw.*flat, ivf"), (("ivf", 0, 5), "nlist is 0"), (("ivf", 5, -1), "nprobe -1")]
+)
+def test_an_impossible_index_is_refused(setting, found):
+    with pytest.raises(BadChoice, match=found):
+        IndexSetting(*setting)
