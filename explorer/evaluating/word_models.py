@@ -1,0 +1,155 @@
+"""Score STS sets with models without a transformer: the mean of word vectors (GloVe), and shared words.
+
+Both are baselines of the papers: the mean of GloVe vectors is in Table 1 of Kim et al. 2021, the cosine of binary
+bags of words is the baseline of SemEval's STS tasks (Agirre et al. 2012, Cer et al. 2017).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.graded import sts
+from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import SetNotFound
+from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.word_vectors import WordVectors, read_word_vectors
+from explorer.measuring.scores.layer_scores import agreement
+from explorer.progress import Work
+
+Floats = NDArray[np.float64]
+
+# close to the Penn Treebank's rule, by which GloVe's and SemEval's text was split
+SPLIT = "lower-cased; words, punctuation marks, and the endings n't, 's, 're, 've, 'll, 'd and 'm"
+_WORD = re.compile(r"\w+(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]")
+MEASURES = {"spearman": ("Spearman", "all"), "pearson": ("Pearson", "all")}
+OF_PARTS = {"spearman mean": ("Spearman", "mean"), "spearman wmean": ("Spearman", "wmean")}
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, by the rule `SPLIT`."""
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+class WordModel(Protocol):
+    """What scores need of a model."""
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+
+    @property
+    def setting(self) -> Mapping[str, Setting]:
+        """What decides its scores."""
+
+    def knows(self, sentence: str) -> bool:
+        """Whether any word of a sentence is known."""
+
+    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """The cosine of the two sentences of every pair; 0 if one of them has no known word."""
+
+
+@dataclass(frozen=True)
+class BagOfWords:
+    """The cosine of binary vectors that have a 1 for every word of a sentence."""
+
+    name: str = "binary bag of words"
+    setting: Mapping[str, Setting] = field(default_factory=lambda: {"words": SPLIT})
+
+    def knows(self, sentence: str) -> bool:
+        """Whether a sentence has a word."""
+        return bool(words_of(sentence))
+
+    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """The number of shared words, divided by the root of the product of both numbers of words."""
+        found = np.zeros(len(first))
+        for at, (one, other) in enumerate(zip(first, second, strict=True)):
+            of_one, of_other = set(words_of(one)), set(words_of(other))
+            if of_one and of_other:
+                found[at] = len(of_one & of_other) / np.sqrt(len(of_one) * len(of_other))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class MeanWordVectors:
+    """The mean of the vectors of the known words of a sentence, such as GloVe's."""
+
+    words: WordVectors
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return f"mean of {self.words.name}"
+
+    @property
+    def setting(self) -> Mapping[str, Setting]:
+        """The rule for words, and the vectors."""
+        return {"words": SPLIT, "vectors": self.words.name, "width": self.words.width, "digest": self.words.digest}
+
+    def knows(self, sentence: str) -> bool:
+        """Whether any word of a sentence has a vector."""
+        return any(word in self.words.place for word in words_of(sentence))
+
+    def vectors(self, sentences: Sequence[str]) -> Floats:
+        """Vectors (sentence, width); 0 for a sentence without a known word."""
+        found = np.zeros((len(sentences), self.words.width))
+        for at, sentence in enumerate(sentences):
+            # sorted, so that sentences of the same words have equal vectors, to the last bit
+            places = sorted(self.words.place[word] for word in words_of(sentence) if word in self.words.place)
+            if places:
+                found[at] = self.words.vectors[places].astype(np.float64).mean(axis=0)
+        return found
+
+    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """Cosines of the means, as 1 - d²/2 of the normalised vectors: equal ones have exactly 1."""
+        one, other = self.vectors(first), self.vectors(second)
+        lengths, of_other = (np.linalg.norm(vectors, axis=1) for vectors in (one, other))
+        known = (lengths > 0) & (of_other > 0)
+        apart = one[known] / lengths[known, None] - other[known] / of_other[known, None]
+        found = np.zeros(len(first))
+        found[known] = 1 - np.vecdot(apart, apart) / 2
+        return found
+
+
+def mean_word_vectors(path: str | Path, sentences: Iterable[str]) -> Work[MeanWordVectors]:
+    """Read the vectors of the words of some sentences from a file, such as glove.6B.300d.txt."""
+    wanted = {word for sentence in sentences for word in words_of(sentence)}
+    return MeanWordVectors((yield from read_word_vectors(path, wanted)))
+
+
+def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
+    """Score a set: Spearman and Pearson × 100 and, if it has sub-corpora, their mean and weighted mean."""
+    started = time.perf_counter()
+    cosines = model.cosines(pairs.first, pairs.second)
+    gold = np.array(pairs.gold, dtype=np.float64)
+    measures = MEASURES | (OF_PARTS if len(set(pairs.parts)) > 1 else {})
+    table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
+    unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
+    task, split = _task(pairs.name)
+    return Measured(
+        task=task,
+        split=split,
+        titles=(MODEL_DEFAULT,),
+        measures=tuple(measures),
+        table=np.array(table, dtype=np.float64).reshape(1, -1, 1),
+        setting={**model.setting, "sentences without a known word": unknown},
+        items=Items(cosines, gold, pairs.parts, pairs.digest),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _task(name: str) -> tuple[str, str]:
+    """`STS-B test` as set and split; any other name is a task of its own."""
+    try:
+        known, split = sts.name_and_split(name)
+        return sts.find(known).name, sts.split_name(split)
+    except SetNotFound:
+        return name, "all"

@@ -1,0 +1,148 @@
+"""Test models of words against slow loops and scipy, and what their results state."""
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from explorer.data.graded import sts
+from explorer.data.kinds import GradedPairs
+from explorer.evaluating.word_models import BagOfWords, MeanWordVectors, mean_word_vectors, word_scores, words_of
+from explorer.evaluating.word_vectors import WordVectors
+from explorer.progress import finish
+
+FOLDER = Path(os.environ.get("STRATA_DATA") or "no folder")
+WORDS = ("a", "dog", "cat", "runs", "sleeps", "on", "the", "mat", ".", "n't", "does")
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    drawn = np.random.default_rng(0)
+    first, second = ([" ".join(drawn.choice(WORDS, size=drawn.integers(1, 9))) for _ in range(50)] for _ in "12")
+    first[3], second[8] = "Zebra zebra!", "?"  # without a known vector
+    parts = tuple("abb"[at % 3] for at in range(50))
+    return GradedPairs("mine", tuple(first), tuple(second), tuple(drawn.integers(0, 6, 50).tolist()), parts)
+
+
+@pytest.fixture(scope="module")
+def glove():
+    vectors = np.random.default_rng(1).normal(size=(len(WORDS), 7)).astype(np.float32)
+    return MeanWordVectors(WordVectors("toy.txt", {word: at for at, word in enumerate(WORDS)}, vectors, "", len(WORDS)))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The dog's ball.", "the dog 's ball ."),
+        ("I can't, and he doesn’t!", "i ca n't , and he does n't !"),
+        ("do n't", "do n't"),
+        ("'Yes', she said: they'll e-mail 'em", "' yes ' , she said : they 'll e - mail ' em"),
+        ("Été à 3.5 €", "été à 3 . 5 €"),
+        ("  ", ""),
+    ],
+)
+def test_words_are_split_by_the_stated_rule(text, words):
+    assert words_of(text) == words.split()
+
+
+def mean_cosine(glove, one, other):
+    """The cosine of two means of word vectors, number by number."""
+    means = []
+    for text in (one, other):
+        known = [glove.words.vectors[glove.words.place[word]] for word in words_of(text) if word in glove.words.place]
+        if not known:
+            return 0.0
+        means.append([sum(float(vector[at]) for vector in known) / len(known) for at in range(glove.words.width)])
+    dot = sum(a * b for a, b in zip(*means, strict=True))
+    return dot / math.prod(math.sqrt(sum(a * a for a in mean)) for mean in means)
+
+
+def bag_cosine(model, one, other):
+    """The cosine of two binary vectors, word by word."""
+    vocabulary = sorted({*words_of(one), *words_of(other)})
+    rows = [[1 if word in words_of(text) else 0 for word in vocabulary] for text in (one, other)]
+    lengths = math.prod(math.sqrt(sum(a * a for a in row)) for row in rows)
+    return sum(a * b for a, b in zip(*rows, strict=True)) / lengths if lengths else 0.0
+
+
+@pytest.mark.parametrize(("model", "slow"), [("glove", mean_cosine), (BagOfWords(), bag_cosine)], ids=["mean", "bag"])
+def test_scores_are_those_of_a_slow_loop_and_scipy(model, slow, pairs, request):
+    model = request.getfixturevalue(model) if isinstance(model, str) else model
+    found = word_scores(model, pairs)
+    cosines = np.array([slow(model, *pair) for pair in zip(pairs.first, pairs.second, strict=True)])
+    assert found.items.values == pytest.approx(cosines, abs=1e-12)
+    gold, parts = np.array(pairs.gold), np.array(pairs.parts)
+    rounded = cosines.round(12)  # equal sentences tie
+    of_parts = [stats.spearmanr(gold[parts == name], rounded[parts == name])[0] for name in "ab"]
+    wanted = (
+        stats.spearmanr(gold, rounded)[0],
+        stats.pearsonr(gold, cosines)[0],
+        np.mean(of_parts),
+        np.average(of_parts, weights=[17, 33]),
+    )
+    assert found.measures == ("spearman", "pearson", "spearman mean", "spearman wmean")
+    assert found.table[0, :, 0] == pytest.approx(100 * np.array(wanted), abs=1e-9)
+    assert found.titles == ("model default",)
+    assert found.items.gold.tolist() == list(pairs.gold)
+    assert (found.items.parts, found.items.digest) == (pairs.parts, pairs.digest)
+
+
+def test_sentences_without_a_known_word_have_cosine_0_and_are_counted(glove, pairs):
+    found = word_scores(glove, pairs)
+    assert found.items.values[[3, 8]].tolist() == [0, 0]
+    assert found.setting["sentences without a known word"] == 2
+    assert word_scores(BagOfWords(), pairs).setting["sentences without a known word"] == 0
+    empty = GradedPairs("mine", ("", "a", "b"), ("a", "b", "b"), (1, 2, 3), ("",) * 3)
+    assert word_scores(BagOfWords(), empty).items.values.tolist() == [0, 0, 1]
+    assert word_scores(BagOfWords(), empty).setting["sentences without a known word"] == 1
+
+
+def test_the_same_words_in_another_order_have_cosine_1_exactly(glove):
+    texts = ("the cat sleeps on the mat .", "a dog does n't"), ("on the mat the cat sleeps .", "n't does dog a")
+    assert glove.cosines(*texts).tolist() == [1, 1]
+    assert BagOfWords().cosines(*texts).tolist() == [1, 1]
+
+
+def test_vectors_have_one_row_per_sentence(glove):
+    found = glove.vectors(["dog cat dog", "zebra"])
+    of = {word: glove.words.vectors[at].astype(float) for word, at in glove.words.place.items()}
+    assert found[0] == pytest.approx((2 * of["dog"] + of["cat"]) / 3)
+    assert found[1].tolist() == [0] * 7
+
+
+def test_only_vectors_of_the_words_of_the_text_are_read(tmp_path):
+    (tmp_path / "small.txt").write_text("the 1 2\ncat 3 4\ndog 5 6\n")
+    found = finish(mean_word_vectors(tmp_path / "small.txt", ["The cat!", "The cat"]))
+    assert set(found.words.place) == {"the", "cat"}
+    assert found.vectors(["Cat, the?"]).tolist() == [[2, 3]]
+    assert found.name == "mean of small.txt"
+
+
+def test_a_set_without_parts_has_no_mean_over_parts(pairs):
+    found = word_scores(BagOfWords(), GradedPairs("mine", pairs.first, pairs.second, pairs.gold, ("",) * 50))
+    assert found.measures == ("spearman", "pearson")
+    assert found.table.shape == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [
+        ("STS-B test", ("STS-B", "test")),
+        ("STS-B validation", ("STS-B", "dev")),
+        ("my pairs.tsv", ("my pairs.tsv", "all")),
+    ],
+)
+def test_the_task_is_the_published_set_or_the_name(pairs, name, task):
+    found = word_scores(BagOfWords(), GradedPairs(name, pairs.first, pairs.second, pairs.gold, pairs.parts))
+    assert (found.task, found.split) == task
+
+
+@pytest.mark.skipif(
+    not (FOLDER / "STS17_en/test.tsv").is_file(), reason="STS17_en/test.tsv is not in the folder STRATA_DATA names"
+)
+def test_shared_words_score_like_the_published_baseline():
+    found = word_scores(BagOfWords(), sts.load("STS17", "test", FOLDER))
+    assert found.score(measure="pearson") == pytest.approx(72.78, abs=0.25), "Cer et al. 2017, track 5"
