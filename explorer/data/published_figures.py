@@ -1,0 +1,186 @@
+"""The scores that papers publish, by paper, table and row, to compare with measured ones.
+
+Each file in `published/` is one paper: its tables with their captions in other words, metrics, and rows. STS12 to STS16
+consist of sub-corpora, over which papers aggregate in three ways: "all" is one correlation of all pairs, "mean" and
+"wmean" are averages over sub-corpora, plain or weighted by size. The files also say how a paper's choice is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from explorer.errors import BadChoice
+
+FOLDER = Path(__file__).parent / "published"
+# tasks whose pairs are in sub-corpora, and averages that contain them
+AGGREGATED = {*(f"STS{year}" for year in range(12, 17)), "STS average", "SemEval-2014 Spanish"}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication."""
+
+    name: str  # short, as of its method: "SG-BERT"
+    title: str
+    authors: str
+    year: int
+    venue: str
+    url: str
+
+    @property
+    def line(self) -> str:
+        """`Kim, Yoo and Lee 2021`."""
+        return f"{self.authors} {self.year}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """A printed number; None where the table has none."""
+
+    value: float | None
+    std: float | None = None
+    delta: Mapping[str, float] = field(default_factory=dict)  # printed differences from other models of the table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a table, with its scores by task or, in a table of one task, by measure."""
+
+    model: str
+    scores: Mapping[str, Score]
+    base: str | None = None  # "BERT-base"; None for a model without a transformer
+    pooling: str | None = None
+    group: str | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    reported_by: str | None = None  # the source of a number that the paper did not measure itself
+    aggregation: str | None = None  # if it is not that of the table
+
+    @property
+    def label(self) -> str:
+        """`SG-OPT (τ 0.1, λ 0.1)`: the model and its parameters."""
+        stated = ", ".join(f"{name} {value:g}" for name, value in self.parameters.items())
+        return f"{self.model} ({stated})" if stated else self.model
+
+
+@dataclass(frozen=True)
+class Anomaly:
+    """A known error in a printed table."""
+
+    row: Mapping[str, str]  # what identifies the row
+    column: str  # "all" for the whole row
+    what: str
+    printed: float | None = None
+    recomputed: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a paper; its columns are tasks under one metric, or measures of one task."""
+
+    paper: Paper
+    number: str
+    caption: str
+    rows: tuple[Row, ...]
+    metric: str | None = None  # if the columns are tasks
+    task: str | None = None  # if the columns are measures
+    kind: str = "scores"  # or "counts"
+    aggregation: str | None = None
+    aggregation_known_from: str | None = None
+    anomalies: tuple[Anomaly, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """One score of one model on one task, with its source."""
+
+    paper: Paper
+    table: str
+    model: str
+    base: str | None
+    pooling: str | None
+    group: str | None
+    task: str
+    measure: str
+    value: float
+    std: float | None
+    aggregation: str | None  # "all", "mean", "wmean"; None for a task without sub-corpora, or if unknown
+    reported_by: str | None
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Every table of every paper, in the order of papers and numbers."""
+    stated = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
+    papers = sorted(((Paper(**one["paper"]), one["tables"]) for one in stated), key=lambda one: one[0].year)
+    return tuple(
+        _table(paper, number, numbered[number]) for paper, numbered in papers for number in sorted(numbered, key=int)
+    )
+
+
+def rows(paper: str, table: str) -> tuple[Row, ...]:
+    """The rows of a table, such as `rows("SG-BERT", "1")`."""
+    found = next((one for one in tables() if (one.paper.name, one.number) == (paper, table)), None)
+    if found is None:
+        known = ", ".join(f"{one.paper.name} {one.number}" for one in tables())
+        raise BadChoice(f"There is no table {table!r} of {paper!r}. Choose one of: {known}.")
+    return found.rows
+
+
+def figures_for(task: str, encoder_family: str | None = None) -> tuple[PublishedFigure, ...]:
+    """Every published score on a task; with a family ("BERT", or "BERT-base" with its size), of its encoders only."""
+    return tuple(
+        figure
+        for table in tables()
+        if table.kind == "scores"
+        for row in table.rows
+        if encoder_family is None or _is_of(row.base, encoder_family)
+        for figure in _figures(table, row)
+        if figure.task == task
+    )
+
+
+def tasks() -> tuple[str, ...]:
+    """The tasks that have published scores."""
+    found = (figure.task for table in tables() if table.kind == "scores" for row in table.rows
+             for figure in _figures(table, row))  # fmt: skip
+    return tuple(dict.fromkeys(found))
+
+
+def _figures(table: Table, row: Row) -> list[PublishedFigure]:
+    return [
+        PublishedFigure(
+            paper=table.paper,
+            table=table.number,
+            model=row.label,
+            base=row.base,
+            pooling=row.pooling,
+            group=row.group,
+            task=table.task or column,
+            measure=table.metric or column,
+            value=score.value,
+            std=score.std,
+            aggregation=(row.aggregation or table.aggregation) if column in AGGREGATED else None,
+            reported_by=row.reported_by,
+        )
+        for column, score in row.scores.items()
+        if score.value is not None
+    ]
+
+
+def _is_of(base: str | None, family: str) -> bool:
+    return base is not None and family.casefold() in (base.casefold(), base.casefold().rpartition("-")[0])
+
+
+def _table(paper: Paper, number: str, stated: dict[str, Any]) -> Table:
+    anomalies = tuple(Anomaly(**one) for one in stated.pop("anomalies", ()))
+    return Table(paper, number, rows=tuple(map(_row, stated.pop("rows"))), anomalies=anomalies, **stated)
+
+
+def _row(stated: dict[str, Any]) -> Row:
+    scores = {column: Score(**score) for column, score in stated.pop("scores").items()}
+    return Row(scores=scores, **stated)

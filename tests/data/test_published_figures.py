@@ -1,0 +1,229 @@
+"""Test published figures: complete, consistent with what the papers print, and found by task and encoder."""
+
+import fnmatch
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.data import published_figures
+from explorer.data.graded.sts import SETS
+from explorer.data.published_figures import FOLDER, figures_for, rows, tables, tasks
+from explorer.errors import BadChoice
+from explorer.methods import _papers
+
+SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
+TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+ROUNDED = 0.01 + 1e-9  # a mean of numbers with two decimals is up to 0.005 off, and so is its printed value
+# rows and printed numbers (values, deviations, differences) of every table, counted in the papers
+COUNTS = {
+    ("SG-BERT", "1"): (30, 352),
+    ("SG-BERT", "2"): (7, 7),
+    ("SG-BERT", "3"): (8, 24),
+    ("SG-BERT", "4"): (9, 72),
+    ("SG-BERT", "5"): (10, 18),
+    ("SG-BERT", "6"): (4, 6),
+    ("SG-BERT", "7"): (3, 48),
+    ("SG-BERT", "10"): (2, 20),
+    ("SG-BERT", "11"): (12, 144),
+    ("ConIsI", "2"): (4, 29),
+    ("ConIsI", "4"): (19, 152),
+    ("ConIsI", "5"): (4, 7),
+    ("ConIsI", "6"): (8, 8),
+    ("ConIsI", "7"): (10, 10),
+    ("LayerAttPooler", "1"): (24, 192),
+    ("LayerAttPooler", "2"): (9, 9),
+    ("LayerAttPooler", "3"): (6, 18),
+    ("LayerAttPooler", "5"): (2, 2),
+}
+
+
+def table(paper, number):
+    return next(one for one in tables() if (one.paper.name, one.number) == (paper, number))
+
+
+def anomaly(one, row, column):
+    """The known error of a cell, if any."""
+    identity = {"model": row.model, "base": row.base, "pooling": row.pooling}
+    of_row = [known for known in one.anomalies if known.row.items() <= identity.items()]
+    return next((known for known in of_row if known.column == column), None)
+
+
+def test_every_table_has_its_rows_and_numbers():
+    found = {}
+    for one in tables():
+        scores = [score for row in one.rows for score in row.scores.values()]
+        numbers = sum((score.value is not None) + (score.std is not None) + len(score.delta) for score in scores)
+        found[one.paper.name, one.number] = len(one.rows), numbers
+    assert found == COUNTS
+    assert list(found) == list(COUNTS), "by paper and number"
+
+
+@pytest.mark.parametrize(("column", "over"), [("STS average", SEVEN), ("transfer average", TRANSFER)])
+def test_printed_averages_are_those_of_their_rows_but_for_the_known_errors(column, over):
+    checked, wrong = 0, []
+    for one in tables():
+        for row in one.rows:
+            if column in row.scores and len(row.scores) > 1:
+                mean = np.mean([row.scores[task].value for task in over])
+                checked += 1
+                known = anomaly(one, row, column)
+                if known:
+                    assert known.recomputed == pytest.approx(mean, abs=5e-5)
+                    assert known.printed == row.scores[column].value
+                if abs(mean - row.scores[column].value) > ROUNDED:
+                    wrong.append((one.paper.name, one.number, row.model, row.base))
+    assert checked == {"STS average": 88, "transfer average": 9}[column]
+    listed = [
+        (one.paper.name, one.number, known.row["model"], known.row["base"])
+        for one in tables()
+        for known in one.anomalies
+        if known.column == column
+    ]
+    assert wrong == listed
+    assert len(listed) == {"STS average": 2, "transfer average": 0}[column]
+
+
+def test_printed_differences_are_those_of_the_printed_scores():
+    checked = 0
+    for one in tables():
+        for row in one.rows:
+            for column, score in row.scores.items():
+                for other, delta in score.delta.items():
+                    reference = next(of for of in one.rows if of.model == other).scores[column].value
+                    assert score.value - reference == pytest.approx(delta, abs=1e-9), (one.number, row.label)
+                    checked += 1
+    assert checked == 11
+
+
+def test_rows_that_are_in_two_tables_are_equal():
+    for model in ("BT", "SG-OPT"):
+        of_1, of_7 = (
+            next(row.scores for row in rows("SG-BERT", number) if (row.model, row.base) == (model, "BERT-base"))
+            for number in "17"
+        )
+        assert of_1 == of_7
+    cited = next(row for row in rows("ConIsI", "4") if row.model == "SG-OPT")
+    own = next(row for row in rows("SG-BERT", "1") if (row.model, row.base) == ("SG-OPT", "BERT-base"))
+    assert {task: score.value for task, score in cited.scores.items()} == {
+        task: score.value for task, score in own.scores.items()
+    }
+
+
+def test_the_deviations_that_are_in_two_tables_are_listed_as_an_error():
+    of = {
+        number: next(row for row in rows("SG-BERT", number) if (row.model, row.base) == ("BT", base))
+        for number, base in (("1", "SBERT-large"), ("11", "RoBERTa-large"))
+    }
+    deviations = [[row.scores[task].std for task in SEVEN] for row in of.values()]
+    assert deviations[0] == deviations[1]
+    for number, row in of.items():
+        assert anomaly(table("SG-BERT", number), row, "all")
+
+
+def test_published_sizes_are_those_of_the_sets_but_for_the_known_misprint():
+    one = table("ConIsI", "2")
+    sizes = {(known.name, split.name): split.pairs for known in SETS for split in known.splits}
+    wrong = []
+    for row in one.rows[:3]:
+        for name, score in row.scores.items():
+            split = row.model.partition(" ")[0]
+            if score.value != sizes.get((name, split), 0):
+                wrong.append((row.model, name, score.value, sizes[name, split]))
+    assert wrong == [("train pairs", "STS-B", 5479, 5749)]
+    (known,) = one.anomalies
+    assert (known.row["model"], known.column, known.printed, known.recomputed) == wrong[0]
+    assert one.rows[3].scores["total"].value == sum(one.rows[3].scores[name].value for name in SEVEN)
+
+
+def test_every_anomaly_is_of_a_row():
+    for one in tables():
+        for known in one.anomalies:
+            same = [row for row in one.rows if all(getattr(row, key) == value for key, value in known.row.items())]
+            assert len(same) == 1
+            assert known.column == "all" or known.column in same[0].scores
+
+
+@pytest.mark.parametrize(
+    ("task", "family", "paper", "model", "base", "value", "std", "aggregation"),
+    [
+        ("STS12", "BERT-base", "SG-BERT", "SG-OPT", "BERT-base", 66.84, 0.73, "all"),
+        ("STS12", "BERT", "SG-BERT", "SG-OPT", "BERT-large", 67.02, 0.72, "all"),
+        ("STS16", "SBERT-base", "SG-BERT", "Flow", "SBERT-base", 78.94, None, "wmean"),
+        ("STS-B", "bert-base", "SG-BERT", "SG-OPT", "BERT-base", 77.23, 0.43, None),
+        ("STS average", "BERT", "SG-BERT", "SG-OPT (τ 0.1, λ 0.1)", "BERT-base", 70.39, None, "all"),
+        ("STS14", None, "SG-BERT", "GloVe", None, 59.73, None, "all"),
+        ("STS13", "RoBERTa", "ConIsI", "ConIsI-s", "RoBERTa-base", 83.31, None, "all"),
+        ("STS17", None, "SG-BERT", "Cosine baseline", None, 72.78, None, None),
+        ("MRPC", "BERT-large", "SG-BERT", "SG-OPT", "BERT-large", 73.31, None, None),
+        ("GLUE MRPC", "BERT", "SG-BERT", "SG-OPT", "BERT-base", 86.96, 1.11, None),
+    ],
+)
+def test_figures_are_found_by_task_and_encoder(task, family, paper, model, base, value, std, aggregation):
+    found = figures_for(task, family)
+    assert any(
+        (one.paper.name, one.model, one.base, one.value, one.std, one.aggregation)
+        == (paper, model, base, value, std, aggregation)
+        for one in found
+    )
+    assert {one.task for one in found} == {task}
+
+
+def test_layer_attention_is_aggregated_by_size_but_for_the_rows_of_others():
+    found = [one for one in figures_for("STS15") if one.paper.name == "LayerAttPooler"]
+    assert {(one.reported_by == "Gao et al. 2021", one.aggregation) for one in found} == {
+        (True, "all"),
+        (False, "wmean"),
+    }
+    assert len(found) == 24
+
+
+def test_a_family_is_no_part_of_another_name():
+    assert {one.base for one in figures_for("STS12", "BERT")} == {"BERT-base", "BERT-large"}
+    assert {one.base for one in figures_for("STS12", "SBERT-large")} == {"SBERT-large"}
+    assert figures_for("STS12", "XLNet") == ()
+    assert figures_for("STS99") == ()
+
+
+def test_the_columns_of_a_table_of_one_task_are_its_measures():
+    found = figures_for("Quora search", "RoBERTa-large")
+    assert [(one.measure, one.value) for one in found] == [
+        ("MRR@10", 65.85),
+        ("ms per query", 2.22),
+        ("memory GB", 0.33),
+        ("MRR@10", 66.32),
+        ("ms per query", 2.21),
+        ("memory GB", 0.33),
+    ]
+
+
+def test_missing_numbers_and_counts_are_no_figures():
+    times = figures_for("efficiency on STS-B")
+    assert [one.measure for one in times].count("training seconds") == 2
+    assert [one.measure for one in times].count("inference seconds") == 4
+    assert all(one.value < 101 for one in figures_for("STS16"))
+    assert "total" not in tasks()
+    assert {*SEVEN, *TRANSFER, "STS average", "STS-B dev", "SemEval-2014 Spanish"} < {*tasks()}
+
+
+def test_an_unknown_table_is_refused_with_the_known_ones():
+    with pytest.raises(BadChoice, match=r"no table '8' of 'SG-BERT'.*SG-BERT 11.*LayerAttPooler 5"):
+        rows("SG-BERT", "8")
+
+
+def test_papers_are_those_of_the_methods():
+    known = {paper.title: paper for paper in vars(_papers).values() if isinstance(paper, _papers.Paper)}
+    for one in tables():
+        method = known[one.paper.title]
+        assert (one.paper.authors, one.paper.year, one.paper.url) == (method.authors, method.year, method.link)
+        assert method.line.startswith(one.paper.line)
+
+
+def test_the_files_are_installed_with_the_package():
+    root = Path(published_figures.__file__).parents[2]
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = settings["tool"]["setuptools"]["package-data"]["explorer.data"]
+    files = [path.relative_to(FOLDER.parent).as_posix() for path in FOLDER.iterdir()]
+    assert len(files) == 3
+    assert all(any(fnmatch.fnmatch(file, pattern) for pattern in patterns) for file in files)
