@@ -1,7 +1,8 @@
 """Stop a run at every call that changes a file, resume it by the command line, and compare it with an unbroken run.
 
 `python -m tests.kill_points` (`make kill`) does so at every call of five methods; the tests take some of the calls.
-The process is killed, or the disk is full from this call on, or read-only.
+The process is killed, or the disk is full from this call on, or read-only. `python -m tests.kill_points app` kills the
+app instead, with a browser open (`tests.app_kills`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from explorer.training.record import leftovers, recorder, runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
 from tests.disk_calls import NEVER, FullDisk, Killed, ReadOnlyDisk, Watch, watched
+from tests.kill_outcomes import Outcome, heading, show, spread, verdict
 from tests.methods.hub import save_generator
 from tests.processes import process
 from tests.trainings import Place, command, furnish, in_no_time, recipe, train, words_of
@@ -59,18 +61,6 @@ WAYS = {
         Way("read-only, resumed", ReadOnlyDisk, resumed=True),
     )
 }
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of the points of a method in one way: their number, how many were tried, and the faults."""
-
-    method: str
-    way: str
-    points: int
-    tried: int
-    faults: list[str]
-    seconds: float  # of the processor
 
 
 def forked(watch: Watch, do: Callable[[], object]) -> tuple[int, list[list[str]]]:
@@ -191,14 +181,19 @@ def try_points(place: Place, method: str, folder: Path, told: Path, most: dict[s
     os.fsync = lambda handle: None  # a killed process loses nothing that it has written
     recorder.BEAT = 1e9  # a status is written at the same calls each time
     leftovers.UNTOUCHED = 0.0
-    settings = {"steps": steps, "evaluate_every": steps // 2} if method != "flow" else {}
-    if method == "diffcse":
-        settings["generator"] = str(save_generator(folder / "generator"))
-    chosen = recipe(place, method, settings=settings, seeds=(1, 2) if method == "sg-opt" else (1,))
+    chosen = short(place, method, folder, steps)
     with in_no_time():
         finish(preparing.prepare(chosen))  # so that every fork finds done what the first one has to do
         tries = Tries(folder, chosen, steps // 2)
         told.write_text(json.dumps([asdict(tries.outcome(method, WAYS[way], count)) for way, count in most.items()]))
+
+
+def short(place: Place, method: str, folder: Path, steps: int = STEPS) -> Recipe:
+    """The recipe of a run of a few steps."""
+    settings = {"steps": steps, "evaluate_every": steps // 2} if method != "flow" else {}
+    if method == "diffcse":
+        settings["generator"] = str(save_generator(folder / "generator"))
+    return recipe(place, method, settings=settings, seeds=(1, 2) if method == "sg-opt" else (1,))
 
 
 class Tries:
@@ -222,10 +217,7 @@ class Tries:
             self.calls[way.resumed] = self._calls(whole)
             assert not different(whole.run, self.unbroken.run), different(whole.run, self.unbroken.run)
         points = way.watch.points(self.calls[way.resumed])
-        chosen = range(len(points))
-        if 0 < most < len(points):
-            chosen = sorted({int((number + 0.5) * len(points) / most) for number in range(most)})
-        faults = []
+        chosen, faults = spread(len(points), most), []
         for at in chosen:
             trial = self.trial(f"{way.name}-{at}", way)
             fault = trial.fault(at, self.unbroken.run)
@@ -256,25 +248,26 @@ def outcomes(told: Path) -> list[Outcome]:
     return [Outcome(**one) for one in json.loads(told.read_text())]
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["app"]:
+        from tests import app_kills
+
+        return app_kills.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.kill_points", description=__doc__)
-    parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"default: {', '.join(METHODS)}")
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"default: {', '.join(METHODS)}; app: the app's")
     parser.add_argument("--way", action="append", choices=WAYS, metavar="WAY", help=f"default: {', '.join(WAYS)}")
     parser.add_argument("--most", type=int, default=0, metavar="N", help="so many points of each, not all")
-    options = parser.parse_args()
-    most, faults = dict.fromkeys(options.way or WAYS, options.most), 0
-    print(f"{'method':<12}{'way':<20}{'points':>8}{'tried':>8}{'faults':>8}{'CPU s':>8}", flush=True)
+    options = parser.parse_args(arguments)
+    found = []
+    heading()
     for method in options.methods or METHODS:
-        for way in most:
+        for way in options.way or WAYS:
             with tempfile.TemporaryDirectory() as place:
-                folder = Path(place)
-                process(try_points, furnish(folder), method, folder, folder / "told", {way: most[way]}).join()
-                (one,) = outcomes(folder / "told")
-            print(f"{method:<12}{way:<20}{one.points:>8}{one.tried:>8}{len(one.faults):>8}{one.seconds:>8.0f}")
-            print("".join(f"  {fault}\n" for fault in one.faults), end="", flush=True)
-            faults += len(one.faults)
-    print("All runs ended as the unbroken ones did." if not faults else f"{faults} faults.")
-    return 1 if faults else 0
+                folder, most = Path(place), {way: options.most}
+                process(try_points, furnish(folder), method, folder, folder / "told", most).join()
+                found += outcomes(folder / "told")
+            show(found[-1])
+    return verdict(found)
 
 
 def _cpu() -> float:
@@ -282,4 +275,4 @@ def _cpu() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -107,7 +107,7 @@ def serving(log: IO[bytes] | int, environment: Mapping[str, str]) -> Iterator[tu
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.port", str(port)]
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=log, stderr=log)
     try:
-        _wait_for(f"http://127.0.0.1:{port}")
+        wait_for(f"http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}", process
     finally:
         process.terminate()
@@ -212,7 +212,8 @@ def _lightness(colour: tuple[float, ...]) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _wait_for(address: str) -> None:
+def wait_for(address: str) -> None:
+    """Wait until a server answers."""
     for _ in range(600):
         try:
             urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()

@@ -43,6 +43,7 @@ def run() -> None:
     st.session_state[_ADDRESS] = page.url_path
     with st.sidebar:
         _draw_sidebar(scores=named(page.url_path).scores)
+    _run_again_when_reconnected()
     page.run()
 
 
@@ -71,6 +72,19 @@ def _draw_sidebar(*, scores: bool) -> None:
             second_encoder.none()
     with job:
         training_line.line()
+
+
+def _run_again_when_reconnected() -> None:
+    """Have an open page run again after its server was restarted.
+
+    The new server does not know the buttons of the page until it has run it, and would ignore the first click. The
+    browser asks for a run only if something on the page is updated at intervals.
+    """
+    st.fragment(_nothing, run_every="1h")()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _opened() -> StreamlitPage:

@@ -9,7 +9,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import training_line
 from explorer.ui.train import run_view
-from tests import live, trainings
+from tests import app_kills, live, trainings
 from tests.live import keyed, parameters, settle
 from tests.train_visits import START
 from tests.visits import lead
@@ -147,8 +147,9 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
 
 
 def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, address, folders, quick):
-    with live.server(**folders) as ended:
-        run = start(page, ended, quick, Steps="1000000", Run_name="cut-off")
+    port = app_kills.free_port()
+    with app_kills.served(port, app_kills.serve, port, folders):
+        run = start(page, f"http://127.0.0.1:{port}", quick, Steps="1000000", Run_name="cut-off")
         stepping(page)
         drawn(page)
         link = f"/train?run={run.name}"
