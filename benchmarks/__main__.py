@@ -9,7 +9,10 @@ import sys
 import tempfile
 
 QUICK = ("grid", "step", "start", "compare")
-SLOW = ("memory", "alongside", "sharing", "methods", "search", "maps", "dragging", "exact", "demonstration", "gpu")
+SLOW = (
+    *("memory", "alongside", "sharing", "methods", "efficiency", "search", "maps", "dragging", "exact"),
+    *("demonstration", "gpu"),
+)
 
 
 def main() -> None:

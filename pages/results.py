@@ -3,7 +3,7 @@
 import streamlit as st
 
 from explorer.ui.frame import page_frame
-from explorer.ui.results import by_layer_view, evaluate_form, filters, saved_results, table_view
+from explorer.ui.results import by_layer_view, evaluate_form, filters, published_view, saved_results, table_view
 
 page_frame.enter()
 results = saved_results.every()
@@ -14,3 +14,4 @@ if not results:
 chosen = filters.chosen(results)
 table_view.show(chosen)
 by_layer_view.show(chosen)
+published_view.show(chosen)

@@ -35,10 +35,10 @@ HOUSE = {  # everything here is allowed
 
 MOST_ARROWS = {
     "explorer.commands": 14,
-    "explorer.data": 30,
+    "explorer.data": 33,
     "explorer.drawing": 8,
     "explorer.encoding": 7,
-    "explorer.evaluating": 9,
+    "explorer.evaluating": 11,
     "explorer.measuring": 16,
     "explorer.training": 17,
     "explorer.ui": 57,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
-    from explorer.evaluating.result_files import Result
-    from explorer.evaluating.tasks import Options, Subject
+    from explorer.evaluating.results.result_files import Result
+    from explorer.evaluating.suites import Options, Subject
+    from explorer.evaluating.word_subject import WordSubject
 
 TEXTS = {"raw": "raw", "senteval": "SentEval's"}
 
@@ -27,18 +29,45 @@ def add(verbs: Any) -> None:
         "letter do not differ significantly: paired bootstrap over all tasks, Holm's correction, 5 %%.",
     )
     verb.set_defaults(verb=_evaluate)
-    verb.add_argument("models", nargs="+", metavar="MODEL", help="names, folders, hub ids, or run:NAME")
+    verb.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="names, folders, hub ids, or run:NAME; for STS also a file of word vectors (GloVe), or bag-of-words",
+    )
     verb.add_argument(
         "--suite",
         action="append",
         default=[],
         metavar="SUITE",
-        help="sts (the seven sets of papers, default), sts-more, …; may be repeated",
+        help="sts (the seven sets of papers, default), transfer (classification), search, or sts-more; repeatable",
     )
-    verb.add_argument("--task", action="append", default=[], metavar="TASK", help="one task, such as STS12; repeatable")
+    verb.add_argument(
+        "--task",
+        action="append",
+        default=[],
+        metavar="TASK|FILE",
+        help="one task, such as STS12 or MR; a file of scored pairs or of texts with labels; or a folder with labelled "
+        "train and test files; repeatable",
+    )
     verb.add_argument("--data", metavar="FOLDER", help="the folder of data sets (default: STRATA_DATA)")
     verb.add_argument("--text", default="raw", choices=TEXTS, help="of STS sets: raw (default), or SentEval's")
-    verb.add_argument("--seeds", default="1", metavar="N,N", help="seeds of classifiers (default 1)")
+    verb.add_argument(
+        "--probe",
+        default="logistic",
+        choices=("logistic", "senteval"),
+        help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers",
+    )
+    verb.add_argument("--seeds", default="1", metavar="N,N", help="seeds of the classifier (default 1)")
+    verb.add_argument("--index", default="flat", choices=("flat", "ivf"), help="of searches: exact (default), or IVF")
+    verb.add_argument(
+        "--reading",
+        action="append",
+        default=[],
+        metavar="TITLE",
+        help="layer & pooling for transfer and search, such as 'mean of layer 6'; repeatable (default: all; with "
+        "SentEval's MLP, which takes minutes for each, the model default); 'all' for every one",
+    )
     verb.add_argument(
         "--measure", metavar="NAME", help="for the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
     )
@@ -52,29 +81,34 @@ def add(verbs: Any) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
     from explorer.errors import DataError, StrataError
-    from explorer.evaluating import result_files
-    from explorer.evaluating.tasks import Options, column, named, tasks_of
+    from explorer.evaluating.results import result_files
+    from explorer.evaluating.suites import Options, column, named, tasks_of
 
     if options.data:
         os.environ[sts.VARIABLE] = options.data
     tasks = [task for suite in options.suite for task in tasks_of(suite)] + [named(task) for task in options.task]
     tasks = list(dict.fromkeys(tasks)) or list(tasks_of("sts"))
-    chosen = Options(TEXTS[options.text], _seeds(options.seeds), options.online)
+    chosen = Options(
+        text=TEXTS[options.text],
+        probe=options.probe,
+        seeds=_seeds(options.seeds),
+        index=options.index,
+        titles=tuple(options.reading),
+        online=options.online,
+    )
     subjects = [_subject(name, options) for name in options.models]
-    results, missing = [], dict[str, str]()
+    results, missing = [], list[str]()
     with Line() as line:
-        for subject in subjects:
-            for task in [task for task in tasks if task not in missing]:
-                try:
-                    results.append(_scored(subject, task, chosen, line))
-                except DataError as error:
-                    missing[task] = str(error)
-    for told in missing.values():
+        for subject, task in product(subjects, tasks):
+            try:
+                results.append(_scored(subject, task, chosen, line))
+                result_files.write(results[-1])
+            except DataError as error:
+                missing.append(str(error))
+    for told in dict.fromkeys(missing):
         print(told, file=sys.stderr)
     if not results:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
-    for result in results:
-        result_files.write(result)
     print(_told(results, [column(task, chosen) for task in tasks], options), end="")
 
 
@@ -89,27 +123,32 @@ def _seeds(given: str) -> tuple[int, ...]:
         ) from error
 
 
-def _subject(name: str, options: argparse.Namespace) -> Subject:
+def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.encoding.locate.model_names import find
-    from explorer.evaluating.tasks import Subject
+    from explorer.evaluating.suites import Subject
+    from explorer.evaluating.word_subject import WordSubject, is_word_model
     from explorer.measuring.scores.measure import Settings
 
+    if is_word_model(name):
+        return WordSubject(name)
     # float32, since rounding to bfloat16 alone changes a score by up to 0.1
     precision = "float32" if options.precision == "auto" else options.precision
     return Subject(find(name, online=options.online), Settings(precision, options.device, options.max_length))
 
 
-def _scored(subject: Subject, task: str, options: Options, line: Line) -> Result:
-    from explorer.evaluating.result_files import Result
-    from explorer.evaluating.tasks import evaluate
+def _scored(subject: Subject | WordSubject, task: str, options: Options, line: Line) -> Result:
+    from explorer.evaluating import suites, word_subject
+    from explorer.evaluating.results.result_files import Result
     from explorer.progress import finish
     from explorer.training.record.run_origin import scored
 
-    return Result(scored(subject.found), finish(evaluate(subject, task, options), line.tell))
+    if isinstance(subject, word_subject.WordSubject):
+        return Result(subject.scored, finish(word_subject.evaluate(subject, task, options), line.tell))
+    return Result(scored(subject.found), finish(suites.evaluate(subject, task, options), line.tell))
 
 
 def _told(results: list[Result], tasks: list[str], options: argparse.Namespace) -> str:
-    from explorer.evaluating import result_table, table_formats
+    from explorer.evaluating.results import result_table, table_formats
 
     if options.json:
         return table_formats.as_json(results)

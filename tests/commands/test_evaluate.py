@@ -7,8 +7,8 @@ import json
 import pytest
 
 from explorer.__main__ import main
-from explorer.evaluating import result_files
-from explorer.evaluating.tasks import tasks_of
+from explorer.evaluating.results import result_files
+from explorer.evaluating.suites import tasks_of
 from tests.evaluating.test_sts_task import write_set
 from tests.tiny_models import save_tiny
 
@@ -82,3 +82,62 @@ def test_what_is_not_there_is_refused_before_anything_is_measured(desk, capsys, 
     assert evaluate(desk, *flags) == 1
     assert said in capsys.readouterr().err
     assert not (desk / "results").exists()
+
+
+def write_labelled(folder, count=120):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "moods.csv"
+    rows = (f"{('glad', 'sad')[row % 2]},{('a good day', 'a bad night')[row % 2]} {row}" for row in range(count))
+    path.write_text("\n".join(["label,text", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_labelled_texts_of_a_user_are_a_task(desk, capsys):
+    path = write_labelled(desk / "own")
+    assert evaluate(desk, "--task", str(path), "--seeds", "1,2", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["task"] == "moods.csv"
+    assert found["seeds"] == [1, 2]
+    assert all(set(scores) == {"accuracy", "macro F1"} for scores in found["scores"].values())
+    assert len(found["scores"]) > 9
+
+
+def test_scored_pairs_of_a_user_are_a_task(desk, capsys):
+    write_set(desk / "own", "pairs.tsv", 60)
+    assert evaluate(desk, "--task", str(desk / "own/pairs.tsv"), "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["task"] == "pairs.tsv"
+    assert "spearman" in found["scores"]["model default"]
+
+
+def test_a_file_with_too_few_rows_for_the_folds_says_so(desk, capsys):
+    assert evaluate(desk, "--task", str(write_labelled(desk / "own", 8))) == 1
+    assert "8" in capsys.readouterr().err
+    assert result_files.read_all(desk / "results") == []
+
+
+def test_models_without_a_transformer_are_rows_too(desk, capsys):
+    (desk / "glove.txt").write_text("the 1 0 0\na 0 1 0\nman 0 0 1\nis 1 1 0\nof 0 1 1\n", encoding="utf-8")
+    models = [str(desk / "one"), "bag-of-words", str(desk / "glove.txt")]
+    path = write_labelled(desk / "own")
+    assert (
+        main(["evaluate", *models, "--data", str(desk / "data"), "--task", "STS17", "--task", str(path), "--csv"]) == 0
+    )
+    told = capsys.readouterr()
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(told.out))}
+    assert set(rows) == {"one", "bag-of-words", "glove.txt"}
+    assert all(row["STS17"] for row in rows.values())
+    assert rows["one"]["moods.csv"]
+    assert rows["bag-of-words"]["moods.csv"] == rows["bag-of-words"]["average of 2"] == ""
+    assert "STS sets only" in told.err
+
+
+def test_searches_are_a_task(desk, capsys):
+    path = desk / "data/QQP/dev.tsv"
+    path.parent.mkdir(parents=True)
+    rows = (f"{row % 2}\twhat is {row}?\twhich thing is {row}?" for row in range(60))
+    path.write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
+    assert evaluate(desk, "--suite", "search", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["scores"]["model default"]["MRR@10"] > 0
+    assert len(found["scores"]) > 9

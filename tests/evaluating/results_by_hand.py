@@ -3,7 +3,7 @@
 import numpy as np
 
 from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.result_files import Origin, Result, Scored
+from explorer.evaluating.results.result_files import Origin, Result, Scored
 
 DEFAULT = "model default"
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import false_discovery_control, norm, spearmanr
 
 from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.rank_groups import ERROR, Contender, holm, letters_of, p_values, ranking
+from explorer.evaluating.results.rank_groups import ERROR, Contender, holm, letters_of, p_values, ranking
 from explorer.measuring.scores.bootstrap import difference, resampled
 from tests.evaluating.results_by_hand import measured
 

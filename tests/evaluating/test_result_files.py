@@ -1,13 +1,15 @@
 """Test result files: a round trip, MTEB's layout, damaged files, names that are no paths."""
 
+import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
 
-from explorer.evaluating import result_files
 from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.result_files import Origin, Result, Scored
+from explorer.evaluating.results import result_files
+from explorer.evaluating.results.result_files import Origin, Result, Scored
 from tests.evaluating.results_by_hand import result
 
 
@@ -107,3 +109,11 @@ def test_a_variable_names_the_folder(tmp_path, monkeypatch):
     path = result_files.write(result("m", "MR", 80))
     assert path.is_relative_to(tmp_path / "elsewhere")
     assert len(result_files.read_all()) == 1
+
+
+def test_the_archive_has_every_file(tmp_path):
+    path = result_files.write(whole(), tmp_path)
+    with zipfile.ZipFile(io.BytesIO(result_files.zipped(tmp_path))) as archive:
+        inside = f"results/{path.relative_to(tmp_path)}"
+        assert set(archive.namelist()) == {inside, inside.replace("STS-B", "model_meta")}
+        assert archive.read(inside) == path.read_bytes()

@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 
 import pytest
 
-from explorer.evaluating import result_table, table_formats
-from explorer.evaluating.result_table import models, ranked
+from explorer.evaluating.results import result_table, table_formats
+from explorer.evaluating.results.result_table import models, ranked
 from tests.evaluating.results_by_hand import result
 
 

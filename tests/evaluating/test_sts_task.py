@@ -11,8 +11,8 @@ from explorer.data.graded import sts as published
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Row
 from explorer.errors import BadChoice, DataError
-from explorer.evaluating import sts
-from explorer.evaluating.tasks import SUITES, Options, Subject, column, evaluate, named, tasks_of
+from explorer.evaluating.suites import SUITES, Options, Subject, column, evaluate, named, tasks_of
+from explorer.evaluating.tasks import sts
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish

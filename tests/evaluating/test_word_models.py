@@ -10,8 +10,8 @@ from scipy import stats
 
 from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
-from explorer.evaluating.word_models import BagOfWords, MeanWordVectors, mean_word_vectors, word_scores, words_of
-from explorer.evaluating.word_vectors import WordVectors
+from explorer.evaluating.tasks.word_models import BagOfWords, MeanWordVectors, mean_word_vectors, word_scores, words_of
+from explorer.evaluating.tasks.word_vectors import WordVectors
 from explorer.progress import finish
 
 FOLDER = Path(os.environ.get("STRATA_DATA") or "no folder")

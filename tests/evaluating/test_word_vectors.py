@@ -6,8 +6,8 @@ import hashlib
 import pytest
 
 from explorer.errors import UnreadableFile
-from explorer.evaluating import word_vectors
-from explorer.evaluating.word_vectors import read_word_vectors
+from explorer.evaluating.tasks import word_vectors
+from explorer.evaluating.tasks.word_vectors import read_word_vectors
 from explorer.progress import finish
 
 LINES = ("the 0.5 -1 2e-1", "cat 1 2 3", "été 4 5 6", ". 7 8 9", "dog 0 0 1")

@@ -121,7 +121,7 @@ def load(
     part = _split(chosen, split)
     if text == SENTEVAL:
         part = replace(part, file=part.file.replace(".tsv", "_senteval.tsv"), on_hub=())
-    in_folder = _folder(folder)
+    in_folder = data_folder(folder)
     file = in_folder / part.file if in_folder else None
     if file and file.is_file():
         table: Table | None = read_file(file)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.kinds import digest_of
 from explorer.errors import StrataError
-from explorer.evaluating.result_files import Origin, Scored, revision_of
+from explorer.evaluating.results.result_files import Origin, Scored, revision_of
 from explorer.training.record.tuned_pair import run_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from explorer import run_folder
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
-from explorer.evaluating.result_files import Result, Scored
+from explorer.evaluating.results.result_files import Result, Scored
 from explorer.training.record import runs
 from explorer.training.record.run_origin import of_run
 from explorer.training.record.runs import Run

@@ -11,8 +11,8 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse, rows
 from explorer.errors import BadChoice
-from explorer.evaluating import search as task
-from explorer.evaluating.search import every_title, reciprocal_ranks, search
+from explorer.evaluating.tasks import search as task
+from explorer.evaluating.tasks.search import every_title, reciprocal_ranks, search
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.tiny_models import SENTENCES

@@ -6,8 +6,10 @@ layer & pooling × 100, the setting, and what each item contributed, for paired 
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -105,6 +107,15 @@ def read_all(folder: Path | None = None) -> list[Result]:
     """Every readable result, by model and task; files that Strata did not write are left out."""
     paths = sorted((folder or results_folder()).glob("*/*/*.json"))
     return [result for path in paths if path.name != META and (result := read(path)) is not None]
+
+
+def zipped(folder: Path | None = None) -> bytes:
+    """Every file of the folder in one archive, with `results/` before its path."""
+    home, archive = folder or results_folder(), io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        for path in sorted(home.glob("*/*/*.json")):
+            opened.write(path, Path("results") / path.relative_to(home))
+    return archive.getvalue()
 
 
 def read(path: Path) -> Result | None:

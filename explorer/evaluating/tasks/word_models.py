@@ -21,7 +21,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import SetNotFound
 from explorer.evaluating.measured import Items, Measured, Setting
-from explorer.evaluating.word_vectors import WordVectors, read_word_vectors
+from explorer.evaluating.tasks.word_vectors import WordVectors, read_word_vectors
 from explorer.measuring.scores.layer_scores import agreement
 from explorer.progress import Work
 

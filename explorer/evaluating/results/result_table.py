@@ -9,8 +9,8 @@ from statistics import fmean, stdev
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import Measured
-from explorer.evaluating.rank_groups import Contender, Ranking, ranking
-from explorer.evaluating.result_files import Result
+from explorer.evaluating.results.rank_groups import Contender, Ranking, ranking
+from explorer.evaluating.results.result_files import Result
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ Vectors = NDArray[np.float32]
 
 MEASURES = ("MRR@10", "ms per query", "index MB")
 TOP = 10
+LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
 
 
@@ -44,7 +45,7 @@ def search(
     index: str = FLAT,
     nlist: int = 1024,
     nprobe: int = 5,
-    max_length: int = 64,
+    max_length: int = LENGTH,
 ) -> Work[Measured]:
     """Search with an encoder under some layers & poolings, by default the model default; one encoding serves all."""
     started = time.perf_counter()

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from explorer.data.tables.formula_guard import guarded
-from explorer.evaluating.result_files import Result
+from explorer.evaluating.results.result_files import Result
 from explorer.measuring.table_cells import rounded
 
 FORMATS = ("csv", "markdown", "latex")

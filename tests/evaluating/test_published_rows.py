@@ -1,0 +1,68 @@
+"""Test published rows: every task's scores, the paper's measure, differences, what differs in the setting."""
+
+import json
+
+import pytest
+
+from explorer.data import published_figures
+from explorer.evaluating.results.published_rows import rows_for, what_differs
+from explorer.evaluating.results.result_table import models
+from explorer.evaluating.suites import SUITES
+from explorer.evaluating.tasks import sts, transfer
+from tests.evaluating.results_by_hand import result
+
+
+def row_of(tasks, source, base, model):
+    (found,) = [row for row in rows_for(tasks) if (row.source, row.base, row.model) == (source, base, model)]
+    return found
+
+
+def test_a_row_has_the_scores_of_the_paper():
+    row = row_of(sts.SEVEN, "SG-BERT, Table 1", "BERT-base", "SG-OPT")
+    assert row.scores["STS-B"].value == 77.23
+    assert row.scores["STS-B"].std == 0.43
+    assert set(row.scores) == set(sts.SEVEN)
+    assert str(row.cell("STS-B")) == "77.23 ± 0.43"
+
+
+def test_every_score_on_a_task_of_a_suite_is_in_a_row():
+    tasks = [task for suite, _ in SUITES.values() for task in suite]
+    rows = rows_for(tasks)
+    for paper in published_figures.FOLDER.glob("*.json"):
+        stated = json.loads(paper.read_text(encoding="utf-8"))
+        for number, table in stated["tables"].items():
+            if table.get("kind", "scores") != "scores" or table.get("task"):
+                continue
+            names = {"".join(filter(str.isalnum, name.lower())) for name in tasks}
+            expected = sum("".join(filter(str.isalnum, column.lower())) in names
+                           for row in table["rows"] for column in row["scores"])  # fmt: skip
+            source = f"{stated['paper']['name']}, Table {number}"
+            assert sum(len(row.scores) for row in rows if row.source == source) == expected, source
+
+
+def test_names_that_papers_write_differently_are_the_same_task():
+    assert any("SST-2" in row.scores for row in rows_for(transfer.TASKS))
+    assert any("MR (SentEval's MLP)" in row.scores for row in rows_for(["MR (SentEval's MLP)"]))
+
+
+def test_a_difference_is_under_the_papers_measure():
+    rows = rows_for(["STS12"])
+    (wmean, *_) = [row for row in rows if row.aggregation == "wmean"]
+    assert wmean.measure == "spearman wmean"
+    (model,) = models([result("m", "STS12", 70, measure="spearman wmean")])
+    assert wmean.difference(model, "STS12") == pytest.approx(70 - wmean.scores["STS12"].value)
+    (other,) = models([result("m", "STS12", 70, measure="spearman")])
+    assert wmean.difference(other, "STS12") is None
+    assert wmean.difference(model, "STS13") is None
+
+
+def test_nothing_is_published_on_a_users_file():
+    assert rows_for(["moods.csv"]) == ()
+
+
+def test_what_differs_names_both_sides():
+    rows = [row for row in rows_for(["MR"]) if row.source == "SG-BERT, Table 4"]
+    (model,) = models([result("mine", "MR", 80)])
+    told = " ".join(what_differs(rows, model, "mean of layer 6"))
+    for word in ("BERT-base", "mine", "mean of layer 6", "logistic", "SentEval's MLP"):
+        assert word in told
