@@ -96,7 +96,9 @@ def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value():
     found = finish(search(encoder, pairs))
     assert found.score() == pytest.approx(44.4444, abs=1e-4)
     assert found.items.values.tolist() == pytest.approx([1, 1 / 3, 0])
-    assert found.setting["queries without an answer, not counted"] == 1
+    assert found.setting["queries without an answer (excluded)"] == 1
+    assert (found.setting["queries"], found.setting["documents"]) == (3, 12)
+    assert found.setting["question key"] == "text"
 
 
 def test_the_first_of_several_answers_counts():

@@ -104,6 +104,11 @@ def test_the_same_words_in_another_order_have_cosine_1_exactly(glove):
     texts = ("the cat sleeps on the mat .", "a dog does n't"), ("on the mat the cat sleeps .", "n't does dog a")
     assert glove.cosines(*texts).tolist() == [1, 1]
     assert BagOfWords().cosines(*texts).tolist() == [1, 1]
+    drawn = np.random.default_rng(2)
+    orders = [" ".join(drawn.permutation(WORDS)) for _ in range(30)]
+    uneven = glove.words.vectors * 1e3 ** np.arange(-5, 6, dtype=np.float32)[:, None]  # sums depend on the order
+    found = MeanWordVectors(WordVectors("toy.txt", glove.words.place, uneven, "", len(WORDS))).vectors(orders)
+    assert len(np.unique(found, axis=0)) == 1
 
 
 def test_vectors_have_one_row_per_sentence(glove):

@@ -113,7 +113,7 @@ def test_a_missing_file_a_folder_and_a_damaged_archive_are_refused(tmp_path):
         read(put(tmp_path, *LINES).rename(tmp_path / "plain.gz"), "cat")
 
 
-def test_progress_is_told_in_bytes_of_the_file(tmp_path, monkeypatch):
+def test_progress_is_in_bytes_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(word_vectors, "EVERY", 2)
     told = []
     path = put(tmp_path, *LINES)

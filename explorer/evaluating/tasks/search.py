@@ -62,9 +62,11 @@ def search(
     items, threads = None, None
     for row, title in enumerate(asked):
         vectors = unit(of(title))
-        if not _can_rank(vectors):
+        corpus = vectors[documents]
+        # equal documents, such as [CLS] of layer 0, have no ranking
+        if not np.isfinite(vectors).all() or np.ptp(corpus, axis=0).max() <= SAME_VECTOR:
             continue
-        found = yield from batch_search(vectors[documents], vectors[queries], TOP, used)
+        found = yield from batch_search(corpus, vectors[queries], TOP, used)
         values = reciprocal_ranks(found.places, task.gold)
         table[row, :, 0] = 100 * values.mean(), 1000 * found.seconds / len(queries), found.index_bytes / MEGABYTE
         threads = found.threads
@@ -112,19 +114,14 @@ def _vectors(
     return dict(zip(titles, found, strict=True)).__getitem__
 
 
-def _can_rank(vectors: Vectors) -> bool:
-    """Whether unit vectors can rank documents: all are finite, and some differ by more than rounding."""
-    return bool(np.isfinite(vectors).all() and np.ptp(vectors, axis=0).max() > SAME_VECTOR)
-
-
 def _setting(questions: QuestionPairs, chosen: IndexSetting, used: IndexSetting) -> dict[str, Setting]:
     """What decides the scores next to the encoder: the text, how questions are the same, and the index."""
     task: Collection = questions.collection
     setting: dict[str, Setting] = {
         "documents": len(task.documents),
         "queries": len(task.queries),
-        "queries without an answer, not counted": task.without_gold,
-        "questions are the same if they have": "the same id" if questions.ids else "the same text",
+        "queries without an answer (excluded)": task.without_gold,
+        "question key": "id" if questions.ids else "text",
         "rows dropped": questions.dropped,
         "results per query": TOP,
         "index": used.kind,

@@ -85,12 +85,35 @@ def _built(documents: Floats, setting: IndexSetting) -> Any:
 
     width = documents.shape[1]
     index: Any = faiss.IndexFlatIP(width)
-    if setting.kind == IVF:
-        index = faiss.IndexIVFFlat(index, width, setting.nlist, faiss.METRIC_INNER_PRODUCT)
-        index.train(documents)
-        index.nprobe = setting.nprobe
+    if setting.kind == FLAT:
+        index.add(_centred(documents))
+        return index
+    index = faiss.IndexIVFFlat(index, width, setting.nlist, faiss.METRIC_INNER_PRODUCT)
+    index.train(documents)
+    index.nprobe = setting.nprobe
     index.add(documents)
     return index
+
+
+def _centred(documents: Floats) -> Floats:
+    """The documents, with length 1 in float64, minus their mean.
+
+    This takes the same from all products of a query, so no ranking changes. But where all vectors are nearly equal, as
+    those of [CLS] in low layers are, their products in float32 would be equal too.
+    """
+    mean = documents.mean(axis=0, dtype=np.float64)
+    centred = np.empty_like(documents)
+    for start in range(0, len(documents), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        centred[some] = _exact(documents[some]) - mean
+    return centred
+
+
+def _exact(vectors: Floats) -> NDArray[np.float64]:
+    """Vectors (…, width) with length 1 in float64; a zero vector is unchanged."""
+    exact = vectors.astype(np.float64)
+    lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
+    return exact / np.where(lengths > 0, lengths, 1)
 
 
 def _bytes(documents: Floats, setting: IndexSetting) -> int:
@@ -104,7 +127,7 @@ def _in_order(documents: Floats, queries: Floats, places: Places) -> Places:
     ordered = np.empty_like(places)
     for start in range(0, len(queries), _ORDERED):
         some = slice(start, start + _ORDERED)
-        apart = documents[places[some]].astype(np.float64) - queries[some, None]
+        apart = _exact(documents[places[some]]) - _exact(queries[some, None])
         distances = np.where(places[some] < 0, np.inf, np.vecdot(apart, apart))
         order = np.lexsort((places[some], distances))
         ordered[some] = np.take_along_axis(places[some], order, axis=1)

@@ -53,6 +53,8 @@ def test_the_digest_is_that_of_the_task(tmp_path):
     one = read(put(tmp_path, *ROWS)).collection.digest
     assert read(put(tmp_path, *ROWS, name="other.tsv")).collection.digest == one
     assert read(put(tmp_path, *ROWS[:4], ROWS[4].replace("1", "0"))).collection.digest != one, "another answer"
+    more = read(put(tmp_path, ROWS[0], ROWS[1].replace("0", "1"), *ROWS[2:])).collection
+    assert more.digest != one, "another answer of the same query"
     assert read(put(tmp_path, *ROWS, "0\tWhy?\tOne more?")).collection.digest != one, "another document"
 
 

@@ -15,6 +15,11 @@ def vectors(count, width=8, seed=0):
     return unit(np.random.default_rng(seed).normal(size=(count, width)))
 
 
+def unit_in_float64(vectors):
+    exact = vectors.astype(float)
+    return exact / np.linalg.norm(exact, axis=1, keepdims=True)
+
+
 def slow(documents, query, k):
     """The k documents with the highest inner product, by a loop in float64."""
     products = [sum(float(a) * float(b) for a, b in zip(row, query, strict=True)) for row in documents]
@@ -66,6 +71,24 @@ def test_results_that_float32_cannot_distinguish_are_ordered_by_their_distance()
     query = unit(base[None])
     assert np.unique(documents @ query[0]).size < 5, "their products are the same number"
     assert finish(batch_search(documents, query, 5, IndexSetting())).places.tolist() == [[1, 3, 4, 2, 0]]
+
+
+def test_nearly_equal_documents_are_found_as_in_float64():
+    drawn = np.random.default_rng(0)
+    base = drawn.normal(size=16)
+    documents, queries = (unit(base + 2e-3 * drawn.normal(size=(count, 16))) for count in (500, 20))
+    spread = np.ptp(documents.astype(float) @ queries[0])
+    assert spread < 1e-5, "at most 168 steps of float32 near 1, for 500 documents"
+    found = finish(batch_search(documents, queries, 10, IndexSetting()))
+    exact = unit_in_float64(documents), unit_in_float64(queries)
+    assert found.places.tolist() == [np.argsort(-exact[0] @ query)[:10].tolist() for query in exact[1]]
+
+
+def test_rounded_lengths_do_not_change_the_order():
+    exact = unit_in_float64(np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, 2e-4]]))
+    documents = (exact * np.array([[1 - 1e-7], [1], [1 + 2e-7]])).astype(np.float32)
+    found = finish(batch_search(documents, np.array([[1, 1e-4 + 1e-6]], dtype=np.float32), 3, IndexSetting()))
+    assert found.places.tolist() == [[1, 2, 0]]
 
 
 def test_fewer_documents_than_results_are_all_found():
