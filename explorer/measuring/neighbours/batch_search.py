@@ -104,16 +104,10 @@ def _centred(documents: Floats) -> Floats:
     mean = documents.mean(axis=0, dtype=np.float64)
     centred = np.empty_like(documents)
     for start in range(0, len(documents), AT_ONCE):
-        some = slice(start, start + AT_ONCE)
-        centred[some] = _exact(documents[some]) - mean
+        exact = documents[start : start + AT_ONCE].astype(np.float64)
+        lengths = np.linalg.norm(exact, axis=1, keepdims=True)
+        centred[start : start + AT_ONCE] = exact / np.where(lengths > 0, lengths, 1) - mean
     return centred
-
-
-def _exact(vectors: Floats) -> NDArray[np.float64]:
-    """Vectors (…, width) with length 1 in float64; a zero vector is unchanged."""
-    exact = vectors.astype(np.float64)
-    lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
-    return exact / np.where(lengths > 0, lengths, 1)
 
 
 def _bytes(documents: Floats, setting: IndexSetting) -> int:
@@ -127,7 +121,7 @@ def _in_order(documents: Floats, queries: Floats, places: Places) -> Places:
     ordered = np.empty_like(places)
     for start in range(0, len(queries), _ORDERED):
         some = slice(start, start + _ORDERED)
-        apart = _exact(documents[places[some]]) - _exact(queries[some, None])
+        apart = documents[places[some]].astype(np.float64) - queries[some, None]
         distances = np.where(places[some] < 0, np.inf, np.vecdot(apart, apart))
         order = np.lexsort((places[some], distances))
         ordered[some] = np.take_along_axis(places[some], order, axis=1)

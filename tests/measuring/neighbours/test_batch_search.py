@@ -84,13 +84,6 @@ def test_nearly_equal_documents_are_found_as_in_float64():
     assert found.places.tolist() == [np.argsort(-exact[0] @ query)[:10].tolist() for query in exact[1]]
 
 
-def test_rounded_lengths_do_not_change_the_order():
-    exact = unit_in_float64(np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, 2e-4]]))
-    documents = (exact * np.array([[1 - 1e-7], [1], [1 + 2e-7]])).astype(np.float32)
-    found = finish(batch_search(documents, np.array([[1, 1e-4 + 1e-6]], dtype=np.float32), 3, IndexSetting()))
-    assert found.places.tolist() == [[1, 2, 0]]
-
-
 def test_fewer_documents_than_results_are_all_found():
     assert sorted(finish(batch_search(vectors(4), vectors(1), 10, IndexSetting())).places[0]) == [0, 1, 2, 3]
 
