@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from explorer.encoding.read.readings import MODEL_DEFAULT
 
 Setting = str | int | float | bool | None
+COSTS = ("ms per query", "index MB")  # measures that are no scores: in units of their own, and lower is better
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The scores × 100 of one model on one task; NaN where there is none."""
+    """The scores × 100 of one model on one task, and costs in their units; NaN where there is none."""
 
     task: str  # "STS12", "MR"
     split: str  # "test"; "all" for folds over the whole set

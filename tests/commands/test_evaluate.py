@@ -7,6 +7,7 @@ import json
 import pytest
 
 from explorer.__main__ import main
+from explorer.data import sample
 from explorer.evaluating.results import result_files
 from explorer.evaluating.suites import tasks_of
 from tests.evaluating.test_sts_task import write_set
@@ -135,7 +136,8 @@ def test_models_without_a_transformer_are_rows_too(desk, capsys):
 def test_searches_are_a_task(desk, capsys):
     path = desk / "data/QQP/dev.tsv"
     path.parent.mkdir(parents=True)
-    rows = (f"{row % 2}\twhat is {row}?\twhich thing is {row}?" for row in range(60))
+    pairs = sample.pairs()
+    rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
     path.write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
     assert evaluate(desk, "--suite", "search", "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)

@@ -5,16 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse, rows
-from explorer.errors import BadChoice
+from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.tasks import search as task
-from explorer.evaluating.tasks.search import every_title, reciprocal_ranks, search
+from explorer.evaluating.tasks.search import reciprocal_ranks, search
 from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.progress import finish
+from explorer.progress import Progress, finish
 from tests.tiny_models import SENTENCES
 
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
@@ -70,23 +69,24 @@ def test_mrr_is_that_of_brute_force(encoder, questions, title):
         assert by_query == pytest.approx(slow)
 
 
-def of_vectors(vectors):
+def of_vectors(vectors, monkeypatch):
     """A stand-in for an encoder that has one vector for each text as its model default."""
 
-    def views(texts, max_length=None):
-        own = torch.tensor(np.array([vectors[text] for text in texts]), dtype=torch.float32)
-        yield SimpleNamespace(positions=list(range(len(texts))), own=own)
+    def encoded(encoder, texts, max_length, titles):
+        own = np.array([vectors[text] for text in texts], dtype=np.float32)
+        yield Progress("encoding texts", len(texts), len(texts))
+        return SimpleNamespace(of=lambda title: own)
 
-    return SimpleNamespace(
-        name="vectors", rows=rows(1), head=Head(("mean",)), views=views, width=2, max_length=64,
-        precision="float32", device="cpu",
-    )  # fmt: skip
+    monkeypatch.setattr(task, "encoded", encoded)
+    return SimpleNamespace(name="vectors", rows=rows(1), max_length=64, precision="float32", device="cpu")
 
 
-def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value():
+def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeypatch):
     angles = {f"document {at}": at for at in range(12)}  # nearest to a query: the document of its angle, then the next
     angles |= {"first": 0, "third": 5.1, "nowhere": 0.2, "without an answer": 3}
-    encoder = of_vectors({text: (np.cos(angle / 20), np.sin(angle / 20)) for text, angle in angles.items()})
+    encoder = of_vectors(
+        {text: (np.cos(angle / 20), np.sin(angle / 20)) for text, angle in angles.items()}, monkeypatch
+    )
     gold = {"first": "document 0", "third": "document 4", "nowhere": "document 11"}  # third: 5, 6, 4
     angles_of_third = sorted(range(12), key=lambda at: abs(at - 5.1))[:3]
     assert angles_of_third == [5, 6, 4]
@@ -108,10 +108,9 @@ def test_the_first_of_several_answers_counts():
 
 def test_one_encoding_serves_every_layer_and_pooling(encoder, questions, monkeypatch):
     passes = []
-    monkeypatch.setattr(
-        task, "gathered", lambda *args, real=task.gathered: passes.append(len(args[1])) or (yield from real(*args))
-    )
-    titles = every_title(encoder)
+    real = type(encoder).views_of
+    monkeypatch.setattr(type(encoder), "views_of", lambda self, ids: passes.append(len(ids)) or real(self, ids))
+    titles = titles_of(encoder)
     found = finish(search(encoder, questions, titles=titles))
     assert passes == [len({*questions.collection.documents, *questions.collection.queries})]
     assert found.titles == titles
@@ -145,12 +144,12 @@ def test_the_flat_index_is_as_large_as_its_vectors_and_has_no_lists(encoder, que
 
 
 def test_the_items_are_those_of_the_model_default(encoder, questions):
-    found = finish(search(encoder, questions, titles=["max of layer 1", "own reading"]))
+    found = finish(search(encoder, questions, titles=["max of layer 1"]))
     assert found.titles == ("max of layer 1", MODEL_DEFAULT)
     assert 100 * found.items.values.mean() == pytest.approx(found.score(MODEL_DEFAULT))
     assert found.score("max of layer 1") != found.score(MODEL_DEFAULT)
     assert found.items.digest == questions.collection.digest
-    assert finish(search(encoder, questions, titles=["max of layer 1"])).items is None
+    assert finish(search(encoder, questions, titles=["max of layer 1"])).items is not None
 
 
 def test_the_length_is_limited_by_the_model_and_stated(encoder, questions):
@@ -164,8 +163,7 @@ def test_the_length_is_limited_by_the_model_and_stated(encoder, questions):
     assert finish(search(limited, questions)).setting["max length"] == 16
 
 
-def test_a_model_without_a_default_needs_a_layer_and_pooling(tiny_encoder, questions):
-    with pytest.raises(BadChoice, match="no model default"):
-        finish(search(tiny_encoder, questions))
-    assert MODEL_DEFAULT not in every_title(tiny_encoder)
-    assert finish(search(tiny_encoder, questions, titles=["mean of layer 1"])).score("mean of layer 1") > 0
+def test_without_a_declared_default_it_is_the_mean_of_the_last_layer(tiny_encoder, questions):
+    found = finish(search(tiny_encoder, questions, titles=["mean of layer 2"]))
+    assert found.score() == found.score("mean of layer 2") > 0
+    assert found.items is not None

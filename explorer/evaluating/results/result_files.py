@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from explorer import typed_json
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.places import results_folder, write_whole
 
 META = "model_meta.json"  # in every revision's folder, as mteb wants it
@@ -160,7 +160,7 @@ def _items(stored: _Items | None) -> Items | None:
 def _as_mteb(result: Result) -> dict[str, Any]:
     measured = result.measured
     known = _IN_MTEB.get(measured.task)
-    default = {name: _share(measured.score(MODEL_DEFAULT, name)) for name in measured.measures}
+    default = {name: _as_in_mteb(name, measured.score(MODEL_DEFAULT, name)) for name in measured.measures}
     score = {"main_score": default[measured.measures[0]], **default, "hf_subset": "default", "languages": ["eng-Latn"]}
     return {
         "task_name": known or measured.task,
@@ -206,8 +206,10 @@ def _numbers(values: NDArray[np.float64]) -> list[Any]:
     return numbers
 
 
-def _share(score: float) -> float | None:
-    return score / 100 if np.isfinite(score) else None
+def _as_in_mteb(measure: str, score: float) -> float | None:
+    if not np.isfinite(score):
+        return None
+    return score if measure in COSTS else score / 100
 
 
 def _file_name(name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.measured import Measured
+from explorer.evaluating.measured import COSTS, Measured
 from explorer.evaluating.results.rank_groups import Contender, Ranking, ranking
 from explorer.evaluating.results.result_files import Result
 
@@ -97,8 +97,9 @@ def cells(
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if len(tasks) > 1 else {}
     header = ["model", *tasks, *([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
     table = []
+    sign = 1 if measure in COSTS else -1
     for row in sorted(
-        rows, key=lambda row: _place(averages.get(row.name), *(row.cell(task, title, measure) for task in tasks))
+        rows, key=lambda row: _place(sign, averages.get(row.name), *(row.cell(task, title, measure) for task in tasks))
     ):
         scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
         told = ["" if score is None else str(score) for score in scores]
@@ -106,9 +107,9 @@ def cells(
     return header, table
 
 
-def _place(*scores: Cell | None) -> tuple[float, ...]:
-    """What to sort by, so that the highest scores come first and missing ones last."""
-    return tuple(math.inf if score is None else -score.mean for score in scores)
+def _place(sign: int, *scores: Cell | None) -> tuple[float, ...]:
+    """What to sort by, so that the best scores come first and missing ones last."""
+    return tuple(math.inf if score is None else sign * score.mean for score in scores)
 
 
 def _score(measured: Measured | None, title: str, measure: str | None) -> float | None:

@@ -12,18 +12,18 @@ at once, divided by their number) and "index MB" (millions of bytes); of the las
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.graded.question_pairs import Collection, QuestionPairs
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse, readings
-from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.encoded import checked_titles, encoded
+from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.measuring.neighbours.batch_search import FLAT, PER_LIST, IndexSetting, batch_search
 from explorer.measuring.scores.correlation import SAME_VECTOR, unit
-from explorer.measuring.sentences.sentence_vectors import gathered, pick
 from explorer.progress import Work
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 
-MEASURES = ("MRR@10", "ms per query", "index MB")
+MEASURES = ("MRR@10", *COSTS)
 TOP = 10
 LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
@@ -50,18 +50,18 @@ def search(
     """Search with an encoder under some layers & poolings, by default the model default; one encoding serves all."""
     started = time.perf_counter()
     chosen = IndexSetting(index, nlist, nprobe)
-    asked = _titles(encoder, titles)
+    asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
     task = questions.collection
     used = chosen.adapted(len(task.documents))
     texts = tuple(dict.fromkeys((*task.documents, *task.queries)))
     limit = min(max_length, encoder.max_length)
-    of = yield from _vectors(encoder, texts, asked, limit)
+    encodings = yield from encoded(encoder, texts, limit, asked)
     place = {text: at for at, text in enumerate(texts)}
     documents, queries = ([place[text] for text in side] for side in (task.documents, task.queries))
     table = np.full((len(asked), len(MEASURES), 1), np.nan)
     items, threads = None, None
     for row, title in enumerate(asked):
-        vectors = unit(of(title))
+        vectors = unit(encodings.of(title))
         corpus = vectors[documents]
         # equal documents, such as [CLS] of layer 0, have no ranking
         if not np.isfinite(vectors).all() or np.ptp(corpus, axis=0).max() <= SAME_VECTOR:
@@ -84,12 +84,6 @@ def search(
     )
 
 
-def every_title(encoder: Encoder) -> tuple[str, ...]:
-    """The titles of every layer & pooling of an encoder, and of its model default if it declares one."""
-    cells = tuple(reading.title for reading in readings(encoder.rows[-1].layers[-1]))
-    return (*cells, MODEL_DEFAULT) if encoder.head else cells
-
-
 def reciprocal_ranks(places: NDArray[np.int64], gold: Sequence[Sequence[int]]) -> NDArray[np.float64]:
     """1 / rank of the first answer among the results (query, result) of every query; 0 if there is none."""
     values = np.zeros(len(gold))
@@ -97,21 +91,6 @@ def reciprocal_ranks(places: NDArray[np.int64], gold: Sequence[Sequence[int]]) -
         rank = next((rank for rank, document in enumerate(found, start=1) if document in answers), None)
         values[query] = 0 if rank is None else 1 / rank
     return values
-
-
-def _titles(encoder: Encoder, titles: Sequence[str] | None) -> tuple[str, ...]:
-    """The titles to measure, as they are written in results."""
-    last = encoder.rows[-1].layers[-1]
-    return tuple(dict.fromkeys(parse(title, last).title for title in titles or (OWN.title,)))
-
-
-def _vectors(
-    encoder: Encoder, texts: Sequence[str], titles: Sequence[str], max_length: int
-) -> Work[Callable[[str], Vectors]]:
-    """Vectors (text, width) by title, from one pass over the texts."""
-    last = encoder.rows[-1].layers[-1]
-    found = yield from gathered(encoder, texts, [pick(encoder, parse(title, last)) for title in titles], max_length)
-    return dict(zip(titles, found, strict=True)).__getitem__
 
 
 def _setting(questions: QuestionPairs, chosen: IndexSetting, used: IndexSetting) -> dict[str, Setting]:
