@@ -72,7 +72,7 @@ def encoded(
     kept = checked_titles(encoder, titles)
     distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
     ids, truncated = yield from _tokens(encoder, tuple(distinct), max_length)
-    widths = [_width(encoder, title) for title in kept]
+    widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
     for views in encoder.views_of(ids):
@@ -95,7 +95,8 @@ def _tokens(encoder: Encoder, texts: Sequence[str], max_length: int | None) -> W
     return ids, truncated
 
 
-def _width(encoder: Encoder, title: str) -> int:
+def width_of(encoder: Encoder, title: str) -> int:
+    """The dimension of the vectors under a layer & pooling."""
     return encoder.default_head.width(encoder.width) if title == MODEL_DEFAULT else encoder.width
 
 

@@ -76,7 +76,7 @@ def test_a_dev_split_chooses_c_and_folds_are_not_needed() -> None:
 
 def test_the_smallest_of_equally_good_values_is_chosen() -> None:
     train = _rows(60, noise=0.01)
-    on_train = [guess for (guess,) in logistic._path(train, [train.x])]
+    on_train = [guess for (guess,) in logistic.path(train, [train.x])]
     assert all(np.array_equal(guess, train.y) for guess in on_train)
     assert logistic._best([60, 60, 60, 59]) == 0
 
@@ -107,8 +107,8 @@ def test_small_differences_that_are_more_than_rounding_count() -> None:
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
 def test_the_number_of_fits_is_known_before(test: bool, dev: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, told, paths = _rows(100), [], []
-    real = logistic._path
-    monkeypatch.setattr(logistic, "_path", lambda *given: paths.append(1) or real(*given))
+    real = logistic.path
+    monkeypatch.setattr(logistic, "path", lambda *given: paths.append(1) or real(*given))
     data = ProbeData(rows, rows if dev else None, rows if test else None, 2)
     finish(logistic.predictions(data, 1), told.append)
     assert len(paths) == logistic.fits(test, dev) == told[-1].total == told[-1].done + 1

@@ -35,7 +35,7 @@ def predictions(data: ProbeData, seed: int) -> Work[Classes]:
         found = yield from _by_folds(data.train, data.test.x, seed)
     else:
         yield Progress(STAGE, 0, 1)
-        on_dev, on_test = zip(*_path(data.train, (data.dev.x, data.test.x)), strict=True)
+        on_dev, on_test = zip(*path(data.train, (data.dev.x, data.test.x)), strict=True)
         found = on_test[_best([(guess == data.dev.y).sum() for guess in on_dev])]
     return found
 
@@ -58,13 +58,13 @@ def _nested(rows: Rows, seed: int) -> Work[Classes]:
     for done, (one, other) in enumerate(pairs):
         yield Progress(STAGE, done, len(pairs) + FOLDS)
         held = parts[one], parts[other]
-        for place, (first, second) in enumerate(_path(_without(rows, *held), [rows.x[part] for part in held])):
+        for place, (first, second) in enumerate(path(_without(rows, *held), [rows.x[part] for part in held])):
             right[other, place] += (first == rows.y[parts[one]]).sum()
             right[one, place] += (second == rows.y[parts[other]]).sum()
     found = np.empty(len(rows), dtype=np.intp)
     for fold, part in enumerate(parts):
         yield Progress(STAGE, len(pairs) + fold, len(pairs) + FOLDS)
-        ((found[part],),) = _path(_without(rows, part), [rows.x[part]], (STRENGTHS[_best(right[fold])],))
+        ((found[part],),) = path(_without(rows, part), [rows.x[part]], (STRENGTHS[_best(right[fold])],))
     return found
 
 
@@ -72,13 +72,13 @@ def _by_folds(rows: Rows, test: Features, seed: int) -> Work[Classes]:
     right = np.zeros(len(STRENGTHS), dtype=np.intp)
     for done, (inner, held) in enumerate(folds(rows.y, seed)):
         yield Progress(STAGE, done, FOLDS + 1)
-        right += [(guess == rows.y[held]).sum() for (guess,) in _path(rows.at(inner), [rows.x[held]])]
+        right += [(guess == rows.y[held]).sum() for (guess,) in path(rows.at(inner), [rows.x[held]])]
     yield Progress(STAGE, FOLDS, FOLDS + 1)
-    ((found,),) = _path(rows, [test], (STRENGTHS[_best(right)],))
+    ((found,),) = path(rows, [test], (STRENGTHS[_best(right)],))
     return found
 
 
-def _path(rows: Rows, wanted: Sequence[Features], strengths: Sequence[float] = STRENGTHS) -> list[tuple[Classes, ...]]:
+def path(rows: Rows, wanted: Sequence[Features], strengths: Sequence[float] = STRENGTHS) -> list[tuple[Classes, ...]]:
     """For each C, the predictions for each of the wanted features; each fit starts from the one before."""
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
