@@ -123,8 +123,23 @@ def test_the_setting_says_what_else_decides_the_scores(tiny_encoder) -> None:
     assert (plain["C"], plain["folds"], plain["standardised"]) == ("0.001, 0.01, 0.1, 1", "nested 10", True)
     assert (plain["max_length"], plain["precision"]) == (8, "float32")
     mlp = finish(transfer(tiny_encoder, TESTED, probe="senteval")).setting
+    assert mlp["seeds"] == "1"
     assert (mlp["l2"], mlp["folds"], mlp["hidden"], mlp["batch"]) == ("1e-05, 0.0001, 0.001, 0.01", "10", 50, 64)
     assert finish(transfer(tiny_encoder, SPLIT, titles=DEFAULT)).setting["folds"] == "none"
+
+
+def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = module.Encoded.of
+    broken = lambda self, title: real(self, title) * (np.nan if title == "cls of layer 1" else 1)  # noqa: E731
+    monkeypatch.setattr(module.Encoded, "of", broken)
+    found = finish(transfer(tiny_encoder, SPLIT, titles=("cls of layer 1",)))
+    assert np.isnan(found.score("cls of layer 1"))
+    assert found.score() > 50
+    monkeypatch.setattr(module.Encoded, "of", lambda self, title: real(self, title) * np.nan)
+    missing = finish(transfer(tiny_encoder, SPLIT, titles=DEFAULT))
+    assert missing.items is not None
+    assert np.isnan(missing.score())
+    assert np.isnan(missing.items.values).all(), "missing is not wrong"
 
 
 def test_progress_counts_all_fits(tiny_encoder) -> None:

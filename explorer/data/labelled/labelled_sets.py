@@ -14,12 +14,13 @@ def load(
     source: str, columns: Mapping[str, str | None] | None = None, folder: Path | None = None
 ) -> tuple[LabelledSet, tuple[Report, ...]]:
     """A set by name or path, with a report on each file of the user; `columns` are corrections by role."""
-    if published_sets.is_known(source) or not _is_path(source):
+    if _is_name(source):
         return published_sets.load(source, folder), ()
     return own_sets.read(Path(source).expanduser(), columns)
 
 
-def _is_path(source: str) -> bool:
-    """Whether a source is meant as a path: it has an ending or a folder, or it exists."""
-    path = Path(source).expanduser()
-    return bool(path.suffix) or len(path.parts) > 1 or path.exists()
+def _is_name(source: str) -> bool:
+    """Whether a source is the name of a published set, or neither looks like a path nor is one."""
+    if any(mark in source for mark in "/\\.~"):
+        return False
+    return published_sets.is_known(source) or not Path(source).exists()

@@ -43,6 +43,12 @@ class ProbeData:
         """The rows that a prediction is wanted for."""
         return self.train if self.test is None else self.test
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether every feature is a number, which a model of a low precision may not give."""
+        splits = (rows for rows in (self.train, self.dev, self.test) if rows is not None)
+        return all(bool(np.isfinite(rows.x).all()) for rows in splits)
+
 
 def folds(classes: Classes, seed: int, count: int = FOLDS) -> list[tuple[Places, Places]]:
     """The rows to train on and to test on, for each of some stratified folds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,10 +56,12 @@ def transfer(
     kept = chosen_titles(encoder, probe, titles)
     vectors = yield from encoded(encoder, texts_of(task), max_length, kept)
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
-    right = np.zeros((len(seeds), len(task.scored)))
+    right = np.full((len(seeds), len(task.scored)), np.nan)
     rows = {split: _order(one) for split, one in task.splits.items()}
     for place, title in enumerate(kept):
         data = _data(task, vectors, title, rows)
+        if not data.is_finite:  # the scores stay missing
+            continue
         for which, seed in enumerate(seeds):
             told = (place * len(seeds) + which, len(kept) * len(seeds))
             found = yield from _told(PROBES[probe](data, seed), title, *told)
@@ -72,7 +75,7 @@ def transfer(
         MEASURES,
         table,
         tuple(seeds),
-        _setting(encoder, task, vectors, probe, max_length),
+        _setting(encoder, task, probe, seeds, max_length),
         Items(right.mean(axis=0), digest=task.digest),
         time.perf_counter() - started,
     )
@@ -146,22 +149,17 @@ def _told(work: Work[Classes], title: str, done: int, total: int) -> Work[Classe
 
 
 def _setting(
-    encoder: Encoder, task: LabelledSet, vectors: Encoded, probe: str, max_length: int | None
+    encoder: Encoder, task: LabelledSet, probe: str, seeds: Sequence[int], max_length: int | None
 ) -> dict[str, Setting]:
-    strengths = logistic.STRENGTHS if probe == LOGISTIC else senteval.DECAYS
     folds = f"nested {FOLDS}" if task.test is None else f"{FOLDS}" if task.dev is None else "none"
     about: dict[str, Setting] = {
-        "probe": "logistic regression" if probe == LOGISTIC else "SentEval's MLP",
-        "C" if probe == LOGISTIC else "l2": ", ".join(f"{strength:g}" for strength in strengths),
-        "standardised": probe == LOGISTIC,
         "folds": folds,
+        "seeds": ", ".join(map(str, seeds)),
         "max_length": encoder.limit(max_length),
-        "truncated": vectors.truncated,
         "precision": encoder.precision,
-        "encoding seconds": round(vectors.seconds, 3),
     }
-    if probe == SENTEVAL:
-        network = Network()
-        about |= {"hidden": network.hidden, "batch": network.batch, "tenacity": network.tenacity}
-        about |= {"epoch_size": network.epoch_size, "max_epoch": network.max_epoch}
-    return about
+    if probe == LOGISTIC:
+        strengths = ", ".join(f"{strength:g}" for strength in logistic.STRENGTHS)
+        return {"probe": "logistic regression", "C": strengths, "standardised": True, **about}
+    decays = ", ".join(f"{decay:g}" for decay in senteval.DECAYS)
+    return {"probe": "SentEval's MLP", "l2": decays, "standardised": False, **asdict(Network()), **about}

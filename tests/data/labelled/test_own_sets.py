@@ -7,7 +7,7 @@ import pytest
 from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet, check
 from explorer.data.labelled.labelled_sets import load
-from explorer.errors import DataError, TooFewRows, UnreadableFile, WrongColumns
+from explorer.errors import DataError, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
 
 def _file(folder: Path, name: str, columns: str = "label\ttext", **classes: int) -> Path:
@@ -98,6 +98,25 @@ def test_a_test_split_may_have_one_class(tmp_path: Path) -> None:
     _file(tmp_path, "train.tsv", yes=60, no=40)
     _file(tmp_path, "test.tsv", no=1)
     assert load(str(tmp_path))[0].scored.classes == ("no",)
+
+
+def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    for folder in ("CR", "mine"):
+        (tmp_path / folder).mkdir()
+        for split in ("train", "test"):
+            _file(tmp_path / folder, f"{split}.tsv", yes=60, no=40)
+    assert len(load("./CR")[0].train) == len(load("mine")[0].train) == 100
+    with pytest.raises(SetNotFound, match="CR is not available"):
+        load("CR")
+
+
+def test_an_empty_test_split_is_not_replaced_by_train() -> None:
+    given = LabelledSet("x", _labelled("x", *"ab" * 50), test=_labelled("t"))
+    assert (len(given.scored), given.split, list(given.splits)) == (0, "test", ["train", "test"])
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
