@@ -104,6 +104,13 @@ def test_small_differences_that_are_more_than_rounding_count() -> None:
     assert np.array_equal(_fixed(Rows(x, y)), y)
 
 
+def test_a_dimension_that_is_far_smaller_than_the_others_counts() -> None:
+    y = np.arange(120) % 2
+    x = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
+    x[:, 0] = 1e-9 * (y - 0.5)
+    assert np.array_equal(_fixed(Rows(x, y)), y)
+
+
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
 def test_the_number_of_fits_is_known_before(test: bool, dev: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, told, paths = _rows(100), [], []

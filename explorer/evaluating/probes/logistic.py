@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)  # C: a larger one regularises less
 ITERATIONS = 2000
-CONSTANT = 1e-6  # share of the features' size below which a dimension's spread is rounding
+CONSTANT = 1e-6  # share of a dimension's mean below which its spread is rounding
 STAGE = "logistic regression"
 
 
@@ -99,8 +99,8 @@ def _scaler(x: Features) -> StandardScaler:
     from sklearn.preprocessing import StandardScaler
 
     scaler = StandardScaler().fit(x)
-    size = np.sqrt(np.mean(scaler.var_ + scaler.mean_**2))
-    scaler.scale_[np.sqrt(scaler.var_) <= CONSTANT * size] = np.inf
+    # compared with its own mean: some dimensions of trained models are a million times smaller than others, and count
+    scaler.scale_[np.sqrt(scaler.var_) <= CONSTANT * np.abs(scaler.mean_)] = np.inf
     return scaler
 
 
