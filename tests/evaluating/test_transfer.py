@@ -8,13 +8,13 @@ from explorer.data.kinds import Labelled
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.errors import BadChoice, TooFewRows
-from explorer.evaluating import transfer as module
 from explorer.evaluating.encoded import encoded, titles_of
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import ProbeData, Rows
-from explorer.evaluating.transfer import SEEDS, TASKS, pair_features, transfer
-from explorer.evaluating.transfer_cost import estimate
+from explorer.evaluating.tasks import transfer as module
+from explorer.evaluating.tasks.transfer import SEEDS, TASKS, pair_features, transfer
+from explorer.evaluating.tasks.transfer_cost import estimate
 from explorer.progress import finish
 
 DEFAULT = ("model default",)

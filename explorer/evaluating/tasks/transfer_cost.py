@@ -15,7 +15,7 @@ from explorer.evaluating.encoded import FLOAT, width_of
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network, trained
 from explorer.evaluating.probes.probe_data import Rows
-from explorer.evaluating.transfer import LOGISTIC, check_choice, chosen_titles, texts_of
+from explorer.evaluating.tasks.transfer import LOGISTIC, check_choice, chosen_titles, texts_of
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
