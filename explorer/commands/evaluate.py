@@ -71,6 +71,11 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--measure", metavar="NAME", help="for the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
     )
+    verb.add_argument(
+        "--estimate",
+        action="store_true",
+        help="print what each classification task takes, from a short trial, and stop",
+    )
     reading_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="every layer & pooling, as JSON")
@@ -97,6 +102,9 @@ def _evaluate(options: argparse.Namespace) -> None:
         online=options.online,
     )
     subjects = [_subject(name, options) for name in options.models]
+    if options.estimate:
+        _estimate(subjects, tasks, chosen)
+        return
     results, missing = [], list[str]()
     with Line() as line:
         for subject, task in product(subjects, tasks):
@@ -110,6 +118,21 @@ def _evaluate(options: argparse.Namespace) -> None:
     if not results:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     print(_told(results, [column(task, chosen) for task in tasks], options), end="")
+
+
+def _estimate(subjects: list[Subject | WordSubject], tasks: list[str], options: Options) -> None:
+    from explorer import in_words
+    from explorer.evaluating.suites import Subject, column, cost
+    from explorer.progress import finish
+
+    for subject, task in product(subjects, tasks):
+        if isinstance(subject, Subject):
+            with Line() as line:
+                found = finish(cost(subject, task, options), line.tell)
+            most = in_words.duration(found.encoding + found.probing_at_most)
+            about = f"{found.texts:,} texts, {found.fits:,} trainings, {found.disk / 1e9:.2f} GB on the disk meanwhile"
+            usual, which = in_words.duration(found.seconds), f"{subject.found.name}, {column(task, options)}"
+            print(f"{which}: about {usual}, at most {most}; {about}")
 
 
 def _seeds(given: str) -> tuple[int, ...]:

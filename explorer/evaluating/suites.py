@@ -18,7 +18,7 @@ from explorer.data.tables.text_rows import graded_pairs
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.measured import Measured
-from explorer.evaluating.tasks import search, sts, transfer
+from explorer.evaluating.tasks import search, sts, transfer, transfer_cost
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.progress import Progress, Work
 
@@ -90,6 +90,23 @@ def _transfer(subject: Subject, task: str, options: Options) -> Work[Measured]:
     return (yield from work)
 
 
+def cost(subject: Subject, task: str, options: Options) -> Work[transfer_cost.Cost]:
+    """Estimate what a classification task takes, without evaluating it."""
+    if task not in transfer.TASKS and not (_is_path(task) and _is_labelled(task)):
+        raise BadChoice(f"Only classification tasks are estimated: {', '.join(transfer.TASKS)}, and labelled files.")
+    rows, _ = labelled_sets.load(task)
+    yield Progress(f"loading {subject.found.name}", 0, 0)
+    work = transfer_cost.estimate(
+        subject.encoder,
+        rows,
+        probe=options.probe,
+        seeds=options.seeds,
+        titles=subject.titles(options),
+        max_length=subject.settings.max_length,
+    )
+    return (yield from work)
+
+
 def _search(subject: Subject, task: str, options: Options) -> Work[Measured]:
     questions = question_pairs.load()
     yield Progress(f"loading {subject.found.name}", 0, 0)
@@ -101,14 +118,17 @@ def _search(subject: Subject, task: str, options: Options) -> Work[Measured]:
 
 def _own(subject: Subject, task: str, options: Options) -> Work[Measured]:
     """A file of the user: scored pairs, or labelled texts; a folder has labelled train and test files."""
+    if _is_labelled(task):
+        return (yield from _transfer(subject, task, options))
+    table = read_file(Path(task).expanduser())
+    pairs, _ = graded_pairs(table, guess(table))
+    return (yield from _scored_pairs(subject, pairs, task, options))
+
+
+def _is_labelled(task: str) -> bool:
+    """Whether a path is that of labelled texts: a folder, or a file without scored pairs."""
     path = Path(task).expanduser()
-    if path.is_file():
-        table = read_file(path)
-        mapping = guess(table)
-        if mapping.kind == "graded pairs":
-            pairs, _ = graded_pairs(table, mapping)
-            return (yield from _scored_pairs(subject, pairs, task, options))
-    return (yield from _transfer(subject, task, options))
+    return path.is_dir() or guess(read_file(path)).kind != "graded pairs"
 
 
 SUITES: Mapping[str, tuple[tuple[str, ...], Evaluate]] = {

@@ -143,3 +143,17 @@ def test_searches_are_a_task(desk, capsys):
     (found,) = json.loads(capsys.readouterr().out)
     assert found["scores"]["model default"]["MRR@10"] > 0
     assert len(found["scores"]) > 9
+
+
+def test_an_estimate_scores_nothing(desk, capsys):
+    path = str(write_labelled(desk / "own"))
+    assert evaluate(desk, "--task", path, "--probe", "senteval", "--seeds", "1,2", "--estimate") == 0
+    told = capsys.readouterr().out
+    assert "one, moods.csv: about" in told
+    assert "120 texts, 220 trainings" in told  # two seeds, ten folds, each with ten inner ones and a refit
+    assert result_files.read_all(desk / "results") == []
+
+
+def test_only_classification_is_estimated(desk, capsys):
+    assert evaluate(desk, "--task", "STS17", "--estimate") == 1
+    assert "classification" in capsys.readouterr().err
