@@ -33,6 +33,7 @@ MOST_LABELS = 100_000  # each gets a name, whether weights for it are saved or n
 _MOST = 2**31  # of any one size
 _SPARE = 64_000_000  # numbers; what a model may have beyond its weights, in any case
 _MODULES = 50_000
+_TENSORS = 1_000  # what a model may have beyond eight times as many as its weights, which may hold several as one
 _COPY = "Copy the config.json that was saved with the weights."
 
 
@@ -97,6 +98,7 @@ class _Meter:
         self.dimensions = {size for path in files for size in _dimensions(path)}
         # of a pickle, no value has fewer than two bytes
         self.held = sum(weights.count(path, 2) for path in files)
+        self.saved = sum(map(_tensors, files))
         self.fit = free / 4
         self.thread = threading.get_ident()  # the hooks are of the whole process
         self.shared: set[tuple[int, ...]] = set()
@@ -114,6 +116,11 @@ class _Meter:
             return
         self.seen.add(id(value))
         shape = tuple(value.shape)
+        if len(self.seen) > 8 * self.saved + _TENSORS:
+            raise WeightsMissing(
+                f"{self.path} describes a model of more than {len(self.seen) - 1:,} tensors ({self._stated(())}); its "
+                f"weights hold {self.saved:,.0f}. {_COPY}"
+            )
         if shape[:1] == (self.stated.get("vocab_size"),):  # input and output of a model usually share these
             if shape in self.shared:
                 return
@@ -157,6 +164,11 @@ def _dimensions(path: Path) -> set[int]:
     if path.suffix == ".safetensors":
         return {size for entry in weights.header(path).values() for size in entry.shape}
     return {weights.count(path, 2)}
+
+
+def _tensors(path: Path) -> float:
+    """The number of tensors in weights; of a pickle, which is not opened, it is not known."""
+    return len(weights.header(path)) if path.suffix == ".safetensors" else math.inf
 
 
 def _absurd(path: Path, name: str, number: int, reason: str) -> UnsupportedModel:

@@ -28,6 +28,19 @@ ABSURD = {
 }
 
 
+def noted_meters(monkeypatch):
+    """The counts of every model that is built from now on."""
+    meters: list[sizes._Meter] = []
+    made = sizes._Meter.__init__
+
+    def noted(self: sizes._Meter, *given: object) -> None:
+        made(self, *given)
+        meters.append(self)
+
+    monkeypatch.setattr(sizes._Meter, "__init__", noted)
+    return meters
+
+
 @pytest.mark.parametrize("suffix", [".safetensors", ".bin"])
 @pytest.mark.parametrize(("name", "number"), ABSURD.values(), ids=ABSURD)
 def test_an_absurd_size_is_refused_by_name_before_it_is_allocated(bert, name, number, suffix):
@@ -37,6 +50,18 @@ def test_an_absurd_size_is_refused_by_name_before_it_is_allocated(bert, name, nu
         encoder_of(bert)
     assert name in str(error.value)
     assert f"{number:,}" in str(error.value)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("bert", "num_hidden_layers"), ("albert", "inner_group_num")])
+def test_a_model_of_far_more_tensors_than_its_weights_is_refused_before_all_of_it_is_built(
+    tmp_path, kind, name, monkeypatch
+):
+    meters = noted_meters(monkeypatch)
+    folder = save_tiny(kind, tmp_path / kind)
+    configure(folder / "config.json", **{name: layout.MOST_LAYERS})
+    with pytest.raises(WeightsMissing, match=rf"more than [\d,]+ tensors \(.*{name} 1,000.*\); its weights hold \d+"):
+        encoder_of(folder)
+    assert meters[0].modules < 5000, "the whole has some 20,000"
 
 
 def test_sizes_of_a_part_and_in_a_list_are_compared_too(bert):
@@ -59,14 +84,7 @@ def test_as_many_labels_as_the_weights_have_are_allowed(bert):
 def test_a_saved_model_is_not_counted_as_larger_than_its_weights(tmp_path, kind, monkeypatch):
     folder = save_tiny(kind, tmp_path / kind)
     held = sum(weights.count(path) for path in layout.weights(folder))
-    meters: list[sizes._Meter] = []
-    made = sizes._Meter.__init__
-
-    def noted(self: sizes._Meter, *given: object) -> None:
-        made(self, *given)
-        meters.append(self)
-
-    monkeypatch.setattr(sizes._Meter, "__init__", noted)
+    meters = noted_meters(monkeypatch)
     encoder_of(folder)
     assert 0.5 * held < meters[0].numbers <= 1.4 * held, "tables that are not saved, such as masks, count too"
 
