@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,12 +23,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
 
+import psutil
+
 from explorer.errors import LONGEST, StrataError
 from tests import processes
 
 KINDS = ("data_files", "model_folders", "recipes", "run_folders", "addresses")
-SECONDS = 10  # of a case
-STARTING = 60  # seconds, for the imports of a process
+SECONDS = 10.0  # of the processor, for a case: on a busy machine it takes longer
+WAITING = 60.0  # seconds for a case that waits for something, and for the imports of a process
 MEMORY = 4 * 2**30  # bytes that a process may take beyond what its libraries do
 _EACH = 200  # cases of a process
 _STATE = {"STRATA_CACHE": "cache", "STRATA_RUNS": "runs", "STRATA_DATA": "data"}
@@ -78,24 +81,42 @@ def _in_a_process(kind: str, seeds: Sequence[int], folder: Path) -> Iterator[Cas
     child = processes.process(_work, theirs, kind, list(seeds), folder, folder / "stderr.txt")
     theirs.close()
     try:
-        yield from _answers(ours, list(seeds))
+        yield from _answers(ours, psutil.Process(child.pid), list(seeds))
     finally:
         child.kill()
         child.join()
 
 
-def _answers(ours: Connection, seeds: Sequence[int]) -> Iterator[Case]:
+def _answers(ours: Connection, child: psutil.Process, seeds: Sequence[int]) -> Iterator[Case]:
     for seed in (None, *seeds):  # None: it is about to begin
         try:
-            if not ours.poll(STARTING if seed is None else SECONDS):
-                yield Case(seeds[0] if seed is None else seed, f"the process took longer than {SECONDS} s")
+            late = _late(ours, child, WAITING if seed is None else SECONDS)
+            if late:
+                yield Case(seeds[0] if seed is None else seed, late)
                 return
             fault, refused = ours.recv()
-        except EOFError:
+        except (EOFError, psutil.Error):
             yield Case(seeds[0] if seed is None else seed, "the process died")
             return
         if seed is not None:
             yield Case(seed, fault, refused)
+
+
+def _late(ours: Connection, child: psutil.Process, seconds: float) -> str:
+    """Wait for an answer; what took too long, if it did."""
+    began, end = _used(child), time.monotonic() + WAITING
+    while not ours.poll(0.2):
+        if _used(child) - began > seconds:
+            return f"the process took longer than {seconds:g} s of the processor"
+        if time.monotonic() > end:
+            return f"the process took longer than {WAITING:g} s"
+    return ""
+
+
+def _used(child: psutil.Process) -> float:
+    """Seconds of the processor so far."""
+    times = child.cpu_times()
+    return float(times.user + times.system)
 
 
 def _work(theirs: Connection, kind: str, seeds: Sequence[int], folder: Path, stderr: Path) -> None:

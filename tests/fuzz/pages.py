@@ -9,7 +9,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from explorer.ui.access import jobs
-from tests.fuzz.cases import SECONDS, Fault, check_line
+from tests.fuzz.cases import WAITING, Fault, check_line
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -17,7 +17,7 @@ APP = Path(__file__).parents[2] / "app.py"
 def shown(page: str, **address: str) -> AppTest:
     """The page at an address, after one run."""
     _prepare()
-    app = AppTest.from_file(str(APP), default_timeout=SECONDS)
+    app = AppTest.from_file(str(APP), default_timeout=WAITING)
     for name, value in address.items():
         app.query_params[name] = value
     try:

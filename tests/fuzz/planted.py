@@ -23,3 +23,7 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
         time.sleep(60)
     if seed == 4:
         check_line("a\nb")
+    while seed == 5:
+        time.process_time()
+    if seed == 6:
+        time.sleep(0.7)
