@@ -30,7 +30,8 @@ from tests import processes
 
 KINDS = ("data_files", "model_folders", "recipes", "run_folders", "addresses")
 SECONDS = 10.0  # of the processor, for a case: on a busy machine it takes longer
-WAITING = 60.0  # seconds for a case that waits for something, and for the imports of a process
+WAITING = 60.0  # seconds, for a case that waits for something
+STARTING = 60.0  # seconds, for the imports of a process
 MEMORY = 4 * 2**30  # bytes that a process may take beyond what its libraries do
 _EACH = 200  # cases of a process
 _STATE = {"STRATA_CACHE": "cache", "STRATA_RUNS": "runs", "STRATA_DATA": "data"}
@@ -90,7 +91,7 @@ def _in_a_process(kind: str, seeds: Sequence[int], folder: Path) -> Iterator[Cas
 def _answers(ours: Connection, child: psutil.Process, seeds: Sequence[int]) -> Iterator[Case]:
     for seed in (None, *seeds):  # None: it is about to begin
         try:
-            late = _late(ours, child, WAITING if seed is None else SECONDS)
+            late = _late(ours, child, *((STARTING, STARTING) if seed is None else (SECONDS, WAITING)))
             if late:
                 yield Case(seeds[0] if seed is None else seed, late)
                 return
@@ -102,14 +103,14 @@ def _answers(ours: Connection, child: psutil.Process, seeds: Sequence[int]) -> I
             yield Case(seed, fault, refused)
 
 
-def _late(ours: Connection, child: psutil.Process, seconds: float) -> str:
+def _late(ours: Connection, child: psutil.Process, working: float, waiting: float) -> str:
     """Wait for an answer; what took too long, if it did."""
-    began, end = _used(child), time.monotonic() + WAITING
+    began, end = _used(child), time.monotonic() + waiting
     while not ours.poll(0.2):
-        if _used(child) - began > seconds:
-            return f"the process took longer than {seconds:g} s of the processor"
+        if _used(child) - began > working:
+            return f"the process took longer than {working:g} s of the processor"
         if time.monotonic() > end:
-            return f"the process took longer than {WAITING:g} s"
+            return f"the process took longer than {waiting:g} s"
     return ""
 
 
