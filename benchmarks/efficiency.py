@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 MODEL, ROUNDS = "all-MiniLM-L6-v2", 5
-METHODS = ("wk", "whitening", "flow", "sg", "sg-opt", "simcse", "conisi-s", "diffcse")
+METHODS = ("wk", "whitening", "flow", "sg", "sg-opt", "simcse", "conisi-s")
 
 
 def main() -> None:
