@@ -1,0 +1,1 @@
+"""Results as files and as a table, and which models really differ."""

@@ -1,0 +1,92 @@
+"""Published scores beside measured ones: rows of papers, differences, and what differs in the setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from explorer.data import published_figures
+from explorer.data.published_figures import Score, Table
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.results.result_table import Cell, Model
+
+# the measure of a task that a metric of a paper is, by its first word
+_MEASURES = {"Spearman": "spearman", "Pearson": "pearson", "accuracy": "accuracy"}
+_OF_SEARCH = "MRR@10"
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRow:
+    """A row of a paper's table, with its scores on the tasks shown."""
+
+    source: str  # "SG-BERT, Table 1"
+    model: str
+    base: str
+    pooling: str
+    aggregation: str  # over sub-corpora; "" if it is not known or there are none
+    measure: str
+    scores: Mapping[str, Score]  # by task, as results name it
+
+    def difference(self, row: Model, task: str, title: str = MODEL_DEFAULT) -> float | None:
+        """The measured score less the published one, under the paper's measure; None if one of them is missing."""
+        published, measured = self.scores.get(task), row.cell(task, title, self.measure)
+        if published is None or published.value is None or measured is None:
+            return None
+        return measured.mean - published.value
+
+    def cell(self, task: str) -> Cell | None:
+        """The published score."""
+        score = self.scores.get(task)
+        return None if score is None or score.value is None else Cell(score.value, score.std)
+
+
+def rows_for(tasks: Sequence[str]) -> tuple[PublishedRow, ...]:
+    """The rows of all papers that have a score on any of these tasks."""
+    wanted = {_plain(task): task for task in reversed(tasks)}
+    found = []
+    for table in published_figures.tables():
+        if table.kind != "scores":
+            continue
+        for row in table.rows:
+            scores = _of_tasks(table, row.scores, wanted)
+            if scores:
+                base, source = row.base or "no transformer", f"{table.paper.name}, Table {table.number}"
+                aggregation = row.aggregation or table.aggregation or ""
+                measure = _measure(table, aggregation)
+                found.append(PublishedRow(source, row.label, base, row.pooling or "", aggregation, measure, scores))
+    return tuple(found)
+
+
+def what_differs(rows: Sequence[PublishedRow], measured: Model, title: str) -> list[str]:
+    """What differs in the setting of a paper's table and of a measured model, as far as both are known."""
+    tasks = {task for row in rows for task in row.scores}
+    settings = [dict(one.setting) for run in measured.runs for task, one in run.items() if task in tasks]
+    texts = {setting["text"] for setting in settings if "text" in setting}
+    probes = {setting["probe"] for setting in settings if "probe" in setting}
+    bases = " or ".join(dict.fromkeys(row.base for row in rows))
+    poolings = " or ".join(dict.fromkeys(row.pooling for row in rows if row.pooling)) or "not stated"
+    differs = [f"encoder: {bases}, here {measured.name}", f"pooling: {poolings}, here {title}"]
+    if texts - {"SentEval's"}:
+        differs.append(f"text: SentEval's, here {', '.join(sorted(map(str, texts)))}")
+    if probes - {"SentEval's MLP"}:
+        differs.append(f"classifier: SentEval's MLP, here {', '.join(sorted(map(str, probes)))}")
+    return differs
+
+
+def _of_tasks(table: Table, scores: Mapping[str, Score], wanted: Mapping[str, str]) -> dict[str, Score]:
+    """The scores by the tasks' names in results; a table of one task has measures for columns."""
+    if table.task:
+        name = wanted.get(_plain(table.task))
+        return {name: scores[_OF_SEARCH]} if name and _OF_SEARCH in scores else {}
+    return {wanted[_plain(column)]: score for column, score in scores.items() if _plain(column) in wanted}
+
+
+def _measure(table: Table, aggregation: str) -> str:
+    metric = _MEASURES.get((table.metric or "").partition(" ")[0], _OF_SEARCH)
+    aggregated = metric in ("spearman", "pearson") and aggregation not in ("", "all")
+    return f"{metric} {aggregation}" if aggregated else metric
+
+
+def _plain(task: str) -> str:
+    """A task without its variant in brackets, case and punctuation: papers write SST2, results SST-2."""
+    return "".join(filter(str.isalnum, task.partition(" (")[0].lower()))

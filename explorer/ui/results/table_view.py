@@ -1,0 +1,116 @@
+"""Show the table of models × tasks, which models really differ, and downloads of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.evaluating.measured import COSTS
+from explorer.evaluating.results import result_files, result_table, table_formats
+from explorer.evaluating.results.rank_groups import ERROR, Ranking
+from explorer.ui import messages
+from explorer.ui.results import saved_results
+from explorer.ui.results.filters import Chosen
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LETTERS = (
+    "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
+    "each task, spread of the seeds included, Holm's correction for all comparisons."
+)
+
+
+def show(chosen: Chosen) -> None:
+    """The verdict on the best model, the table, and its downloads."""
+    ranking = saved_results.ranking(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
+    if ranking is not None:
+        st.info(told(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
+    letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
+    header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
+    st.dataframe(
+        _numbers(chosen, header, [row[0] for row in rows], letters),
+        hide_index=True,
+        key="results",
+        placeholder="",
+        column_config={
+            "model": st.column_config.TextColumn(pinned=True, width="medium"),
+            _average(chosen): st.column_config.Column(help="Only for models that have every task shown."),
+            result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
+        },
+    )
+    st.caption(
+        "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe. An empty "
+        "cell was not measured, and a model without every task has no average."
+    )
+    with st.container(horizontal=True):
+        for form, ending in (("csv", "csv"), ("markdown", "md"), ("latex", "tex")):
+            st.download_button(
+                {"csv": "CSV", "markdown": "Markdown", "latex": "LaTeX"}[form],
+                table_formats.written(form, header, rows),
+                f"results.{ending}",
+                icon=":material/table:",
+                on_click="ignore",
+                key=f"results as {form}",
+            )
+        st.download_button(
+            "MTEB files",
+            result_files.zipped,
+            "results.zip",
+            "application/zip",
+            icon=":material/folder_zip:",
+            on_click="ignore",
+            key="results as mteb",
+            help="Every saved result, with all layers & poolings, in the layout that mteb's loader reads.",
+        )
+
+
+def told(ranking: Ranking, tasks: int) -> str:
+    """The best model, and which models it is significantly better than."""
+    best, rest = ranking.names[0], range(1, len(ranking.names))
+    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= ERROR]
+    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= ERROR]
+    over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
+    parts = [f"**{messages.plain(best)}** scores highest {over}: {ranking.scores[0]:.2f}."]
+    if worse:
+        parts.append(f"It is significantly better than {_listed(worse)}.")
+    if alike:
+        parts.append(f"Its difference to {_listed(alike)} could be chance.")
+    return " ".join(parts)
+
+
+def _average(chosen: Chosen) -> str:
+    return result_table.AVERAGE.format(len(chosen.tasks))
+
+
+def _listed(names: list[str], most: int = 5) -> str:
+    shown = names[:most] + ([f"{len(names) - most} more"] if len(names) > most else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _numbers(
+    chosen: Chosen, header: list[str], order: list[str], letters: dict[str, str]
+) -> pd.io.formats.style.Styler:
+    """The table with sortable numbers; the best of each column is bold, and a standard deviation stands beside."""
+    import pandas as pd
+
+    by_name = {row.name: row for row in chosen.rows}
+    content: list[dict[str, object]] = []
+    deviations: dict[tuple[int, str], str] = {}
+    for place, name in enumerate(order):
+        row = by_name[name]
+        cells = {task: row.cell(task, chosen.title, chosen.measure) for task in chosen.tasks}
+        if _average(chosen) in header:
+            cells[_average(chosen)] = row.average(chosen.tasks, chosen.title, chosen.measure)
+        numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
+        deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
+        content.append({"model": name, **numbers, **({result_table.GROUP: letters.get(name, "")} if letters else {})})
+    frame = pd.DataFrame(content, columns=header)
+    scores = [column for column in header if column not in ("model", result_table.GROUP)]
+    frame[scores] = frame[scores].astype(float)
+    styled = frame.style.format("{:.2f}", subset=scores, na_rep="")
+    for (place, column), text in deviations.items():
+        styled = styled.format(lambda value, text=text: text, subset=pd.IndexSlice[place, column])
+    best = styled.highlight_min if chosen.measure in COSTS else styled.highlight_max
+    return best(subset=scores, props="font-weight: bold")

@@ -1,0 +1,162 @@
+"""Test the Results page without a browser: table, rank groups, filters in the address, evaluation, runs."""
+
+import json
+
+import numpy as np
+import pytest
+
+from explorer.evaluating.results import result_files
+from explorer.training.record import run_results
+from explorer.ui.access import jobs
+from explorer.ui.results import evaluate_form, published_view
+from tests import trainings
+from tests.evaluating.results_by_hand import result
+from tests.evaluating.test_sts_task import write_set
+from tests.visits import measured, words
+
+RANDOM = np.random.default_rng(0)
+RIGHT = {name: RANDOM.uniform(size=1000) < share for name, share in (("good", 0.9), ("fine", 0.897), ("bad", 0.5))}
+
+
+TASKS = ("STS12", "STS13")
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    for name, right in RIGHT.items():
+        for task in TASKS:
+            score = 100 * right.mean()
+            result_files.write(result(name, task, score, items=right, layers=(score - 20, score - 10)))
+    return tmp_path / "results"
+
+
+def opened(app):
+    app.switch_page("pages/results.py")
+    measured(app)
+    assert [error.value for error in app.exception] == []
+    return app
+
+
+def table(app):
+    return app.dataframe[0].value
+
+
+def test_without_results_the_form_is_open(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path))
+    monkeypatch.setattr(run_results, "of_runs", list)
+    opened(app)
+    assert not app.dataframe
+    assert app.multiselect(key=evaluate_form.MODELS).value == ["all-MiniLM-L6-v2"]
+
+
+def test_the_table_has_the_best_first_and_its_groups(app, saved):
+    frame = table(opened(app))
+    ours = frame[frame["STS12"].notna()]
+    assert list(ours["model"]) == ["good", "fine", "bad"]
+    assert list(ours["average of 2"]) == pytest.approx([100 * RIGHT[name].mean() for name in ours["model"]])
+    assert list(ours["rank group"]) == ["a", "a", "b"]
+
+
+def test_it_opens_on_a_sentence_about_the_best_model(app, saved):
+    (told,) = [text for text in words(opened(app).info) if "good" in text]
+    assert "significantly better than bad" in told
+    assert "difference to fine could be chance" in told
+
+
+def test_the_address_brings_filters_back(app, saved):
+    app.query_params["models"] = ["good", "bad"]
+    app.query_params["results_reading"] = "mean of layer 1"
+    app.query_params["suite"] = "all tasks"
+    frame = table(opened(app))
+    assert list(frame["model"]) == ["good", "bad"]
+    assert set(TASKS) < set(frame.columns)
+    assert list(frame["STS12"]) == pytest.approx([100 * RIGHT[name].mean() - 10 for name in frame["model"]])
+    assert "rank group" not in frame.columns, "groups are those of the model defaults"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("models", "no one"), ("suite", "x"), ("measure", "<b>"), ("results_reading", "")]
+)
+def test_nonsense_in_the_address_shows_everything(app, saved, name, said):
+    app.query_params[name] = said
+    assert set(RIGHT) <= set(table(opened(app))["model"])
+
+
+def test_one_figure_shows_every_task_by_layer(app, saved):
+    (chart,) = opened(app).get("plotly_chart")
+    figure = json.loads(chart.proto.spec)
+    assert {trace["name"] for trace in figure["data"]} == set(RIGHT)
+    assert len(figure["data"]) == 2 * len(RIGHT)
+
+
+def test_it_can_be_downloaded(app, saved):
+    keys = {button.key for button in opened(app).get("download_button")}
+    assert {f"results as {form}" for form in ("csv", "markdown", "latex")} <= keys
+
+
+def test_a_name_that_is_markup_stays_text(app, saved):
+    result_files.write(result("**bold** <b>x</b>", "STS13", 99, items=RIGHT["good"]))
+    result_files.write(result("**bold** <b>x</b>", "STS12", 99, items=RIGHT["good"]))
+    told = [one.value for one in opened(app).info]
+    assert any(r"\*\*bold\*\* \<b\>" in text for text in told)
+
+
+def test_models_are_evaluated_in_the_background_and_stay(app, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
+    write_set(tmp_path / "data", "STS17_en/test.tsv", 250)
+    monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [str(place.model)])
+    monkeypatch.setattr("explorer.ui.results.evaluate_form.bundled.NAME", str(place.model))
+    opened(app)
+    app.multiselect(key=evaluate_form.SUITES_KEY).set_value(["sts-more"])
+    app.button(key=evaluate_form.START).click()
+    measured(app)
+    (found,) = result_files.read_all(tmp_path / "results")
+    frame = table(app)
+    (score,) = frame[frame["model"] == found.model.name]["STS17"]
+    assert score == pytest.approx(found.measured.score())
+    assert any("STS14-es" in text for text in words(app.warning)), "what was not there is named"
+    assert jobs.find(evaluate_form.JOB) is None
+
+
+def test_nothing_chosen_is_refused(app, saved):
+    opened(app)
+    app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
+    app.button(key=evaluate_form.START).click().run()
+    assert any("at least one" in text for text in words(app.error))
+    assert jobs.find(evaluate_form.JOB) is None
+
+
+def test_a_finished_run_is_in_the_table(app, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    run = trainings.train(trainings.new(place, "simcse", name="shown", settings={"steps": 2}))
+    frame = table(opened(app))
+    row = frame[frame["model"] == "run:shown"]
+    (score,) = row[run.status().facts.set_of("test")]
+    assert score == pytest.approx(run.status().verdict.test.exported)
+
+
+def test_published_scores_stand_beside_the_measured_ones(app, saved):
+    app.query_params["published_beside"] = "fine"
+    opened(app)
+    published = app.dataframe[1].value
+    assert published["model"][0] == "fine (measured here)"
+    of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
+    (row,) = published[of_paper].to_dict("records")
+    assert (row["STS12"], row["STS13"]) == (66.84, 80.13)
+
+
+def test_differences_from_a_paper_are_shown_on_request(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path))
+    result_files.write(result("m", "STS12", 70, measure="spearman"))
+    app.query_params["published_as"] = published_view.DIFFERENCES
+    opened(app)
+    published = app.dataframe[1].value
+    of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
+    (row,) = published[of_paper].to_dict("records")
+    assert row["STS12"] == pytest.approx(70 - 66.84)
