@@ -95,12 +95,13 @@ def write_labelled(folder, count=120):
 
 def test_labelled_texts_of_a_user_are_a_task(desk, capsys):
     path = write_labelled(desk / "own")
-    assert evaluate(desk, "--task", str(path), "--seeds", "1,2", "--json") == 0
+    chosen = ("--reading", "mean of layer 1", "--reading", "cls of layer 2")
+    assert evaluate(desk, "--task", str(path), "--seeds", "1,2", *chosen, "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["task"] == "moods.csv"
     assert found["seeds"] == [1, 2]
     assert all(set(scores) == {"accuracy", "macro F1"} for scores in found["scores"].values())
-    assert len(found["scores"]) > 9
+    assert set(found["scores"]) == {"mean of layer 1", "cls of layer 2", "model default"}
 
 
 def test_scored_pairs_of_a_user_are_a_task(desk, capsys):
