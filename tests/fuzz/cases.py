@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import faulthandler
 import importlib
+import math
 import multiprocessing
 import os
 import resource
@@ -96,7 +97,7 @@ def _answers(ours: Connection, child: psutil.Process, seeds: Sequence[int]) -> I
                 yield Case(seeds[0] if seed is None else seed, late)
                 return
             fault, refused = ours.recv()
-        except (EOFError, psutil.Error):
+        except EOFError:
             yield Case(seeds[0] if seed is None else seed, "the process died")
             return
         if seed is not None:
@@ -105,9 +106,11 @@ def _answers(ours: Connection, child: psutil.Process, seeds: Sequence[int]) -> I
 
 def _late(ours: Connection, child: psutil.Process, working: float, waiting: float) -> str:
     """Wait for an answer; what took too long, if it did."""
-    began, end = _used(child), time.monotonic() + waiting
-    while not ours.poll(0.2):
-        if _used(child) - began > working:
+    began, end = math.nan, time.monotonic() + waiting
+    while not ours.poll(0.2):  # an answer may be there although the process has already ended
+        used = _used(child)
+        began = used if math.isnan(began) else began
+        if used - began > working:
             return f"the process took longer than {working:g} s of the processor"
         if time.monotonic() > end:
             return f"the process took longer than {waiting:g} s"
@@ -115,8 +118,11 @@ def _late(ours: Connection, child: psutil.Process, working: float, waiting: floa
 
 
 def _used(child: psutil.Process) -> float:
-    """Seconds of the processor so far."""
-    times = child.cpu_times()
+    """Seconds of the processor so far; not a number if the process has ended, which its end of the pipe tells."""
+    try:
+        times = child.cpu_times()
+    except psutil.Error:
+        return math.nan
     return float(times.user + times.system)
 
 
