@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
-    from explorer.evaluating.results.result_files import Result
+    from explorer.evaluating.results.result_files import Result, Scored
     from explorer.evaluating.suites import Options, Subject
     from explorer.evaluating.word_subject import WordSubject
 
@@ -85,9 +86,10 @@ def add(verbs: Any) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
-    from explorer.errors import DataError, StrataError
-    from explorer.evaluating.results import result_files
+    from explorer.errors import StrataError
+    from explorer.evaluating.evaluation import evaluation
     from explorer.evaluating.suites import Options, column, named, tasks_of
+    from explorer.progress import finish
 
     if options.data:
         os.environ[sts.VARIABLE] = options.data
@@ -105,19 +107,13 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.estimate:
         _estimate(subjects, tasks, chosen)
         return
-    results, missing = [], list[str]()
     with Line() as line:
-        for subject, task in product(subjects, tasks):
-            try:
-                results.append(_scored(subject, task, chosen, line))
-                result_files.write(results[-1])
-            except DataError as error:
-                missing.append(str(error))
-    for told in dict.fromkeys(missing):
+        found = finish(evaluation([(_scored(subject), subject) for subject in subjects], tasks, chosen), line.tell)
+    for told in found.missing:
         print(told, file=sys.stderr)
-    if not results:
+    if not found.results:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
-    print(_told(results, [column(task, chosen) for task in tasks], options), end="")
+    print(_told(found.results, [column(task, chosen) for task in tasks], options), end="")
 
 
 def _estimate(subjects: list[Subject | WordSubject], tasks: list[str], options: Options) -> None:
@@ -159,18 +155,14 @@ def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     return Subject(find(name, online=options.online), Settings(precision, options.device, options.max_length))
 
 
-def _scored(subject: Subject | WordSubject, task: str, options: Options, line: Line) -> Result:
-    from explorer.evaluating import suites, word_subject
-    from explorer.evaluating.results.result_files import Result
-    from explorer.progress import finish
+def _scored(subject: Subject | WordSubject) -> Scored:
+    from explorer.evaluating.suites import Subject
     from explorer.training.record.run_origin import scored
 
-    if isinstance(subject, word_subject.WordSubject):
-        return Result(subject.scored, finish(word_subject.evaluate(subject, task, options), line.tell))
-    return Result(scored(subject.found), finish(suites.evaluate(subject, task, options), line.tell))
+    return scored(subject.found) if isinstance(subject, Subject) else subject.scored
 
 
-def _told(results: list[Result], tasks: list[str], options: argparse.Namespace) -> str:
+def _told(results: Sequence[Result], tasks: list[str], options: argparse.Namespace) -> str:
     from explorer.evaluating.results import result_table, table_formats
 
     if options.json:

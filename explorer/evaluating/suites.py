@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from explorer.data.graded import question_pairs
 from explorer.data.graded import sts as published
 from explorer.data.labelled import labelled_sets
-from explorer.data.tables.columns import guess
+from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.errors import BadChoice
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
+
+Outcome = TypeVar("Outcome")
 
 ALL = "all"  # in place of titles: every layer & pooling
 
@@ -77,9 +79,14 @@ def _scored_pairs(subject: Subject, pairs: GradedPairs, task: str, options: Opti
 
 
 def _transfer(subject: Subject, task: str, options: Options) -> Work[Measured]:
+    return (yield from _on_labelled(transfer.transfer, subject, task, options))
+
+
+def _on_labelled(act: Callable[..., Work[Outcome]], subject: Subject, task: str, options: Options) -> Work[Outcome]:
+    """Score or estimate a classification task, by a function with the parameters of both."""
     rows, _ = labelled_sets.load(task)
     yield Progress(f"loading {subject.found.name}", 0, 0)
-    work = transfer.transfer(
+    work = act(
         subject.encoder,
         rows,
         probe=options.probe,
@@ -94,17 +101,7 @@ def cost(subject: Subject, task: str, options: Options) -> Work[transfer_cost.Co
     """Estimate what a classification task takes, without evaluating it."""
     if task not in transfer.TASKS and not (_is_path(task) and _is_labelled(task)):
         raise BadChoice(f"Only classification tasks are estimated: {', '.join(transfer.TASKS)}, and labelled files.")
-    rows, _ = labelled_sets.load(task)
-    yield Progress(f"loading {subject.found.name}", 0, 0)
-    work = transfer_cost.estimate(
-        subject.encoder,
-        rows,
-        probe=options.probe,
-        seeds=options.seeds,
-        titles=subject.titles(options),
-        max_length=subject.settings.max_length,
-    )
-    return (yield from work)
+    return (yield from _on_labelled(transfer_cost.estimate, subject, task, options))
 
 
 def _search(subject: Subject, task: str, options: Options) -> Work[Measured]:
@@ -148,12 +145,12 @@ def tasks_of(suite: str) -> tuple[str, ...]:
 
 def named(task: str) -> str:
     """The task with this name, ignoring case and punctuation; a path of a file or folder stays as it is."""
-    known = {_plain(name): name for tasks, _ in SUITES.values() for name in tasks}
-    if _plain(task) in known:
-        return known[_plain(task)]
+    known = {plain(name): name for tasks, _ in SUITES.values() for name in tasks}
+    if plain(task) in known:
+        return known[plain(task)]
     if _is_path(task):
         return task
-    near = difflib.get_close_matches(_plain(task), known, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(plain(task), known, n=1, cutoff=0.7)
     hint = f" Did you mean '{known[near[0]]}'?" if near else ""
     raise BadChoice(f"There is neither a task nor a file '{task}'.{hint} There are: {', '.join(known.values())}.")
 
@@ -183,7 +180,3 @@ def _is_path(task: str) -> bool:
         return Path(task).expanduser().exists()
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
         return False
-
-
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.lower()))

@@ -48,7 +48,9 @@ def test_names_that_papers_write_differently_are_the_same_task():
 def test_a_difference_is_under_the_papers_measure():
     rows = rows_for(["STS12"])
     (wmean, *_) = [row for row in rows if row.aggregation == "wmean"]
-    assert wmean.measure == "spearman wmean"
+    assert wmean.measure("STS12") == "spearman wmean"
+    assert wmean.measure("STS12 (SentEval's text)") == "spearman wmean"
+    assert wmean.measure("STS-B") == "spearman", "it has no sub-corpora that papers average"
     (model,) = models([result("m", "STS12", 70, measure="spearman wmean")])
     assert wmean.difference(model, "STS12") == pytest.approx(70 - wmean.scores["STS12"].value)
     (other,) = models([result("m", "STS12", 70, measure="spearman")])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from explorer.data.graded.hub_files import hub_table
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables.columns import guess
+from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import graded_pairs
@@ -24,7 +24,6 @@ from explorer.errors import DataError, SetNotFound
 
 VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
 RAW, SENTEVAL = "raw", "SentEval's"  # text as published, or tokenised and lower-cased as SentEval scores it
-TEXTS = (RAW, SENTEVAL)
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class GradedSet:
     splits: tuple[Split, ...]
     part: str | None = None  # the column that names the sub-corpus
     tag: str | None = None  # another column with a label of each pair
-    also: tuple[str, ...] = ()  # other names, normalised by `_plain`
+    also: tuple[str, ...] = ()  # other names, normalised by `plain`
 
 
 def _test(folder: str, pairs: int, *parts: int, on_hub: str = "test") -> tuple[Split]:
@@ -162,10 +161,10 @@ def name_and_split(title: str) -> tuple[str, str]:
 
 def find(name: str) -> GradedSet:
     """The set with this name, ignoring case and punctuation."""
-    by_name = {plain: known for known in SETS for plain in (_plain(known.name), *known.also)}
-    if _plain(name) in by_name:
-        return by_name[_plain(name)]
-    near = difflib.get_close_matches(_plain(name), by_name, n=1, cutoff=0.7)  # at 0.6 STS99 is near STS-B
+    by_name = {as_plain: known for known in SETS for as_plain in (plain(known.name), *known.also)}
+    if plain(name) in by_name:
+        return by_name[plain(name)]
+    near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.7)  # at 0.6 STS99 is near STS-B
     hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
     raise SetNotFound(f"There is no set {name!r}.{hint} There are: {', '.join(s.name for s in SETS)}.")
 
@@ -188,10 +187,6 @@ def _split(chosen: GradedSet, name: str) -> Split:
             return split
     there = ", ".join(split.name for split in chosen.splits)
     raise SetNotFound(f"{chosen.name} has no split {name!r}. It has: {there}.")
-
-
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:

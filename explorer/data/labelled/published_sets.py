@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.data.graded.sts import VARIABLE
+from explorer.data.graded.sts import VARIABLE, data_folder
 from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet, check
+from explorer.data.tables.columns import plain
 from explorer.data.tables.text_rows import read_labelled
 from explorer.errors import DataError, SetNotFound
 
@@ -34,7 +34,7 @@ class PublishedSet:
     splits: tuple[Split, ...]
     classes: int = 2
     columns: str = "label text"
-    also: tuple[str, ...] = ()  # other names, normalised by `_plain`
+    also: tuple[str, ...] = ()  # other names, normalised by `plain`
 
 
 def _whole(name: str, about: str, *classes: int) -> PublishedSet:
@@ -79,15 +79,15 @@ def names() -> tuple[str, ...]:
 
 def is_known(name: str) -> bool:
     """Whether a published set has this name, ignoring case and punctuation."""
-    return any(_plain(name) in (_plain(known.name), *known.also) for known in SETS)
+    return any(plain(name) in (plain(known.name), *known.also) for known in SETS)
 
 
 def find(name: str) -> PublishedSet:
     """The published set with this name, ignoring case and punctuation."""
-    by_name = {plain: known for known in SETS for plain in (_plain(known.name), *known.also)}
-    if _plain(name) in by_name:
-        return by_name[_plain(name)]
-    near = difflib.get_close_matches(_plain(name), by_name, n=1, cutoff=0.7)
+    by_name = {as_plain: known for known in SETS for as_plain in (plain(known.name), *known.also)}
+    if plain(name) in by_name:
+        return by_name[plain(name)]
+    near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.7)
     hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
     raise SetNotFound(
         f"There is no classification set {name!r}.{hint} There are: {', '.join(names())}. Or give a labelled file."
@@ -96,7 +96,7 @@ def find(name: str) -> PublishedSet:
 
 def available(folder: Path | None = None) -> tuple[str, ...]:
     """The sets whose files are all in the folder."""
-    root = _folder(folder)
+    root = data_folder(folder)
     if root is None:
         return ()
     return tuple(known.name for known in SETS if all((root / split.file).is_file() for split in known.splits))
@@ -104,7 +104,7 @@ def available(folder: Path | None = None) -> tuple[str, ...]:
 
 def load(name: str, folder: Path | None = None) -> LabelledSet:
     """Load all splits of a set, and check their counts against the published ones."""
-    known, root = find(name), _folder(folder)
+    known, root = find(name), data_folder(folder)
     missing = [split for split in known.splits if root is None or not (root / split.file).is_file()]
     if missing or root is None:
         raise SetNotFound(_where_to_get(known, missing, root))
@@ -142,12 +142,3 @@ def _where_to_get(known: PublishedSet, missing: list[Split], root: Path | None) 
         f"{known.name} is not available: {looked}. Set {VARIABLE} to a folder with {files}; the files are "
         f"tab-separated, without quoting, and their first line is: {known.columns}."
     )
-
-
-def _folder(folder: Path | None) -> Path | None:
-    named = os.environ.get(VARIABLE)
-    return folder or (Path(named).expanduser() if named else None)
-
-
-def _plain(name: str) -> str:
-    return "".join(filter(str.isalnum, name.lower()))

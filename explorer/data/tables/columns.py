@@ -11,7 +11,7 @@ from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
-# Known names, normalised by `_plain`; within a list the earlier has priority.
+# Known names, normalised by `plain`; within a list the earlier has priority.
 PAIR_NAMES = (
     ("sentence1", "sentence2"),
     ("sentencea", "sentenceb"),
@@ -111,7 +111,7 @@ def _kind(*, alone: bool, back: bool, score: bool, negative: bool) -> Kind:
 
 
 def _named_pair(table: Table) -> tuple[str, str] | None:
-    found = {_plain(column): column for column in table.columns}
+    found = {plain(column): column for column in table.columns}
     return next(((found[one], found[two]) for one, two in PAIR_NAMES if one in found and two in found), None)
 
 
@@ -121,7 +121,7 @@ def _named_back(table: Table) -> tuple[str, str] | None:
 
 
 def _named(table: Table, names: Iterable[str]) -> str | None:
-    found = {_plain(column): column for column in table.columns}
+    found = {plain(column): column for column in table.columns}
     return next((found[name] for name in names if name in found), None)
 
 
@@ -137,7 +137,7 @@ def _words(table: Table) -> dict[str, float]:
     return {
         column: sum(len(cell.split()) for cell in cells) / max(1, len(cells))
         for column, cells in _sampled(table)
-        if _plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells)
+        if plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells)
     }
 
 
@@ -157,7 +157,7 @@ def _score_column(table: Table, besides: Collection[str]) -> str | None:
 
 def _counts(column: str, cells: Collection[str]) -> bool:
     """Whether numbers are ids: by the column's name, or because each is one more than the last."""
-    if _plain(column).endswith(ID_ENDINGS):
+    if plain(column).endswith(ID_ENDINGS):
         return True
     numbers = [as_number(cell) if is_number(cell) else math.nan for cell in cells]
     return len(numbers) > 2 and all(after - before == 1 for before, after in pairwise(numbers))
@@ -169,14 +169,14 @@ def _sampled(table: Table) -> list[tuple[str, tuple[str, ...]]]:
     return [(column, tuple(row[at] for row in rows)) for at, column in enumerate(table.columns)]
 
 
-def _plain(name: str) -> str:
-    """Normalise a name, without case, spaces and punctuation: "Sentence_A" is "sentencea"."""
+def plain(name: str) -> str:
+    """Normalise a name of a column or set, without case, spaces and punctuation: "Sentence_A" is "sentencea"."""
     return "".join(filter(str.isalnum, name.lower()))
 
 
 def is_recognised(name: str) -> bool:
     """Whether this is a known column name."""
-    return _plain(name) in RECOGNISED
+    return plain(name) in RECOGNISED
 
 
 def is_number(cell: str) -> bool:

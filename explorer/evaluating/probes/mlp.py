@@ -155,7 +155,7 @@ def _one_pass(
         # the mean over rows, the sum over networks: each network's gradient is that of its own mean loss
         loss = cross_entropy(out.flatten(0, 1), y[places].repeat(len(out)), reduction="sum") / len(places)
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]  # torch states no types for it
         for weight in weights:
             assert weight.grad is not None
             # coupled weight decay, one for each network

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from explorer.data import published_figures
-from explorer.data.published_figures import Score, Table
+from explorer.data.published_figures import AGGREGATED, Score, Table
+from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results.result_table import Cell, Model
 
-# the measure of a task that a metric of a paper is, by its first word
-_MEASURES = {"Spearman": "spearman", "Pearson": "pearson", "accuracy": "accuracy"}
+# the measure of results that a metric of a paper is, by its first word
+_METRICS = {"Spearman": "spearman", "Pearson": "pearson", "accuracy": "accuracy"}
 _OF_SEARCH = "MRR@10"
 
 
@@ -24,12 +25,17 @@ class PublishedRow:
     base: str
     pooling: str
     aggregation: str  # over sub-corpora; "" if it is not known or there are none
-    measure: str
+    metric: str  # "spearman", …
     scores: Mapping[str, Score]  # by task, as results name it
+
+    def measure(self, task: str) -> str:
+        """The measure of results that this row has on a task: papers average sub-corpora of STS12 to STS16 only."""
+        averaged = self.aggregation not in ("", "all") and task.partition(" (")[0] in AGGREGATED
+        return f"{self.metric} {self.aggregation}" if averaged else self.metric
 
     def difference(self, row: Model, task: str, title: str = MODEL_DEFAULT) -> float | None:
         """The measured score less the published one, under the paper's measure; None if one of them is missing."""
-        published, measured = self.scores.get(task), row.cell(task, title, self.measure)
+        published, measured = self.scores.get(task), row.cell(task, title, self.measure(task))
         if published is None or published.value is None or measured is None:
             return None
         return measured.mean - published.value
@@ -42,7 +48,7 @@ class PublishedRow:
 
 def rows_for(tasks: Sequence[str]) -> tuple[PublishedRow, ...]:
     """The rows of all papers that have a score on any of these tasks."""
-    wanted = {_plain(task): task for task in reversed(tasks)}
+    wanted = {_bare(task): task for task in reversed(tasks)}
     found = []
     for table in published_figures.tables():
         if table.kind != "scores":
@@ -52,8 +58,8 @@ def rows_for(tasks: Sequence[str]) -> tuple[PublishedRow, ...]:
             if scores:
                 base, source = row.base or "no transformer", f"{table.paper.name}, Table {table.number}"
                 aggregation = row.aggregation or table.aggregation or ""
-                measure = _measure(table, aggregation)
-                found.append(PublishedRow(source, row.label, base, row.pooling or "", aggregation, measure, scores))
+                metric = _METRICS.get((table.metric or "").partition(" ")[0], _OF_SEARCH)
+                found.append(PublishedRow(source, row.label, base, row.pooling or "", aggregation, metric, scores))
     return tuple(found)
 
 
@@ -76,17 +82,11 @@ def what_differs(rows: Sequence[PublishedRow], measured: Model, title: str) -> l
 def _of_tasks(table: Table, scores: Mapping[str, Score], wanted: Mapping[str, str]) -> dict[str, Score]:
     """The scores by the tasks' names in results; a table of one task has measures for columns."""
     if table.task:
-        name = wanted.get(_plain(table.task))
+        name = wanted.get(_bare(table.task))
         return {name: scores[_OF_SEARCH]} if name and _OF_SEARCH in scores else {}
-    return {wanted[_plain(column)]: score for column, score in scores.items() if _plain(column) in wanted}
+    return {wanted[_bare(column)]: score for column, score in scores.items() if _bare(column) in wanted}
 
 
-def _measure(table: Table, aggregation: str) -> str:
-    metric = _MEASURES.get((table.metric or "").partition(" ")[0], _OF_SEARCH)
-    aggregated = metric in ("spearman", "pearson") and aggregation not in ("", "all")
-    return f"{metric} {aggregation}" if aggregated else metric
-
-
-def _plain(task: str) -> str:
+def _bare(task: str) -> str:
     """A task without its variant in brackets, case and punctuation: papers write SST2, results SST-2."""
-    return "".join(filter(str.isalnum, task.partition(" (")[0].lower()))
+    return plain(task.partition(" (")[0])

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -65,10 +66,9 @@ def read_word_vectors(path: str | Path, wanted: Collection[str], most_bytes: int
     return reading.result()
 
 
-def _lines(file: object) -> Iterator[bytes]:
+def _lines(file: BufferedReader | gzip.GzipFile) -> Iterator[bytes]:
     """The lines of a file, in pieces if they are longer than a line can be."""
-    read = file.readline  # type: ignore[attr-defined]
-    return iter(lambda: read(LONGEST), b"")
+    return iter(lambda: file.readline(LONGEST), b"")
 
 
 class _Reading:

@@ -171,7 +171,7 @@ def _held_by(learner: Learner, rows: int) -> int:
 def _untouched(learner: Learner) -> Iterator[None]:
     """Restore weights, buffers and random states afterwards."""
     cpu = torch.get_rng_state()
-    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # as torch states it
     cuda = torch.cuda.get_rng_state() if used else None
     buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
     try:

@@ -148,7 +148,7 @@ def restore(learner: Learner, state: State) -> None:
 def _random_states() -> dict[str, Tensor]:
     states = {"cpu": torch.get_rng_state()}
     # else nothing was drawn there, and asking would take memory of the GPU
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # as torch states it
         states["cuda"] = torch.cuda.get_rng_state()
     return states
 

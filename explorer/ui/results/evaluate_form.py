@@ -1,4 +1,4 @@
-"""Choose models and suites, and evaluate them in the background; results appear as they are done."""
+"""Choose models and suites, and evaluate them in the background; each result is saved at once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.encoding.locate import bundled
-from explorer.errors import BadChoice, DataError, StrataError
-from explorer.evaluating.results import result_files
-from explorer.evaluating.results.result_files import Result
-from explorer.evaluating.suites import SUITES, Options, Subject, evaluate, tasks_of
+from explorer.errors import BadChoice, StrataError
+from explorer.evaluating.evaluation import Evaluation, evaluation
+from explorer.evaluating.suites import SUITES, Options, Subject, tasks_of
 from explorer.measuring.scores.measure import Settings
-from explorer.progress import Progress, Work
+from explorer.progress import Work
 from explorer.training.record.run_origin import scored
 from explorer.ui import messages
 from explorer.ui.access import cached, job_progress, jobs
@@ -30,7 +29,8 @@ def show(*, unfolded: bool) -> None:
     """The form, or the progress of the evaluation under way."""
     job = jobs.find(JOB)
     if job is not None and job.state == jobs.DONE:
-        st.session_state[MISSING], st.session_state[filters.SUITE] = job.result
+        st.session_state[MISSING] = job.result.missing
+        st.session_state[filters.SUITE] = filters.suite_of(job.result.results[0].measured.task)
         jobs.forget(JOB)
         job = None
     if job is not None:
@@ -72,28 +72,14 @@ def _start() -> None:
     st.session_state[MISSING] = ()
     tasks = [task for suite in suites for task in tasks_of(suite)]
     title = f"Evaluating {len(models)} model{'s' if len(models) > 1 else ''} on {len(tasks)} tasks"
-    jobs.follow(JOB, title, lambda: _evaluated(models, tasks, suites[0]))
+    jobs.follow(JOB, title, lambda: evaluated(models, tasks))
 
 
-def _evaluated(models: Sequence[str], tasks: Sequence[str], shown: str) -> Work[tuple[tuple[str, ...], str]]:
-    """Evaluate, and say what was missing and which suite to show."""
-    return (yield from evaluated(models, tasks, Options())), shown
-
-
-def evaluated(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[tuple[str, ...]]:
-    """Score models on tasks and write each result; return what was missing, in words."""
-    missing: dict[str, str] = {}
-    for at, name in enumerate(models):
-        subject = Subject(cached.found(name), SETTINGS, cached.encoder)
-        model = scored(subject.found)
-        for number, task in enumerate(tasks):
-            yield Progress(f"{name}: {task}", at * len(tasks) + number, len(models) * len(tasks))
-            if task in missing:
-                continue
-            try:
-                result_files.write(Result(model, (yield from evaluate(subject, task, options))))
-            except DataError as error:
-                missing[task] = str(error)
-    if len(missing) == len(tasks):
-        raise StrataError(f"None of the {len(tasks)} tasks can be scored. {next(iter(missing.values()))}")
-    return tuple(missing.values())
+def evaluated(models: Sequence[str], tasks: Sequence[str]) -> Work[Evaluation]:
+    """Score models on tasks; an error if not one of them has its data."""
+    subjects = [Subject(cached.found(name), SETTINGS, cached.encoder) for name in models]
+    named = [(scored(subject.found), subject) for subject in subjects]
+    found: Evaluation = yield from evaluation(named, tasks, Options())
+    if not found.results:
+        raise StrataError(f"None of the {len(tasks)} tasks can be scored. {next(iter(found.missing), '')}")
+    return found

@@ -41,11 +41,12 @@ def show(chosen: Chosen) -> None:
         },
     )
     differs = what_differs(rows, measured, chosen.title)
-    st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {rows[0].measure}.")
+    used = ", ".join(dict.fromkeys(rows[0].measure(task) for task in tasks))
+    st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {used}.")
 
 
 def _measured_row(measured: Model, like: PublishedRow, tasks: list[str], title: str) -> dict[str, object]:
-    cells = {task: measured.cell(task, title, like.measure) for task in tasks}
+    cells = {task: measured.cell(task, title, like.measure(task)) for task in tasks}
     scores = {task: None if cell is None else cell.mean for task, cell in cells.items()}
     return {"model": f"{measured.name} (measured here)", "base": "", "pooling": title, **scores}
 

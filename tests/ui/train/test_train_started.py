@@ -1,34 +1,17 @@
 """Test runs that the Train page starts: progress, stop, resume, discard."""
 
-import threading
-
 import pytest
 
 from explorer.errors import StrataError
 from explorer.places import runs_folder
-from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import job_progress, jobs
+from explorer.ui.access import job_progress
 from explorer.ui.runs import training_queue
 from explorer.ui.train import run_scores, run_view
 from tests import trainings
 from tests.train_visits import START, ended, say, started, well
 from tests.visits import buttons, cards, lead, wait_until, words
-
-
-@pytest.fixture
-def gate():
-    """Another run is trained until this is set."""
-    opened = threading.Event()
-
-    def in_front():
-        opened.wait(60)
-        yield Progress("working", 1, 1)
-
-    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
-    yield opened
-    opened.set()
 
 
 def test_start_makes_a_run_that_shows_base_and_best(tiny):

@@ -1,11 +1,8 @@
 """Test one run in two tabs: what one deletes, renames, resumes or stops, the other shows, or refuses with a message."""
 
-import threading
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
@@ -32,20 +29,6 @@ def both():
 def nothing_goes_on():
     yield
     jobs.stop_all()
-
-
-@pytest.fixture
-def gate():
-    """Another run is trained until this is set."""
-    opened = threading.Event()
-
-    def in_front():
-        opened.wait(60)
-        yield Progress("working", 1, 1)
-
-    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
-    yield opened
-    opened.set()
 
 
 def in_both(both, run):
