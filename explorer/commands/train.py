@@ -201,12 +201,9 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
     family = families.of_model(changes.get("model", recipe.model), options.online) if kind.by_family else ""
-    if not options.recipe:  # which states every value
-        settings |= kind.by_family.get(family, {})
-    if options.as_in_paper:
-        settings |= recipes.paper_values(kind, family)
-    if options.as_released:
-        settings |= recipes.released_values(kind, family)
+    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else recipes.DEFAULTS
+    if not options.recipe or values != recipes.DEFAULTS:  # a recipe states every value
+        settings |= recipes.start_values(kind, family, values)
     settings |= dict(_knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps

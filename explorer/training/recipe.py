@@ -14,12 +14,13 @@ from explorer.encoding.locate import bundled, families
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values, find
 from explorer.methods import Method, Schedule, load
+from explorer.training import safe_yaml
 
 _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 
 
 MOST_SEEDS = 100
-LARGEST = 100_000  # bytes; a recipe has about two thousand
+DEFAULTS, PAPER, RELEASED = "defaults", "as in the paper", "as released"
 
 
 @dataclass(frozen=True)
@@ -152,27 +153,9 @@ def released_values(kind: type[Method], family: str = "") -> dict[str, bool | in
     return {**paper_values(kind, family), **kind.released}
 
 
-def _loaded(text: str) -> Any:
-    """Parse YAML without aliases: a few of them can stand for billions of values, or for one that holds itself."""
-    import yaml
-
-    class NoAliases(yaml.SafeLoader):  # type: ignore[misc]  # it ships no types
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.events.AliasEvent):
-                raise yaml.YAMLError("a recipe has no aliases (*name)")
-            return super().compose_node(parent, index)
-
-    return yaml.load(text, NoAliases)
-
-
 def from_yaml(text: str, where: str) -> Recipe:
     """The recipe in a file's text."""
-    import yaml
-
-    try:
-        content = _loaded(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # an invalid date; endless brackets
-        raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). Give a recipe.yaml.") from error
+    content = safe_yaml.parsed(text, where, "Give a recipe.yaml.")
     names = set(Recipe.__dataclass_fields__)
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
         raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
@@ -198,6 +181,16 @@ def _as_made(recipe: Recipe) -> Recipe:
     return replace(recipe, settings={**recipe.settings, **older})
 
 
+def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dict[str, bool | int | float | str]:
+    """The settings that a recipe starts from, for a family of encoders: Strata's, the paper's, or the released ones."""
+    settings = dict(kind.by_family.get(family, {}))
+    if values == PAPER:
+        settings |= paper_values(kind, family)
+    if values == RELEASED:
+        settings |= released_values(kind, family)
+    return settings
+
+
 def _check_texts(content: Mapping[str, Any], where: str) -> None:
     """Refuse numbers, lists and other types where text is required."""
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
@@ -210,9 +203,4 @@ def _check_texts(content: Mapping[str, Any], where: str) -> None:
 
 def read(path: Path) -> Recipe:
     """The recipe in a file."""
-    try:
-        if path.stat().st_size > LARGEST:
-            raise BadChoice(f"{path} is larger than {LARGEST / 1e6:g} MB. Give the recipe.yaml of a run.")
-        return from_yaml(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadChoice(f"{path} cannot be read ({error}). Give the recipe.yaml of a run.") from error
+    return from_yaml(safe_yaml.text_of(path, "Give the recipe.yaml of a run."), str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from explorer import in_words
+from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.places import runs_folder
@@ -24,6 +25,7 @@ from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 
+TRIED = 64  # sentences of an evaluation set whose encoding is timed
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 _RESERVE = 1.1  # a tenth of the free memory stays free
 _NO_MEMORY = ("out of memory", "not enough memory")  # what torch says on a GPU and on a processor
@@ -34,10 +36,12 @@ class Estimate:
     """What a run needs, measured on the longest rows."""
 
     step_seconds: float
-    seconds: float
+    seconds: float  # of all steps and evaluations
     memory: int  # bytes: weights, gradients, the optimiser's two moments, and the activations of a step
     free: int
     disk: int
+    steps: int = 0  # of all seeds
+    kept: int = 0  # bytes on disk that stay when the run is finished
 
     @property
     def told(self) -> str:
@@ -48,8 +52,11 @@ class Estimate:
         )
 
 
-def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
-    """Estimate a run; an error names the batch size that would fit. Weights and random states do not change."""
+def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[GradedPairs] = ()) -> Estimate:
+    """Estimate a run; an error names the batch size that would fit. Weights and random states do not change.
+
+    `judged` are its evaluation sets: dev, and test if there is one.
+    """
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
     disk = _disk(learner, seeds)
@@ -71,12 +78,38 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1) -> Estimate:
         started = _now(device)
         learner.gradients(learner.feed.batch(0))
         step = (_now(device) - started) * learner.schedule.accumulate
+        evaluating = _evaluating(learner, judged)
     # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
     measured = peak[0] + fixed * 3 // 4 if peak else 0
     if measured * _RESERVE > free:
         raise too_large(learner, measured, free, int((free / _RESERVE - fixed) / max(1, measured - fixed) * rows))
     needed = max(needed, measured)
-    return Estimate(step, step * learner.total * seeds, needed, free, disk)
+    return Estimate(
+        step,
+        step * learner.total * seeds + evaluating(seeds),
+        needed,
+        free,
+        disk,
+        learner.total * seeds,
+        _stays(learner, seeds),
+    )
+
+
+def _evaluating(learner: Learner, judged: Sequence[GradedPairs]) -> Callable[[int], float]:
+    """Seconds of the evaluations of so many seeds, from the time that some sentences of each length take."""
+    if not judged:
+        return lambda seeds: 0.0
+    every = [sorted(pairs.sentences, key=len) for pairs in judged]
+    some = [sentences[len(sentences) // TRIED // 2 :: max(1, len(sentences) // TRIED)] for sentences in every]
+    finish(learner.method.reading(some[0][-1:]))  # the first pass is slower
+    started = time.monotonic()
+    for sentences in some:
+        finish(learner.method.reading(sentences))
+    a_sentence = (time.monotonic() - started) / sum(map(len, some))
+    looks = learner.total // learner.look_every + 1
+    # the base and the best checkpoint on every set, and the dev set at each evaluation
+    once, dev = a_sentence * sum(map(len, every)), a_sentence * len(every[0])
+    return lambda seeds: once * (1 + seeds) + dev * looks * seeds
 
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
@@ -143,11 +176,15 @@ def _fixed(learner: Learner) -> int:
 def _disk(learner: Learner, seeds: int) -> int:
     """Bytes in the run's folder: the models and two states, since the old one is deleted after the new one."""
     trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
-    model = sum(weight.numel() for weight in learner.method.base.parameters())
-    schedule = learner.schedule
-    looks = learner.total // schedule.look_every(learner.total) + 1
-    kept = looks * seeds if schedule.keep_steps else 0
-    return trained * 4 * 4 * 2 + model * 4 * (2 + kept)
+    model = sum(weight.numel() for weight in learner.method.base.parameters()) * 4
+    return trained * 4 * 4 * 2 + model + _stays(learner, seeds)
+
+
+def _stays(learner: Learner, seeds: int) -> int:
+    """Bytes of the models in the folder of the finished run."""
+    model = sum(weight.numel() for weight in learner.method.base.parameters()) * 4
+    looks = learner.total // learner.look_every + 1
+    return model * (1 + (looks * seeds if learner.schedule.keep_steps else 0))
 
 
 def _held_by(learner: Learner, rows: int) -> int:
@@ -203,7 +240,8 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     yield Progress("measuring one step", 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
-    return estimate(learner, _existing(runs_folder()), len(recipe.seeds))
+    judged = [pairs for pairs in (prepared.dev, prepared.test) if pairs]
+    return estimate(learner, _existing(runs_folder()), len(recipe.seeds), judged)
 
 
 def _existing(folder: Path) -> Path:

@@ -156,7 +156,9 @@ class Training:
         check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
             yield self._step(Progress("measuring one step", 0, 0))
-            self.estimate = estimate(learner, self.folder, len(self.recipe.seeds))
+            self.estimate = estimate(
+                learner, self.folder, len(self.recipe.seeds), [pairs for _, pairs in self.judged()]
+            )
             yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
         base = {}
         for name, pairs in self.judged():

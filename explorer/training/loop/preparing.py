@@ -34,6 +34,25 @@ _DIGEST = "_digest"
 
 
 @dataclass(frozen=True)
+class Texts:
+    """What a run trains on and what it is evaluated on."""
+
+    corpus: Corpus
+    dev: GradedPairs
+    test: GradedPairs | None
+    reports: tuple[str, ...] = ()
+    held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
+
+    def digests(self) -> dict[str, str | None]:
+        """Digests by their name in recipe.yaml."""
+        return {
+            "data_digest": self.corpus.digest,
+            "dev_digest": self.dev.digest,
+            "test_digest": self.test.digest if self.test else None,
+        }
+
+
+@dataclass(frozen=True)
 class Prepared:
     """Everything a run needs."""
 
@@ -79,13 +98,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     Missing files are downloaded from the hub only if `online` is true.
     """
     yield Progress("reading the text", 0, 0)
-    corpus, reports = corpora.corpus(
-        recipe.data, recipe.kind.eats, recipe.columns, online=online, keep_duplicates=recipe.keeps_duplicates
-    )
-    dev, _ = sources.scored_pairs(recipe.dev, online=online)
-    test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
-    batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
-    corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
+    texts = read_texts(recipe, online)
     others: dict[str, Found] = {}
     for name, knob in recipe.kind.knobs.items():
         if knob.masked_model:
@@ -93,13 +106,26 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
+    prepared = Prepared(
+        recipe, found, encoder, texts.corpus, texts.dev, texts.test, texts.reports, others, texts.held_out
+    )
+    check_same(recipe.made_with, prepared.facts())
+    return prepared
+
+
+def read_texts(recipe: Recipe, online: bool = False) -> Texts:
+    """Load the training text and the evaluation sets, without a model."""
+    corpus, reports = corpora.corpus(
+        recipe.data, recipe.kind.eats, recipe.columns, online=online, keep_duplicates=recipe.keeps_duplicates
+    )
+    dev, _ = sources.scored_pairs(recipe.dev, online=online)
+    test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
+    batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
+    corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
     held: Corpus | None = None
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_triplets.split(corpus)
-    told = (*map(str, reports), *filter(None, [dropped]))
-    prepared = Prepared(recipe, found, encoder, corpus, dev, test, told, others, held)
-    check_same(recipe.made_with, prepared.facts())
-    return prepared
+    return Texts(corpus, dev, test, (*map(str, reports), *filter(None, [dropped])), held)
 
 
 def _found(model: str, online: bool) -> Work[Found]:

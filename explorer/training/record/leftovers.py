@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from explorer.places import runs_folder
-from explorer.training.record import runs
+from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
 
 UNTOUCHED = 600.0  # seconds; what was half made or half deleted so long ago is no longer the work of a process
@@ -19,7 +19,7 @@ _LEFT = re.compile(r"\.\d+-\d+\.part|\.deleted-.+-\d+")
 def collect(folder: Path | None = None) -> None:
     """Delete half-made and half-deleted runs, and the states of finished runs: hundreds of megabytes each."""
     for run in runs.every(folder):
-        if run.state.exists() and run.status().state == statuses.FINISHED and not statuses.held(run.folder):
+        if run.state.exists() and run.status().state == statuses.FINISHED and not folder_lock.is_held(run.folder):
             shutil.rmtree(run.state, ignore_errors=True)
     for path in (folder or runs_folder()).glob(".*"):
         if _LEFT.fullmatch(path.name) and time.time() - _changed(path) > UNTOUCHED:

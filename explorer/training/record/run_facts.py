@@ -25,6 +25,7 @@ class RunFacts:
     pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev` and `test`
     held_out: int | None = None  # triplets
     estimate: str | None = None  # of time and memory, in words
+    memory: int | None = None  # bytes of a step on the longest rows, as measured before the first one
 
     def as_json(self) -> dict[str, Any]:
         """The facts that are known; no test set is a fact too."""

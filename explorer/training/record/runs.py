@@ -13,7 +13,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,8 @@ from explorer import metric_lines
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
-from explorer.run_folder import LOCK, LOG, METRICS, MODEL, RECIPE, STATE, WISH
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, WISH
+from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.status import Status
@@ -111,28 +112,11 @@ class Run:
         except OSError as error:
             raise NotWritable(f"{self.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Lock a run while a process trains it; the system releases the lock when the process ends."""
-        import fcntl
-
         statuses.check_there(self.folder)
-        try:
-            opened = (self.folder / LOCK).open("w")
-        except OSError as error:
-            raise NotWritable(f"{self.folder} cannot be written to: {error.strerror}. {_ROOM}") from error
-        with opened as lock:
-            for patience in (0.05,) * 20 + (None,):  # a viewer takes the lock for a moment, to test it
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except OSError as error:
-                    if patience is None:
-                        raise RunBusy(
-                            f"'{self.name}' is being trained by another process. Wait for it, or stop it."
-                        ) from error
-                    time.sleep(patience)
-            yield
+        busy = f"'{self.name}' is being trained by another process. Wait for it, or stop it."
+        return folder_lock.holding(self.folder, busy, _ROOM)
 
     def renamed(self, name: str) -> Run:
         """Rename the run."""

@@ -15,6 +15,7 @@ from explorer.errors import RunGone
 from explorer.measuring.scores.verdict import Verdict
 from explorer.places import write_whole
 from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.record import folder_lock
 from explorer.training.record.run_facts import RunFacts
 
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
@@ -93,7 +94,7 @@ def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
     check_there(folder)
     pid = os.getpid()
-    signed = replace(status, pid=pid, born=_born(pid), host=socket.gethostname(), beat=time.time())
+    signed = replace(status, pid=pid, born=folder_lock.born_at(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
     write_whole(
         folder / run_folder.STATUS,
@@ -117,31 +118,5 @@ def _alive(folder: Path, status: Status) -> bool:
     if status.host != socket.gethostname():
         return time.time() - status.beat < SILENCE
     if status.state == RUNNING:
-        return held(folder)
-    born = _born(status.pid)
-    return born > 0 and abs(born - status.born) < 1
-
-
-def held(folder: Path) -> bool:
-    """Whether a process trains the run: it holds a lock, which the system releases when the process ends."""
-    import fcntl
-
-    try:
-        with (folder / run_folder.LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _born(pid: int) -> float:
-    """The start time of a process; 0 if there is none."""
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        return 0.0 if process.status() == psutil.STATUS_ZOMBIE else float(process.create_time())
-    except psutil.Error:
-        return 0.0
+        return folder_lock.is_held(folder)
+    return folder_lock.is_same_process(status.pid, status.born)

@@ -11,7 +11,7 @@ import pytest
 from explorer import run_folder
 from explorer.errors import RunBusy
 from explorer.training.loop.seed_scores import SeedScores
-from explorer.training.record import runs
+from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
@@ -94,8 +94,8 @@ def test_a_run_that_is_trained_is_refused_to_a_second_process_until_the_first_is
     monkeypatch.undo()
     end(trainer)
     with run.held():
-        assert statuses.held(run.folder)
-    assert not statuses.held(run.folder)
+        assert folder_lock.is_held(run.folder)
+    assert not folder_lock.is_held(run.folder)
 
 
 def test_a_run_is_refused_to_a_second_thread_of_the_same_process_too(run, monkeypatch):
@@ -106,9 +106,9 @@ def test_a_run_is_refused_to_a_second_thread_of_the_same_process_too(run, monkey
 
 def test_looking_whether_a_run_is_held_takes_it_from_nobody(run):
     with run.held():
-        assert all(statuses.held(run.folder) for _ in range(3))
-    assert not statuses.held(run.folder)
-    assert not statuses.held(run.folder / "missing")
+        assert all(folder_lock.is_held(run.folder) for _ in range(3))
+    assert not folder_lock.is_held(run.folder)
+    assert not folder_lock.is_held(run.folder / "missing")
     with run.held():
         pass
 

@@ -1,0 +1,160 @@
+"""plan: train and evaluate every combination of a plan, and print its table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from explorer.commands.line import Line
+from explorer.errors import BadChoice, StrataError
+
+if TYPE_CHECKING:
+    from explorer.studies.plan import Plan
+    from explorer.studies.plan_folder import PlanFolder, PlanStatus
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    verb = verbs.add_parser(
+        "plan",
+        help="train and evaluate many runs, such as methods × settings × seeds, and print one table",
+        description="Work off a plan: a YAML file with lists of methods, models, texts, values of settings and seeds. "
+        "Runs that are finished already are not trained again; a run that fails is left behind and named. The runs are "
+        "in checkpoints (or in STRATA_RUNS), and the Train page shows them too.",
+    )
+    verb.set_defaults(verb=_plan)
+    verb.add_argument("plan", metavar="FILE|NAME", help="the file of a plan, or the name of one that was begun")
+    verb.add_argument("--resume", action="store_true", help="go on with a plan that was begun")
+    verb.add_argument(
+        "--estimate", action="store_true", help="print what it takes, from one step of each row, and stop"
+    )
+    verb.add_argument(
+        "--commands", action="store_true", help="print the 'train' command of each run, for a cluster, and stop"
+    )
+    verb.add_argument("--table", action="store_true", help="print the table as it stands now, and stop")
+    verb.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="train each run with this many processes, started by torchrun (default 1)",
+    )
+    form = verb.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the table as JSON, with the run of each cell")
+    for name in ("csv", "markdown", "latex"):
+        form.add_argument(f"--{name}", action="store_true", help=f"the table as {name}")
+
+
+def _plan(options: argparse.Namespace) -> None:
+    from explorer.studies import execution, plan_folder
+
+    plan, begun = _named(options.plan)
+    if options.processes < 1:
+        raise BadChoice(f"--processes cannot be {options.processes}. Give 1 or more.")
+    if options.commands:
+        for cell in execution.check(plan):
+            print(cell.recipe.command())
+        return
+    if options.table:
+        print(told(plan, options), end="")
+        return
+    if options.estimate:
+        execution.check(plan)
+        _tell_estimate(plan)
+        return
+    if begun is None:
+        if options.resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
+            begun = plan_folder.find(plan.name)
+            _check_same(plan, begun)
+        else:
+            execution.check(plan)
+            begun = plan_folder.new(plan)
+    elif not options.resume:
+        raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
+    status = work_off(begun, options.processes)
+    print(told(plan, options), end="")
+    if status.failures or status.state != plan_folder.FINISHED:
+        raise SystemExit(1)
+
+
+def _named(given: str) -> tuple[Plan, PlanFolder | None]:
+    """The plan in a file, or one that was begun, by its name."""
+    from pathlib import Path
+
+    from explorer.studies import plan_file, plan_folder
+
+    if Path(given).expanduser().is_file():
+        return plan_file.read(Path(given).expanduser()), None
+    if Path(given).suffix in (".yaml", ".yml") or "/" in given:
+        raise BadChoice(f"There is no file {given}. Give the file of a plan, or the name of one that was begun.")
+    begun = plan_folder.find(given)
+    return begun.plan(), begun
+
+
+def _check_same(plan: Plan, begun: PlanFolder) -> None:
+    from dataclasses import fields
+
+    known = begun.plan()
+    other = [
+        one.name for one in fields(plan) if one.name != "budget" and getattr(plan, one.name) != getattr(known, one.name)
+    ]
+    if other:
+        raise BadChoice(
+            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name; "
+            "what both have in common is not trained again."
+        )
+    if plan.budget != known.budget:
+        begun.redefine(plan)
+
+
+def work_off(begun: PlanFolder, processes: int = 1) -> PlanStatus:
+    """Execute a plan with its progress on standard error; Ctrl-C saves the run under way."""
+    from explorer.progress import finish
+    from explorer.studies import execution
+    from explorer.studies.torchrun import trained_by
+    from explorer.training import running
+
+    print(begun.folder, file=sys.stderr)
+    work = execution.execute(begun, running.train if processes == 1 else trained_by(processes))
+    try:
+        with Line() as line:
+            status = finish(work, line.tell)
+    except KeyboardInterrupt:
+        work.close()
+        print(f"Interrupted. Go on with: python -m explorer plan {begun.name} --resume", file=sys.stderr)
+        raise SystemExit(130) from None
+    for cell, error in status.failures.items():
+        print(f"{cell}: {error}", file=sys.stderr)
+    if status.left_out:
+        print(f"Not trained, because the budget is used up: {'; '.join(status.left_out)}.", file=sys.stderr)
+    for missing in status.missing:
+        print(missing, file=sys.stderr)
+    return status
+
+
+def told(plan: Plan, options: argparse.Namespace) -> str:
+    """The table of a plan in the form that was asked for."""
+    from explorer.evaluating.results import table_formats
+    from explorer.studies import plan_table
+
+    found = plan_table.table(plan)
+    if options.json:
+        return json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1) + "\n"
+    header, rows = plan_table.written(found)
+    form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
+    return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)
+
+
+def _tell_estimate(plan: Plan) -> None:
+    from explorer.progress import finish
+    from explorer.studies.plan_estimate import estimate
+
+    with Line() as line:
+        found = finish(estimate(plan), line.tell)
+    for row, error in found.failures.items():
+        print(f"{row}: {error}", file=sys.stderr)
+    if len(found.failures) == plan.rows:
+        raise StrataError("No row of the plan can be trained.")
+    print(found.told)

@@ -1,0 +1,216 @@
+"""Work off a plan, one training after the other: what is measured is skipped, what fails is left behind and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from explorer.encoding.locate import model_names
+from explorer.errors import BadChoice, StrataError
+from explorer.evaluating import suites
+from explorer.evaluating.evaluation import evaluation
+from explorer.evaluating.suites import Options, Subject
+from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.places import runs_folder
+from explorer.progress import Progress, Work
+from explorer.run_folder import model_name
+from explorer.studies import plan_folder
+from explorer.studies.measured_cells import CellRuns
+from explorer.studies.plan import Cell, Plan, cells
+from explorer.studies.plan_folder import PlanFolder, PlanStatus
+from explorer.training import running
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.training.record.run_origin import scored
+from explorer.training.record.runs import Run
+
+Train = Callable[[Run], Work[Run | None]]
+EVALUATED = Settings("float32")  # rounding to bfloat16 alone changes a score by up to 0.1
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What trainings of a plan took, in all sessions."""
+
+    seconds: float = 0.0
+    steps: int = 0
+
+
+def check(plan: Plan) -> tuple[Cell, ...]:
+    """Refuse a plan whose models or texts cannot be read, or with a run whose text is too small; return its cells."""
+    found = cells(plan)
+    known = CellRuns()
+    for cell in found:
+        if cell.seed == plan.seeds[0]:
+            try:
+                known.digests(cell.recipe)
+            except StrataError as error:
+                raise type(error)(f"{cell.row}: {error}") from error
+    return found
+
+
+def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_encoder) -> Work[PlanStatus]:
+    """Train and evaluate every cell that is not measured yet, and return the final state.
+
+    To stop, take no next step: the run under way is saved, and the plan can be resumed. A viewer's request to stop is
+    read after each step.
+    """
+    with folder.hold():
+        folder.unask()
+        work = _executed(folder, train, load)
+        try:
+            while not folder.asked():
+                try:
+                    progress = next(work)
+                except StopIteration as end:
+                    ended: PlanStatus = end.value
+                    return ended
+                yield progress
+            work.close()
+            return _put(folder, replace(folder.status(), state=plan_folder.STOPPED))
+        except StrataError as error:
+            _put(folder, replace(folder.status(), state=plan_folder.FAILED, error=str(error)))
+            raise
+        finally:
+            work.close()
+
+
+def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
+    plan = folder.plan()
+    every, known = cells(plan), CellRuns()
+    fresh = PlanStatus(plan_folder.RUNNING, folder.status().of_app, folder.status().started)
+    status = _put(folder, replace(fresh, told=folder.status().told))
+    yield Progress("looking for what is measured", 0, len(every))
+    found = known.of(every, plan.name)
+    for place, cell in enumerate(every):
+        run = found[place]
+        if run is None or run.status().state != statuses.FINISHED:
+            if not _affordable(plan, every, found, place):
+                status = _put(folder, replace(status, left_out=(*status.left_out, name_of(cell))))
+                continue
+            try:
+                run = found[place] = _begun(plan, cell, run)
+                yield from _told(train(run), f"{place + 1} of {len(every)}: {name_of(cell)}")
+            except StrataError as error:
+                status = _put(folder, _failed(status, name_of(cell), str(error)))
+                continue
+            if run.status().state != statuses.FINISHED:  # a viewer stopped this run: the plan goes on without it
+                told = "The run was stopped. Resume the plan to train it."
+                status = _put(folder, _failed(status, name_of(cell), told))
+                continue
+        if plan.tasks:
+            status = yield from _evaluated(folder, status, model_name(run.name), name_of(cell), load)
+    for model in plan.models if plan.tasks else ():
+        status = yield from _evaluated(folder, status, model, f"base {model}", load)
+    return _put(folder, replace(status, state=plan_folder.FINISHED))
+
+
+def _put(folder: PlanFolder, status: PlanStatus) -> PlanStatus:
+    folder.put(status)
+    return status
+
+
+def _failed(status: PlanStatus, what: str, error: str) -> PlanStatus:
+    return replace(status, failures={**status.failures, what: error})
+
+
+def name_of(cell: Cell) -> str:
+    """`sg-opt (temperature 0.1), seed 2`: a cell in words."""
+    return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
+
+
+def spent(plan: Plan, every: Sequence[Run | None]) -> Spent:
+    """What the plan's own runs took so far; runs that were there before cost nothing."""
+    own = [run.status() for run in every if run is not None and is_own(plan, run)]
+    return Spent(sum(one.seconds for one in own), sum(one.step for one in own))
+
+
+def is_own(plan: Plan, run: Run) -> bool:
+    """Whether a run was made by the plan."""
+    return run.name.startswith(f"{plan.name}-")
+
+
+def _affordable(plan: Plan, every: Sequence[Cell], found: Sequence[Run | None], place: int) -> bool:
+    """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
+    so_far, budget = spent(plan, found), plan.budget
+    if budget.steps is not None:
+        schedule = every[place].recipe.schedule()
+        if so_far.steps + max(1, schedule.steps) > budget.steps:
+            return False
+    if budget.minutes is None:
+        return True
+    left = budget.minutes * 60 - so_far.seconds
+    took = [
+        run.status().seconds
+        for run, cell in zip(found, every, strict=True)
+        if run is not None and is_own(plan, run) and cell.row == every[place].row and _finished(run)
+    ]
+    return left > (max(took) if took else 0.0)
+
+
+def _finished(run: Run) -> bool:
+    return run.status().state == statuses.FINISHED
+
+
+def _begun(plan: Plan, cell: Cell, run: Run | None) -> Run:
+    """The run of a cell, waiting to be trained: a new one, or one that was interrupted, stopped or failed."""
+    if run is not None:
+        if not run.status().live:  # a run that another process trains is refused by its lock
+            runs.restarted(run)
+        return run
+    for name in _names(plan, cell):
+        try:
+            return runs.new(cell.recipe, name)
+        except BadChoice:
+            if not (runs_folder() / name).exists():
+                raise
+    raise AssertionError  # the names do not end
+
+
+def _names(plan: Plan, cell: Cell) -> Iterator[str]:
+    """Names of a run, in order; a number follows if a run of the name was trained on another text."""
+    stem = f"{plan.name}-{_short(cell.row)}-seed-{cell.seed}"
+    yield stem
+    yield from (f"{stem}-{number}" for number in count(2))
+
+
+def _short(row: str) -> str:
+    """A row as a part of a run's name."""
+    from explorer.data.kinds import digest_of
+
+    word = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in row.lower())
+    plain = "-".join(filter(None, word.split("-")))
+    return plain if len(plain) <= 40 and plain else f"{plain[:30].strip('-')}-{digest_of((row,))[:6]}".strip("-")
+
+
+def _told(work: Work[Run | None], stage: str) -> Work[Run | None]:
+    """The same work, whose progress names the cell."""
+    try:
+        while True:
+            progress = next(work)
+            yield Progress(f"{stage}: {progress.stage}", progress.done, progress.total, progress.unit)
+    except StopIteration as end:
+        run: Run | None = end.value
+        return run
+    finally:
+        work.close()
+
+
+def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str, load: Load) -> Work[PlanStatus]:
+    """Evaluate a model on the plan's tasks; a task without data is named, an error is one of the cell."""
+    tasks = tasks_of(folder.plan())
+    try:
+        subject = Subject(model_names.find(model), EVALUATED, load)
+        found = yield from evaluation([(scored(subject.found), subject)], tasks, Options())
+    except StrataError as error:
+        status = _failed(status, f"{cell}, evaluation", str(error))
+    else:
+        status = replace(status, missing=tuple(dict.fromkeys((*status.missing, *found.missing))))
+    return _put(folder, status)
+
+
+def tasks_of(plan: Plan) -> tuple[str, ...]:
+    """The tasks of a plan, of which some may be named by their suite."""
+    every = (suites.tasks_of(task) if task in suites.SUITES else (suites.named(task),) for task in plan.tasks)
+    return tuple(dict.fromkeys(one for tasks in every for one in tasks))

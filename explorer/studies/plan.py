@@ -1,0 +1,196 @@
+"""A plan of many runs: models × methods × texts × settings × seeds, with evaluations and a budget."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from explorer.encoding.locate import bundled, families
+from explorer.errors import BadChoice, StrataError
+from explorer.evaluating import suites
+from explorer.knobs import Knob, Values
+from explorer.methods import load
+from explorer.training import recipe as recipes
+from explorer.training.recipe import Recipe, knobs_of
+
+MOST_CELLS = 1000  # each is a training
+VALUES = (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED)
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that a plan may take, over all its sessions; None for no limit."""
+
+    minutes: float | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row that is stated by itself, in place of every combination of a grid: its name and what differs."""
+
+    label: str
+    settings: Values = field(default_factory=dict)
+    method: str | None = None  # the plan's, if it is not stated
+    data: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The definition of a plan; every list is multiplied with every other."""
+
+    name: str
+    methods: tuple[str, ...] = ()
+    models: tuple[str, ...] = (bundled.NAME,)
+    data: tuple[tuple[str, ...], ...] = (("sample",),)  # each a training text of one or more sources
+    settings: Values = field(default_factory=dict)  # of every run
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values of a setting, all of which are tried
+    variants: tuple[Variant, ...] = ()
+    seeds: tuple[int, ...] = (1,)
+    dev: str = ""  # the default of a run if empty
+    test: str = ""
+    values: str = recipes.DEFAULTS  # which values the settings have that are not stated
+    tasks: tuple[str, ...] = ()  # every trained model, and every base, is evaluated on them
+    budget: Budget = Budget()
+    precision: str = "auto"
+    device: str = "auto"
+
+    @property
+    def rows(self) -> int:
+        """How many rows its table has: the trainings of one seed."""
+        multiplied = (self.variants,) if self.variants else (self.methods, *self.grid.values())
+        return math.prod(len(values) for values in (self.models, self.data, *multiplied))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training of a plan: a row of its table, and a recipe with one seed."""
+
+    row: str
+    recipe: Recipe
+
+    @property
+    def seed(self) -> int:
+        """The seed of the training."""
+        return self.recipe.seeds[0]
+
+
+def cells(plan: Plan) -> tuple[Cell, ...]:
+    """Every training of a plan in order, all rows with the first seed first; an error names what is not allowed."""
+    _check(plan)
+    rows = tuple(_rows(plan))
+    _check_different(rows)
+    found = []
+    for seed in plan.seeds:
+        for label, recipe in rows:
+            if seed != plan.seeds[0] and not recipe.kind.trains():
+                continue  # it uses no random numbers
+            found.append(Cell(label, replace(recipe, seeds=(seed,))))
+    return tuple(found)
+
+
+def _check(plan: Plan) -> None:
+    if not NAME.fullmatch(plan.name):
+        raise BadChoice(
+            f"A plan cannot be called {plan.name!r}. Use up to 60 letters, digits, '-', '_' or '.', a letter or digit "
+            "first."
+        )
+    lists: dict[str, tuple[Any, ...]] = {"models": plan.models, "data": plan.data, "seeds": plan.seeds}
+    lists |= {f"grid.{name}": values for name, values in plan.grid.items()}
+    if not plan.variants:
+        lists["methods"] = plan.methods
+    for name, values in lists.items():
+        if not values:
+            raise BadChoice(f"The plan's {name} is empty, so it has nothing to train. Give at least one value.")
+        if len({str(value) for value in values}) < len(values):
+            raise BadChoice(
+                f"The plan's {name} has a value twice: {', '.join(map(str, values))[:300]}. Give each once."
+            )
+    if plan.variants and plan.grid:
+        raise BadChoice("The plan has variants and a grid. Give one of them: variants are rows, a grid multiplies.")
+    if plan.variants and any(variant.method is None for variant in plan.variants) and len(plan.methods) != 1:
+        raise BadChoice("Some variants state no method, and the plan does not have exactly one. Give 'methods' one.")
+    count = plan.rows * len(plan.seeds)
+    if count > MOST_CELLS:
+        raise BadChoice(
+            f"The plan has {count:,} trainings; at most {MOST_CELLS:,} are allowed. Leave out values of the grid, or "
+            "split it into several plans."
+        )
+    if plan.values not in VALUES:
+        raise BadChoice(f"values cannot be {plan.values!r}. Choose one of {', '.join(VALUES)}.")
+    for name in ("minutes", "steps"):
+        most = getattr(plan.budget, name)
+        if most is not None and not most > 0:
+            raise BadChoice(f"budget.{name} cannot be {most}. Give a number above 0, or leave it out.")
+    for task in plan.tasks:
+        if task not in suites.SUITES:
+            suites.named(task)
+
+
+def _rows(plan: Plan) -> Iterator[tuple[str, Recipe]]:
+    """The label and the recipe of each row, without its seed."""
+    variants = plan.variants or tuple(
+        Variant("", dict(zip(plan.grid, values, strict=True)), method)
+        for method in plan.methods
+        for values in product(*plan.grid.values())
+    )
+    for model, data, variant in product(plan.models, plan.data, variants):
+        method = variant.method or plan.methods[0]
+        text = variant.data or data
+        label = variant.label or _label(plan, method, variant.settings)
+        told = [label]
+        told += [Path(model).name or model] if len(plan.models) > 1 else []
+        told += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
+        try:
+            recipe = _recipe(plan, method, model, text, variant.settings)
+        except StrataError as error:
+            raise type(error)(f"{label}: {error}") from error
+        yield ", ".join(told), recipe
+
+
+def _label(plan: Plan, method: str, values: Values) -> str:
+    stated = ", ".join(f"{name} {Knob.told(value)}" for name, value in values.items())
+    named = method if len(plan.methods) > 1 or not stated else ""
+    return " ".join(filter(None, [named, f"({stated})" if named and stated else stated]))
+
+
+def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> Recipe:
+    from explorer.data.corpora import evaluated_beside
+
+    kind = load(method)
+    family = families.of_model(model) if kind.by_family else ""
+    settings: dict[str, Any] = dict(recipes.start_values(kind, family, plan.values))
+    knobs = knobs_of(kind)
+    # a method without a loss has no schedule: what the plan states of it for all methods does not apply
+    settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
+    dev, test = evaluated_beside(data, kind.eats) or (Recipe.dev, Recipe.test)
+    recipe = Recipe(
+        method=method,
+        model=model,
+        data=data,
+        dev=plan.dev or dev,
+        test=(None if plan.test == "none" else plan.test) if plan.test else test,
+        settings=settings | dict(values),
+        seeds=plan.seeds[:1],
+        precision=plan.precision,
+        device=plan.device,
+    )
+    return recipe.checked()
+
+
+def _check_different(rows: tuple[tuple[str, Recipe], ...]) -> None:
+    """Refuse two rows of one name, or of one recipe: the same training would stand in the table twice."""
+    by_label: dict[str, Recipe] = {}
+    for label, recipe in rows:
+        if label in by_label:
+            raise BadChoice(f"Two rows are called '{label}'. Give each variant a label of its own.")
+        same = next((other for other, known in by_label.items() if known == recipe), None)
+        if same is not None:
+            raise BadChoice(f"The rows '{same}' and '{label}' are the same training. Leave one of them out.")
+        by_label[label] = recipe

@@ -1,0 +1,77 @@
+"""Estimate what a plan takes: one trial step of each row, on the rows and sentences that it would use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from explorer import in_words
+from explorer.errors import StrataError
+from explorer.progress import Progress, Work
+from explorer.studies.measured_cells import CellRuns
+from explorer.studies.plan import Cell, Plan, cells
+from explorer.training.record import status as statuses
+
+
+@dataclass(frozen=True)
+class PlanEstimate:
+    """The cost of what is left of a plan; the evaluation on its tasks comes on top."""
+
+    cells: int  # trainings in all
+    measured: int  # of them finished
+    seconds: float  # of the others, if all could be estimated
+    memory: int  # bytes, of the largest
+    disk: int  # bytes: all models, and the state of the run under way
+    steps: int
+    failures: Mapping[str, str]  # rows that cannot be trained, and why
+    tasks: int
+    minutes: float | None  # the budget
+
+    @property
+    def told(self) -> str:
+        """The estimate in words."""
+        left = self.cells - self.measured
+        told = f"{left} trainings" + (f" ({self.measured} more are measured)" if self.measured else "")
+        told += f", {self.steps:,} steps, about {in_words.duration(self.seconds)}"
+        told += f"; {self.memory / 1e9:.1f} GB of memory, {self.disk / 1e9:.1f} GB on disk at most"
+        told += f"; evaluation on {self.tasks} tasks comes on top" if self.tasks else ""
+        if self.minutes is not None and self.seconds > self.minutes * 60:
+            told += f"; the budget of {self.minutes:g} min does not suffice for all of them"
+        return told
+
+
+def estimate(plan: Plan) -> Work[PlanEstimate]:
+    """Try one step of each row that has something left to train."""
+    from explorer.studies.execution import tasks_of
+    from explorer.training.loop.estimate import try_out
+
+    every = cells(plan)
+    found = CellRuns().of(every, plan.name)
+    done = [run is not None and run.status().state == statuses.FINISHED for run in found]
+    rows: dict[str, list[Cell]] = {}
+    for cell, finished in zip(every, done, strict=True):
+        if not finished:
+            rows.setdefault(cell.row, []).append(cell)
+    seconds, memory, kept, working, steps = 0.0, 0, 0, 0, 0
+    failures: dict[str, str] = {}
+    for place, (row, left) in enumerate(rows.items()):
+        yield Progress(f"one step of {row}", place, len(rows))
+        try:
+            if left[0].recipe.kind.trains():
+                one = yield from try_out(left[0].recipe)
+                seconds, memory = seconds + one.seconds * len(left), max(memory, one.memory)
+                kept, steps = kept + one.kept * len(left), steps + one.steps * len(left)
+                working = max(working, one.disk)
+        except StrataError as error:
+            failures[row] = str(error)
+    return PlanEstimate(
+        len(every),
+        sum(done),
+        seconds,
+        memory,
+        working + kept,
+        steps,
+        failures,
+        len(tasks_of(plan)),
+        plan.budget.minutes,
+    )

@@ -1,0 +1,123 @@
+"""Read and write the file of a plan: YAML, in which a list of one value may be the value itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from explorer.errors import BadChoice
+from explorer.knobs import Values
+from explorer.studies.plan import Budget, Plan, Variant
+from explorer.training import safe_yaml
+
+SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
+
+
+def as_yaml(plan: Plan) -> str:
+    """The text of plan.yaml: what differs from a plan without settings."""
+    import yaml
+
+    usual = Plan(plan.name)
+    content = {name: value for name, value in asdict(plan).items() if name == "name" or value != asdict(usual)[name]}
+    text: str = yaml.safe_dump(_plain(content), sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Lists in place of tuples, without what is not set."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items() if one is not None and one != {}}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def read(path: Path) -> Plan:
+    """The plan in a file."""
+    return from_yaml(safe_yaml.text_of(path, "Give the file of a plan."), str(path), path.stem)
+
+
+def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
+    """The plan that a text states; `name` is its name if it states none. Every value is checked by `cells`."""
+    content = safe_yaml.parsed(text, where, "Give the file of a plan.")
+    known = {one.name for one in fields(Plan)}
+    if not isinstance(content, dict):
+        raise BadChoice(f"{where} is not a plan: a plan has any of {', '.join(sorted(known))}.")
+    content = {SINGULAR.get(key, key): value for key, value in content.items()}
+    unknown = sorted(map(str, set(content) - known))
+    if unknown:
+        raise BadChoice(f"{where}: a plan has no '{unknown[0]}'. It has {', '.join(sorted(known))}.")
+    given: dict[str, Any] = {"name": name, **content}
+    for key in ("methods", "models", "tasks"):
+        if key in given:
+            given[key] = tuple(_text(one, key, where) for one in _listed(given[key]))
+    if "data" in given:
+        given["data"] = tuple(
+            tuple(_text(one, "data", where) for one in _listed(text)) for text in _listed(given["data"])
+        )
+    if "seeds" in given:
+        given["seeds"] = tuple(_whole(seed, where) for seed in _listed(given["seeds"]))
+    for key in ("name", "dev", "test", "values", "precision", "device"):
+        if key in given:
+            given[key] = _text(given[key], key, where)
+    for key in ("settings", "grid", "budget"):
+        if not isinstance(given.get(key, {}), dict):
+            raise BadChoice(f"{where}: {key} cannot be {given[key]!r}; it must have a value for each name.")
+    given["settings"] = _settings(given.get("settings", {}), "settings", where)
+    given["grid"] = {str(key): tuple(_listed(values)) for key, values in given.get("grid", {}).items()}
+    for key, values in given["grid"].items():
+        for value in values:
+            _settings({key: value}, "grid", where)
+    given["variants"] = tuple(_variant(one, where) for one in _listed(given.get("variants", ())))
+    given["budget"] = _budget(given.get("budget", {}), where)
+    return Plan(**given)
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _text(value: Any, key: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise BadChoice(f"{where}: {key} cannot be {value!r}; it must be text, in quotes if necessary.")
+    return value
+
+
+def _whole(value: Any, where: str) -> int:
+    if type(value) is not int:
+        raise BadChoice(f"{where}: a seed cannot be {value!r}; it must be a whole number.")
+    return value
+
+
+def _settings(values: Mapping[Any, Any], key: str, where: str) -> Values:
+    for name, value in values.items():
+        if not isinstance(value, bool | int | float | str):
+            raise BadChoice(f"{where}: {key}.{name} cannot be {value!r}; it must be a number, a text, on or off.")
+    return {str(name): value for name, value in values.items()}
+
+
+def _variant(stated: Any, where: str) -> Variant:
+    known = {"label", "settings", "method", "data"}
+    if not isinstance(stated, dict) or not set(stated) <= known or "label" not in stated:
+        raise BadChoice(
+            f"{where}: a variant has a label and any of settings, method, data; this one is {stated!r:.200}."
+        )
+    if not isinstance(stated.get("settings", {}), dict):
+        raise BadChoice(
+            f"{where}: settings of a variant cannot be {stated['settings']!r}; it must have names and values."
+        )
+    return Variant(
+        _text(stated["label"], "label", where),
+        _settings(stated.get("settings", {}), "settings", where),
+        _text(stated["method"], "method", where) if "method" in stated else None,
+        tuple(_text(one, "data", where) for one in _listed(stated["data"])) if "data" in stated else None,
+    )
+
+
+def _budget(stated: Mapping[str, Any], where: str) -> Budget:
+    unknown = sorted(map(str, set(stated) - {"minutes", "steps"}))
+    wrong = [name for name, value in stated.items() if isinstance(value, bool) or not isinstance(value, int | float)]
+    if unknown or wrong:
+        raise BadChoice(f"{where}: a budget has minutes or steps, each a number; this one is {dict(stated)!r:.200}.")
+    steps = stated.get("steps")
+    return Budget(stated.get("minutes"), None if steps is None else int(steps))

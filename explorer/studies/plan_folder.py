@@ -1,0 +1,172 @@
+"""The folder of a plan: its definition, its state, and the lock of the process that works on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from explorer import typed_json
+from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.places import runs_folder, write_whole
+from explorer.run_folder import WISH
+from explorer.studies import plan_file
+from explorer.studies.plan import NAME, Plan
+from explorer.training.record import folder_lock
+
+FOLDER, PLAN, STATUS = "plans", "plan.yaml", "status.json"
+WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
+INTERRUPTED = "interrupted"  # never written: the state of a plan whose process has ended
+LIVE = (WAITING, RUNNING)
+_ROOM = "Make room on that disk, or set STRATA_RUNS to a folder that can be written to."
+
+
+@dataclass(frozen=True)
+class PlanStatus:
+    """The state of a plan; which of its trainings are done stands in the folders of their runs."""
+
+    state: str = WAITING
+    of_app: bool = False  # the app goes on with it when it starts again
+    started: float = 0.0
+    failures: Mapping[str, str] = field(default_factory=dict)  # errors of trainings and evaluations, by cell
+    left_out: tuple[str, ...] = ()  # cells for which the budget did not suffice
+    missing: tuple[str, ...] = ()  # why tasks could not be evaluated
+    error: str = ""
+    told: str = ""  # the estimate, in words
+
+    @property
+    def live(self) -> bool:
+        """Whether a process works on it, or will."""
+        return self.state in LIVE
+
+
+@dataclass(frozen=True)
+class PlanFolder:
+    """A plan by its folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the plan."""
+        return self.folder.name
+
+    def plan(self) -> Plan:
+        """The definition of the plan."""
+        return plan_file.read(self.folder / PLAN)
+
+    def status(self) -> PlanStatus:
+        """The state; interrupted if its process has ended."""
+        try:
+            stated = typed_json.parsed((self.folder / STATUS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return PlanStatus(INTERRUPTED)
+        found = typed_json.read(PlanStatus, stated) or PlanStatus(INTERRUPTED)
+        if found.live and not (folder_lock.is_held(self.folder) or _alive(stated)):
+            return replace(found, state=INTERRUPTED)
+        return found
+
+    def put(self, status: PlanStatus) -> None:
+        """Write the state, with the id of this process."""
+        if not self.folder.is_dir():
+            raise RunNotFound(f"The plan '{self.name}' is no longer there: its folder was moved or deleted.")
+        content = asdict(status) | {
+            "pid": os.getpid(),
+            "born": folder_lock.born_at(os.getpid()),
+            "host": socket.gethostname(),
+        }
+        text = json.dumps(content, ensure_ascii=False, indent=1)
+        write_whole(self.folder / STATUS, lambda file: file.write(text.encode()), _ROOM)
+
+    def redefine(self, plan: Plan) -> None:
+        """Replace the definition, such as its budget."""
+        write_whole(self.folder / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
+
+    def ask_to_stop(self) -> None:
+        """Ask the process that works on the plan to stop within a step."""
+        write_whole(self.folder / WISH, lambda file: file.write(b"stop"), _ROOM)
+
+    def asked(self) -> bool:
+        """Whether a viewer has asked to stop."""
+        return (self.folder / WISH).exists()
+
+    def unask(self) -> None:
+        """Delete the request."""
+        (self.folder / WISH).unlink(missing_ok=True)
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Lock the plan; the system releases the lock when the process ends."""
+        busy = f"Another process works on the plan '{self.name}'. Wait for it, or stop it."
+        return folder_lock.holding(self.folder, busy, _ROOM)
+
+    def delete(self) -> None:
+        """Delete the plan; its runs stay."""
+        if self.status().live:
+            raise RunBusy(f"The plan '{self.name}' is under way. Stop it first.")
+        try:
+            shutil.rmtree(self.folder)
+        except OSError as error:
+            raise NotWritable(
+                f"'{self.name}' cannot be deleted: {error.strerror}. Delete {self.folder} by hand."
+            ) from error
+
+
+def new(plan: Plan, *, of_app: bool = False) -> PlanFolder:
+    """Make the folder of a plan, in state waiting; an error if there is a plan of this name."""
+    home = plans_folder()
+    part = home / f".{os.getpid()}-{time.monotonic_ns()}.part"
+    try:
+        part.mkdir(parents=True)
+        PlanFolder(part).put(PlanStatus(of_app=of_app, started=time.time()))
+        write_whole(part / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
+        (home / plan.name).mkdir(exist_ok=True)
+        part.rename(home / plan.name)  # onto an empty folder only
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        if (home / plan.name / PLAN).is_file():
+            raise BadChoice(
+                f"There is a plan '{plan.name}' already. Give another name, or resume it with --resume."
+            ) from error
+        raise NotWritable(f"{home} cannot be written to: {error.strerror or error}. {_ROOM}") from error
+    return PlanFolder(home / plan.name)
+
+
+def every() -> list[PlanFolder]:
+    """Every plan, newest first."""
+    found = [path.parent for path in plans_folder().glob(f"[!.]*/{PLAN}")]
+    return [PlanFolder(path) for path in sorted(found, key=_made, reverse=True)]
+
+
+def find(name: str) -> PlanFolder:
+    """The plan with this name."""
+    found = PlanFolder(plans_folder() / name)
+    if not NAME.fullmatch(name) or not (found.folder / PLAN).is_file():
+        there = ", ".join(one.name for one in every()[:5]) or "none yet"
+        raise RunNotFound(f"There is no plan '{name}'. There are: {there}.")
+    return found
+
+
+def plans_folder() -> Path:
+    """The folder of plans, beside the runs."""
+    return runs_folder() / FOLDER
+
+
+def _made(folder: Path) -> float:
+    try:
+        return (folder / PLAN).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _alive(stated: object) -> bool:
+    """Whether the process that wrote a state still runs, on this machine."""
+    if not isinstance(stated, dict) or stated.get("host") != socket.gethostname():
+        return False
+    pid, born = stated.get("pid"), stated.get("born")
+    return isinstance(pid, int) and isinstance(born, float) and folder_lock.is_same_process(pid, born)

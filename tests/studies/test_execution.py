@@ -1,0 +1,170 @@
+"""Test that a plan trains what is missing and nothing twice, whatever happens between, and tells what failed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from explorer.errors import RunBusy, StrataError, UnreadableFile
+from explorer.progress import finish
+from explorer.studies import execution, plan_folder, plan_table
+from explorer.studies.plan import Budget, cells
+from explorer.training import running
+from explorer.training.record import runs
+from tests.trainings import weights
+
+
+def executed(folder, train=running.train):
+    return finish(execution.execute(folder, train))
+
+
+def numbers(plan):
+    """The table without times, which differ."""
+    found = json.loads(json.dumps(plan_table.as_json(plan_table.table(plan))))
+    for row in found["rows"]:
+        del row["seconds"], row["seconds_per_point"], row["memory"]
+    return found
+
+
+@pytest.fixture
+def unbroken(plan, tmp_path, monkeypatch):
+    """The table of a plan that nobody disturbed."""
+    with monkeypatch.context() as patch:
+        patch.setenv("STRATA_RUNS", str(tmp_path / "unbroken"))
+        executed(plan_folder.new(plan))
+        return numbers(plan)
+
+
+def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan):
+    status = executed(plan_folder.new(plan))
+    assert (status.state, status.failures) == (plan_folder.FINISHED, {})
+    every = {(run.recipe().settings.get("temperature", 0.05),
+              run.recipe().seeds[0]): run.status() for run in runs.every()}  # fmt: skip
+    assert len(every) == 4
+    for row, temperature in zip(plan_table.table(plan).rows, (0.05, 0.1), strict=True):
+        tests = [every[temperature, seed].verdict.test for seed in (1, 2)]
+        mean = sum(test.exported for test in tests) / 2
+        assert row.score("test").mean == pytest.approx(mean)
+        assert row.score("test").std == pytest.approx(abs(tests[0].exported - tests[1].exported) / 2**0.5)
+        assert row.gain.mean == pytest.approx(sum(test.difference for test in tests) / 2)
+        assert (row.gain.low, row.gain.high) == (min(test.low for test in tests), max(test.high for test in tests))
+        assert row.memory > 0
+
+
+def test_a_plan_that_is_stopped_at_every_step_ends_in_the_same_table(plan, unbroken):
+    folder, sessions = plan_folder.new(plan), 0
+    while folder.status().state != plan_folder.FINISHED:
+        work = execution.execute(folder)
+        for number, _ in enumerate(work):
+            if number == 15 + 12 * sessions:  # always at another step
+                break
+        work.close()
+        sessions += 1
+    assert sessions > 3
+    assert numbers(plan) == unbroken
+    assert len(runs.every()) == 4
+
+
+def test_nothing_is_trained_twice(plan):
+    trained = []
+
+    def train(run):
+        trained.append(run.name)
+        return (yield from running.train(run))
+
+    executed(plan_folder.new(plan), train)
+    assert len(trained) == 4
+    other = replace(plan, name="other", grid={"temperature": (0.1, 0.2)})
+    executed(plan_folder.new(other), train)
+    assert trained[4:] == ["other-temperature-0-2-seed-1", "other-temperature-0-2-seed-2"]
+    assert plan_table.table(other).done == 4
+
+
+def test_other_text_under_the_same_name_is_another_training(plan, place):
+    executed(plan_folder.new(plan))
+    before = place.text.read_bytes()
+    place.text.write_bytes(before + b"one more dog\n")
+    try:
+        assert plan_table.table(plan).done == 0
+        executed(plan_folder.new(replace(plan, name="again")))
+        assert len(runs.every()) == 8
+    finally:
+        place.text.write_bytes(before)
+    assert plan_table.table(plan).done == 4
+
+
+def test_a_training_that_fails_is_left_behind_and_named(plan):
+    def train(run):
+        if run.recipe().seeds == (2,) and "temperature" in run.recipe().settings:
+            raise StrataError("The disk is full.")
+        return (yield from running.train(run))
+
+    folder = plan_folder.new(plan)
+    status = executed(folder, train)
+    assert status.failures == {"temperature 0.1, seed 2": "The disk is full."}
+    first, second = plan_table.table(plan).rows
+    assert first.score("test") is not None
+    assert second.score("test") is None, "a mean over some of the seeds would mislead"
+    assert plan_table.written(plan_table.table(plan))[1][1][1] == "1 of 2"
+    assert executed(folder).failures == {}, "what failed is tried again"
+    assert plan_table.table(plan).done == 4
+
+
+def test_text_that_vanishes_half_way_fails_its_own_trainings_only(plan, place, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_bytes(place.text.read_bytes() + b"one more dog\n")
+    two = replace(plan, grid={}, data=((str(place.text),), (str(other),)))
+    folder = plan_folder.new(two)
+    for progress in execution.execute(folder):
+        if progress.stage.startswith("2 of 4"):
+            other.unlink()
+            break
+    executed(folder)
+    assert set(folder.status().failures) == {f"simcse, other.csv, seed {seed}" for seed in (1, 2)}
+    assert [row.score("test") is None for row in plan_table.table(two).rows] == [False, True]
+
+
+def test_text_that_is_not_there_is_named_before_the_start(plan):
+    with pytest.raises(UnreadableFile, match="temperature 0\\.05: There is no file"):
+        execution.check(replace(plan, data=(("nowhere.csv",),)))
+
+
+@pytest.mark.parametrize(("budget", "trained"), [(Budget(steps=5), 2), (Budget(minutes=1e-9), 0), (Budget(60), 4)])
+def test_the_budget_ends_a_plan_and_what_it_left_out_is_named(plan, budget, trained):
+    limited = replace(plan, budget=budget)
+    folder = plan_folder.new(limited)
+    # nothing was spent before the first training
+    trained = max(1, trained)
+    status = executed(folder)
+    assert plan_table.table(limited).done == trained
+    assert list(map(execution.name_of, cells(limited)))[trained:] == list(status.left_out)
+
+
+def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(plan, unbroken):
+    folder = plan_folder.new(plan)
+    for progress in execution.execute(folder):
+        if "training" in progress.stage and progress.done == 1:
+            folder.ask_to_stop()
+    assert folder.status().state == plan_folder.STOPPED
+    assert plan_table.table(plan).done == 0
+    executed(folder)
+    assert numbers(plan) == unbroken
+
+
+def test_one_process_works_on_a_plan(plan):
+    folder = plan_folder.new(plan)
+    work = execution.execute(folder)
+    next(work)
+    with pytest.raises(RunBusy, match="Another process works on the plan 'short'"):
+        next(execution.execute(folder))
+    work.close()
+    assert folder.status().state == plan_folder.INTERRUPTED or folder.status().live
+
+
+def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, place):
+    executed(plan_folder.new(plan))
+    cell = cells(plan)[3]
+    alone = runs.new(cell.recipe, "alone")
+    finish(running.train(alone))
+    of_plan = runs.find("short-temperature-0-1-seed-2")
+    assert all((weights(alone)[name] == weight).all() for name, weight in weights(of_plan).items())

@@ -1,0 +1,134 @@
+"""Test what a plan multiplies, and that each mistake in one is refused with its name before anything is trained."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from explorer.errors import BadChoice
+from explorer.methods import load
+from explorer.studies import plan_file
+from explorer.studies.plan import Budget, Plan, Variant, cells
+from explorer.training.recipe import PAPER, knobs_of, paper_values
+
+STEPS = {"steps": 2}
+
+
+def test_every_combination_is_trained_once_with_the_first_seed_of_all_first():
+    plan = Plan("all", ("simcse", "sg-opt"), settings=STEPS, grid={"temperature": (0.1, 0.2)}, seeds=(3, 1))
+    found = cells(plan)
+    expected = list(product((3, 1), ("simcse", "sg-opt"), (0.1, 0.2)))
+    values = [(cell.seed, cell.recipe.method, cell.recipe.every_setting()["temperature"]) for cell in found]
+    assert values == expected
+    assert len({cell.row for cell in found}) == 4
+    assert all(cell.recipe.every_setting()["steps"] == 2 for cell in found)
+    assert plan.rows == 4
+
+
+def test_several_models_and_texts_are_named_in_the_rows():
+    plan = Plan("all", ("simcse",), models=("all-MiniLM-L6-v2", "/x/other"), data=(("sample",), ("sample", "STS-B")))
+    assert [cell.row for cell in cells(plan)] == [
+        "simcse, all-MiniLM-L6-v2, sample",
+        "simcse, all-MiniLM-L6-v2, sample + STS-B",
+        "simcse, other, sample",
+        "simcse, other, sample + STS-B",
+    ]
+
+
+def test_variants_are_rows_with_settings_and_methods_of_their_own():
+    variants = (Variant("plain"), Variant("hot", {"temperature": 0.5}), Variant("guided", method="sg"))
+    found = cells(Plan("some", ("simcse",), settings=STEPS, variants=variants))
+    assert [(cell.row, cell.recipe.method) for cell in found] == [
+        ("plain", "simcse"),
+        ("hot", "simcse"),
+        ("guided", "sg"),
+    ]
+    assert found[1].recipe.settings["temperature"] == 0.5
+
+
+def test_a_plan_starts_from_the_paper_s_values_if_it_says_so():
+    (cell,) = cells(Plan("paper", ("sg-opt",), settings=STEPS, values=PAPER))
+    expected = {**paper_values(load("sg-opt")), **STEPS}
+    assert cell.recipe.every_setting() == expected
+    assert expected != {**{name: one.default for name, one in knobs_of(load("sg-opt")).items()}, **STEPS}
+
+
+def test_a_method_that_uses_no_random_numbers_is_trained_with_one_seed():
+    found = cells(Plan("mixed", ("simcse", "whitening"), settings=STEPS, seeds=(1, 2, 3)))
+    assert [cell.seed for cell in found if cell.recipe.method == "whitening"] == [1]
+    assert [cell.seed for cell in found if cell.recipe.method == "simcse"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"name": "../up"}, "'../up'"),
+        ({"methods": ()}, "methods is empty"),
+        ({"seeds": ()}, "seeds is empty"),
+        ({"data": ()}, "data is empty"),
+        ({"grid": {"temperature": ()}}, "grid.temperature is empty"),
+        ({"grid": {"temperature": (0.1, 0.1)}}, "has a value twice"),
+        ({"grid": {"temprature": (0.1,)}}, "Did you mean 'temperature'"),
+        ({"grid": {"temperature": (-1,)}}, "temperature cannot be -1"),
+        ({"settings": {"stepps": 1}}, "Did you mean 'steps'"),
+        ({"methods": ("simsce",)}, "Did you mean 'simcse'"),
+        ({"grid": {"steps": tuple(range(1, 1001)), "batch_size": tuple(range(2, 1002))}}, "1,000,000 trainings"),
+        ({"budget": Budget(minutes=0)}, "budget.minutes cannot be 0"),
+        ({"budget": Budget(steps=-5)}, "budget.steps cannot be -5"),
+        ({"values": "as i like"}, "values cannot be 'as i like'"),
+        ({"tasks": ("STS12", "STSX")}, "'STSX'"),
+        ({"variants": (Variant("a"), Variant("a", {"temperature": 0.2}))}, "Two rows are called 'a'"),
+        ({"variants": (Variant("a"), Variant("b"))}, "are the same training"),
+        ({"variants": (Variant("a"),), "grid": {"temperature": (0.1,)}}, "variants and a grid"),
+        ({"variants": (Variant("a"),), "methods": ()}, "state no method"),
+        ({"dev": "STS-C dev", "test": "none", "precision": "half"}, "'half' is not a precision"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_name(changes, named):
+    with pytest.raises(BadChoice) as caught:
+        cells(replace(Plan("one", ("simcse",), settings=STEPS), **changes))
+    assert named in str(caught.value)
+
+
+def test_a_file_says_the_same_as_the_plan_that_it_was_written_from(plan):
+    whole = replace(plan, budget=Budget(minutes=5, steps=100), tasks=("sts", "MR"), values=PAPER)
+    assert plan_file.from_yaml(plan_file.as_yaml(whole), "there") == whole
+    some = replace(whole, grid={}, variants=(Variant("a", {"temperature": 0.2}, "simcse", ("sample",)), Variant("b")))
+    assert plan_file.from_yaml(plan_file.as_yaml(some), "there") == some
+
+
+def test_single_values_need_no_list():
+    text = (
+        "method: simcse\nmodel: here\ndata: sample\nseed: 3\ntask: MR\ngrid: {temperature: 0.1}\nbudget: {minutes: 2}\n"
+    )
+    found = plan_file.from_yaml(text, "there", "mine")
+    assert found == Plan(
+        "mine", ("simcse",), ("here",), (("sample",),), {}, {"temperature": (0.1,)}, seeds=(3,), tasks=("MR",),
+        budget=Budget(2),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("- simcse\n", "not a plan"),
+        ("methods: [simcse\n", "not YAML"),
+        ("methods: &a [simcse]\nmodels: *a\n", "no aliases"),
+        ("methods: simcse\nseedz: 1\n", "no 'seedz'"),
+        ("methods: [1]\n", "methods cannot be 1"),
+        ("methods: simcse\nseeds: [one]\n", "a seed cannot be 'one'"),
+        ("methods: simcse\nseeds: [true]\n", "a seed cannot be True"),
+        ("methods: simcse\nsettings: [1]\n", "settings cannot be [1]"),
+        ("methods: simcse\nsettings: {steps: [1]}\n", "settings.steps cannot be [1]"),
+        ("methods: simcse\ngrid: {steps: [[1]]}\n", "grid.steps cannot be [1]"),
+        ("methods: simcse\nbudget: {hours: 1}\n", "a budget has minutes or steps"),
+        ("methods: simcse\nbudget: {minutes: soon}\n", "a budget has minutes or steps"),
+        ("methods: simcse\nvariants: [{settings: {}}]\n", "a variant has a label"),
+        ("name: 3\n", "name cannot be 3"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_with_the_value(text, named):
+    with pytest.raises(BadChoice) as caught:
+        plan_file.from_yaml(text, "there")
+    assert named in str(caught.value)
+    assert len(str(caught.value)) < 2000
