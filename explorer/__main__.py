@@ -19,10 +19,11 @@ from explorer.commands import (
     generator,
     methods,
     plan,
+    reproduce,
     score,
     search,
     train,
-)  # fmt: skip
+)
 from explorer.errors import StrataError
 
 
@@ -49,7 +50,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (app, score, compare, evaluate, search, train, plan, methods, export, backtranslate, generator):
+    for verb in (
+        app,
+        score,
+        compare,
+        evaluate,
+        search,
+        train,
+        plan,
+        reproduce,
+        methods,
+        export,
+        backtranslate,
+        generator,
+    ):
         verb.add(verbs)
     return parser
 

@@ -62,7 +62,7 @@ def _plan(options: argparse.Namespace) -> None:
         return
     if options.estimate:
         execution.check(plan)
-        _tell_estimate(plan)
+        tell_estimate(plan)
         return
     if begun is None:
         if options.resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
@@ -73,7 +73,7 @@ def _plan(options: argparse.Namespace) -> None:
             begun = plan_folder.new(plan)
     elif not options.resume:
         raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
-    status = work_off(begun, options.processes)
+    status = work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
     print(told(plan, options), end="")
     if status.failures or status.state != plan_folder.FINISHED:
         raise SystemExit(1)
@@ -109,8 +109,8 @@ def _check_same(plan: Plan, begun: PlanFolder) -> None:
         begun.redefine(plan)
 
 
-def work_off(begun: PlanFolder, processes: int = 1) -> PlanStatus:
-    """Execute a plan with its progress on standard error; Ctrl-C saves the run under way."""
+def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
+    """Execute a plan with its progress on standard error; Ctrl-C saves the run under way. `again` resumes it."""
     from explorer.progress import finish
     from explorer.studies import execution
     from explorer.studies.torchrun import trained_by
@@ -123,7 +123,7 @@ def work_off(begun: PlanFolder, processes: int = 1) -> PlanStatus:
             status = finish(work, line.tell)
     except KeyboardInterrupt:
         work.close()
-        print(f"Interrupted. Go on with: python -m explorer plan {begun.name} --resume", file=sys.stderr)
+        print(f"Interrupted. Go on with {again}.", file=sys.stderr)
         raise SystemExit(130) from None
     for cell, error in status.failures.items():
         print(f"{cell}: {error}", file=sys.stderr)
@@ -147,7 +147,8 @@ def told(plan: Plan, options: argparse.Namespace) -> str:
     return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)
 
 
-def _tell_estimate(plan: Plan) -> None:
+def tell_estimate(plan: Plan) -> None:
+    """Print what a plan takes; an error if no row of it can be trained."""
     from explorer.progress import finish
     from explorer.studies.plan_estimate import estimate
 

@@ -122,13 +122,13 @@ def tables() -> tuple[Table, ...]:
     )
 
 
-def rows(paper: str, table: str) -> tuple[Row, ...]:
-    """The rows of a table, such as `rows("SG-BERT", "1")`."""
+def find_table(paper: str, table: str) -> Table:
+    """A table, such as `find_table("SG-BERT", "1")`."""
     found = next((one for one in tables() if (one.paper.name, one.number) == (paper, table)), None)
     if found is None:
         known = ", ".join(f"{one.paper.name} {one.number}" for one in tables())
         raise BadChoice(f"There is no table {table!r} of {paper!r}. Choose one of: {known}.")
-    return found.rows
+    return found
 
 
 def figures_for(task: str, encoder_family: str | None = None) -> tuple[PublishedFigure, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.data import published_figures
 from explorer.data.graded.sts import SETS
-from explorer.data.published_figures import FOLDER, figures_for, rows, tables, tasks
+from explorer.data.published_figures import FOLDER, figures_for, find_table, tables, tasks
 from explorer.errors import BadChoice
 from explorer.methods import _papers
 
@@ -100,12 +100,16 @@ def test_printed_differences_are_those_of_the_printed_scores():
 def test_rows_that_are_in_two_tables_are_equal():
     for model in ("BT", "SG-OPT"):
         of_1, of_7 = (
-            next(row.scores for row in rows("SG-BERT", number) if (row.model, row.base) == (model, "BERT-base"))
+            next(
+                row.scores
+                for row in find_table("SG-BERT", number).rows
+                if (row.model, row.base) == (model, "BERT-base")
+            )
             for number in "17"
         )
         assert of_1 == of_7
-    cited = next(row for row in rows("ConIsI", "4") if row.model == "SG-OPT")
-    own = next(row for row in rows("SG-BERT", "1") if (row.model, row.base) == ("SG-OPT", "BERT-base"))
+    cited = next(row for row in find_table("ConIsI", "4").rows if row.model == "SG-OPT")
+    own = next(row for row in find_table("SG-BERT", "1").rows if (row.model, row.base) == ("SG-OPT", "BERT-base"))
     assert {task: score.value for task, score in cited.scores.items()} == {
         task: score.value for task, score in own.scores.items()
     }
@@ -113,7 +117,7 @@ def test_rows_that_are_in_two_tables_are_equal():
 
 def test_the_deviations_that_are_in_two_tables_are_listed_as_an_error():
     of = {
-        number: next(row for row in rows("SG-BERT", number) if (row.model, row.base) == ("BT", base))
+        number: next(row for row in find_table("SG-BERT", number).rows if (row.model, row.base) == ("BT", base))
         for number, base in (("1", "SBERT-large"), ("11", "RoBERTa-large"))
     }
     deviations = [[row.scores[task].std for task in SEVEN] for row in of.values()]
@@ -209,7 +213,7 @@ def test_missing_numbers_and_counts_are_no_figures():
 
 def test_an_unknown_table_is_refused_with_the_known_ones():
     with pytest.raises(BadChoice, match=r"no table '8' of 'SG-BERT'.*SG-BERT 11.*LayerAttPooler 5"):
-        rows("SG-BERT", "8")
+        find_table("SG-BERT", "8")
 
 
 def test_papers_are_those_of_the_methods():

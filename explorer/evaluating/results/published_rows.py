@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from explorer.data import published_figures
-from explorer.data.published_figures import AGGREGATED, Score, Table
+from explorer.data.published_figures import AGGREGATED, Row, Score, Table
 from explorer.data.tables.columns import plain
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.results.result_table import Cell, Model
@@ -48,19 +48,22 @@ class PublishedRow:
 
 def rows_for(tasks: Sequence[str]) -> tuple[PublishedRow, ...]:
     """The rows of all papers that have a score on any of these tasks."""
-    wanted = {_bare(task): task for task in reversed(tasks)}
-    found = []
-    for table in published_figures.tables():
-        if table.kind != "scores":
-            continue
-        for row in table.rows:
-            scores = _of_tasks(table, row.scores, wanted)
-            if scores:
-                base, source = row.base or "no transformer", f"{table.paper.name}, Table {table.number}"
-                aggregation = row.aggregation or table.aggregation or ""
-                metric = _METRICS.get((table.metric or "").partition(" ")[0], _OF_SEARCH)
-                found.append(PublishedRow(source, row.label, base, row.pooling or "", aggregation, metric, scores))
-    return tuple(found)
+    tables = (table for table in published_figures.tables() if table.kind == "scores")
+    every = (published_row(table, row, tasks) for table in tables for row in table.rows)
+    return tuple(row for row in every if row.scores)
+
+
+def published_row(table: Table, row: Row, tasks: Sequence[str]) -> PublishedRow:
+    """A row of a table, with its scores on these tasks."""
+    return PublishedRow(
+        source=f"{table.paper.name}, Table {table.number}",
+        model=row.label,
+        base=row.base or "no transformer",
+        pooling=row.pooling or "",
+        aggregation=row.aggregation or table.aggregation or "",
+        metric=_METRICS.get((table.metric or "").partition(" ")[0], _OF_SEARCH),
+        scores=_of_tasks(table, row.scores, {_bare(task): task for task in reversed(tasks)}),
+    )
 
 
 def what_differs(rows: Sequence[PublishedRow], measured: Model, title: str) -> list[str]:

@@ -1,0 +1,130 @@
+"""reproduce: run a table of one of the papers, and print measured beside published scores."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from explorer.commands import plan as plan_command
+from explorer.commands.line import Line
+from explorer.errors import BadChoice, StrataError
+
+if TYPE_CHECKING:
+    from explorer.studies.plan import Plan
+    from explorer.studies.reproduce.reproduction import Reproduction, Scale
+
+LIST = "list"
+POOLINGS = {"paper": ("as in the paper",), "default": ("model default",), "both": ("as in the paper", "model default")}
+
+
+def add(verbs: Any) -> None:
+    """State the flags."""
+    verb = verbs.add_parser(
+        "reproduce",
+        help="run a table of one of the papers, with the published scores beside",
+        description="Train and evaluate every row of a table; 'reproduce list' shows the tables and figures. Each row "
+        "has the paper's values, and says in what it differs: another encoder, other text, fewer steps or seeds. A row "
+        "that cannot be run says why. What is measured already is not trained again, so a stopped table goes on.",
+    )
+    verb.set_defaults(verb=_reproduce)
+    verb.add_argument("table", metavar="TABLE", help="such as sg-bert-5; or 'list'")
+    verb.add_argument("--model", default="", metavar="MODEL", help="use this encoder in place of the paper's")
+    verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="the training text; repeatable")
+    verb.add_argument("--translations", default="", metavar="FILE", help="back-translations, for the rows of BT")
+    verb.add_argument("--steps", type=int, metavar="N", help="fewer updates than in the paper")
+    verb.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="another setting, of every row")
+    verb.add_argument(
+        "--seeds", default="1,2,3", metavar="N,N", help="one training of each row for each (default 1,2,3)"
+    )
+    verb.add_argument("--dev", default="STS-B dev", metavar="FILE|NAME", help="chooses the best checkpoints")
+    verb.add_argument("--test", default="STS-B test", metavar="FILE|NAME", help="the test set of each run")
+    verb.add_argument(
+        "--pooling",
+        default="paper",
+        choices=POOLINGS,
+        help="train under the paper's pooling ([CLS] mostly; default), the encoder's model default, or both",
+    )
+    verb.add_argument("--estimate", action="store_true", help="print what it takes, and stop")
+    verb.add_argument("--table", dest="only_table", action="store_true", help="print the table as it stands, and stop")
+    form = verb.add_mutually_exclusive_group()
+    for name in ("csv", "markdown", "latex"):
+        form.add_argument(f"--{name}", action="store_true", help=f"the table as {name}")
+
+
+def _reproduce(options: argparse.Namespace) -> None:
+    from explorer.studies.reproduce import all_tables, reproduction
+
+    if options.table == LIST:
+        for one in all_tables.TABLES:
+            how = "" if one.how else f"; not run here: {one.elsewhere}"
+            number = one.number if " " in one.number else f"Table {one.number}"
+            print(f"{one.name:24}{one.paper}, {number}: {one.about}{how}")
+        return
+    found = reproduction.reproduction(all_tables.find(options.table), _scale(options))
+    if options.estimate:
+        for plan in found.plans.values():
+            plan_command.tell_estimate(plan)
+        return
+    failed = False
+    if not options.only_table:
+        for plan in found.plans.values():
+            failed |= _worked_off(plan)
+        _score_bases(found)
+    print(_told(found, options), end="")
+    if failed:
+        raise SystemExit(1)
+
+
+def _scale(options: argparse.Namespace) -> Scale:
+    from explorer.commands.train import knob_and_value
+    from explorer.studies.reproduce.reproduction import Scale
+
+    settings: dict[str, Any] = dict(knob_and_value(one) for one in options.set)
+    if options.steps is not None:
+        settings["steps"] = options.steps
+    try:
+        seeds = tuple(int(seed) for seed in options.seeds.split(","))
+    except ValueError as error:
+        raise BadChoice(f"--seeds {options.seeds} are not whole numbers. Write --seeds 1,2,3.") from error
+    return Scale(
+        model=options.model,
+        data=tuple(options.data),
+        translations=options.translations,
+        settings=settings,
+        seeds=seeds,
+        dev=options.dev,
+        test=options.test,
+        poolings=POOLINGS[options.pooling],
+    )
+
+
+def _worked_off(plan: Plan) -> bool:
+    """Train and evaluate what is missing; whether something failed."""
+    from explorer.studies import plan_folder
+
+    try:
+        begun = plan_folder.find(plan.name)
+    except StrataError:
+        begun = plan_folder.new(plan)
+    status = plan_command.work_off(begun, "the same command")
+    return bool(status.failures) or status.state != plan_folder.FINISHED
+
+
+def _score_bases(found: Reproduction) -> None:
+    from explorer.progress import finish
+    from explorer.studies.reproduce.reproduction import base_scores
+
+    with Line() as line:
+        finish(base_scores(found), line.tell)
+
+
+def _told(found: Reproduction, options: argparse.Namespace) -> str:
+    from explorer.evaluating.results import table_formats
+    from explorer.studies.reproduce.reproduction import written
+
+    header, rows = written(found)
+    form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
+    if form is None:
+        print(f"{found.table.paper}, {found.table.number}: {found.table.about}", file=sys.stderr)
+    return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)

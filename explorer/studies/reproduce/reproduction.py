@@ -1,0 +1,242 @@
+"""Turn a table of a paper into a plan, scaled down if asked for, and put measured scores beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from explorer.data import published_figures
+from explorer.data.kinds import digest_of
+from explorer.data.published_figures import Row
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import BadChoice, StrataError
+from explorer.evaluating.evaluation import evaluation
+from explorer.evaluating.measured import Measured
+from explorer.evaluating.results import result_files
+from explorer.evaluating.results.published_rows import PublishedRow, published_row
+from explorer.evaluating.results.result_files import Scored
+from explorer.evaluating.results.result_table import Cell, Model
+from explorer.evaluating.suites import Options, Subject
+from explorer.knobs import Knob, Values
+from explorer.methods import load
+from explorer.progress import Work
+from explorer.run_folder import model_name
+from explorer.studies.execution import EVALUATED
+from explorer.studies.measured_cells import CellRuns
+from explorer.studies.plan import Plan, Variant, cells
+from explorer.studies.reproduce.paper_table import AVERAGE, BASES, WHOLE, How, NotRun, PaperTable, Trained, Untrained
+from explorer.training.recipe import PAPER, paper_values
+from explorer.training.record import status as statuses
+from explorer.training.record.run_origin import scored
+
+CLS, DEFAULT = "as in the paper", "model default"
+POOLINGS = (CLS, DEFAULT)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What differs from the paper's setting; a row says so."""
+
+    model: str = ""  # in place of every base model of the paper
+    data: tuple[str, ...] = ()  # in place of the paper's text
+    translations: str = ""  # a file of back-translations, which the paper made with two models
+    settings: Values = field(default_factory=dict)  # such as the number of steps
+    seeds: tuple[int, ...] = (1, 2, 3)
+    dev: str = "STS-B dev"
+    test: str = "STS-B test"
+    poolings: tuple[str, ...] = (CLS,)  # of methods that have a choice: the paper's, the model's, or both
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the reproduced table: a row of the paper under one pooling of training."""
+
+    row: Row
+    base: str  # the model that is used
+    how: How
+    label: str
+    setting: str  # how it differs from the paper's, in words
+
+    @property
+    def trained_as(self) -> str:
+        """The name of its training: rows of one method and settings are one training."""
+        assert isinstance(self.how, Trained)
+        stated = ", ".join(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items())
+        return f"{self.how.method} ({stated})" if stated else self.how.method
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The rows of a table, and a plan for each base model."""
+
+    table: PaperTable
+    lines: tuple[Line, ...]
+    plans: Mapping[str, Plan]  # by base model
+
+
+def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
+    """The plans of a table; a row that cannot be run says why."""
+    if table.how is None:
+        raise BadChoice(f"{table.name} is not trained by 'reproduce': {table.elsewhere}.")
+    lines = tuple(
+        line
+        for row in published_figures.find_table(table.paper, table.number).rows
+        for line in _lines(table, row, scale)
+    )
+    known = CellRuns()
+    plans: dict[str, Plan] = {}
+    checked: list[Line] = []
+    for line in lines:
+        if isinstance(line.how, Trained):
+            try:
+                (cell,) = cells(_plan(table, scale, line.base, (_variant(table, scale, line),), seeds=(1,)))
+                known.digests(cell.recipe)
+            except StrataError as error:
+                line = replace(line, how=NotRun(str(error)))
+        elif isinstance(line.how, Untrained):
+            try:
+                model_names.find(line.base)
+            except StrataError as error:
+                line = replace(line, how=NotRun(str(error)))
+        checked.append(line)
+    for base in dict.fromkeys(line.base for line in checked if isinstance(line.how, Trained)):
+        variants: dict[str, Variant] = {}
+        for line in checked:
+            if line.base == base and isinstance(line.how, Trained):
+                variants.setdefault(line.trained_as, _variant(table, scale, line))
+        plans[base] = _plan(table, scale, base, tuple(variants.values()))
+    return Reproduction(table, tuple(checked), plans)
+
+
+def base_scores(found: Reproduction) -> Work[None]:
+    """Evaluate the base models of the rows that train nothing."""
+    for base in dict.fromkeys(line.base for line in found.lines if isinstance(line.how, Untrained)):
+        subject = Subject(model_names.find(base), EVALUATED)
+        yield from evaluation([(scored(subject.found), subject)], found.table.tasks, Options())
+
+
+def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: measured and published scores of each task, and what differs from the paper's setting."""
+    published = published_figures.find_table(found.table.paper, found.table.number)
+    tasks = [*found.table.tasks, *([AVERAGE] if set(WHOLE) <= set(found.table.tasks) else [])]
+    header = ["row", *(part for task in tasks for part in (task, "published", "difference")), "setting"]
+    saved = {(one.model.name, one.model.revision, one.measured.task): one.measured for one in result_files.read_all()}
+    lines = []
+    for line in found.lines:
+        paper = published_row(published, line.row, [found.table.column.get(task, task) for task in tasks])
+        model, title = _measured(found, line, saved)
+        cells = [part for task in tasks for part in _told(paper, found.table, model, title, task)]
+        lines.append(
+            [line.label, *cells, line.setting if not isinstance(line.how, NotRun) else f"not run: {line.how.why}"]
+        )
+    return header, lines
+
+
+def _told(paper: PublishedRow, table: PaperTable, model: Model | None, title: str, task: str) -> list[str]:
+    """Measured, published and the difference; "" for what is not there. An average needs every task."""
+    column = table.column.get(task, task)
+    measured: Cell | None = None
+    if model is not None:
+        way = paper.measure(column)
+        measured = model.average(WHOLE, title, way) if task == AVERAGE else model.cell(task, title, way)
+    printed = paper.cell(column)
+    apart = "" if measured is None or printed is None else f"{measured.mean - printed.mean:+.2f}"
+    return ["" if measured is None else str(measured), "" if printed is None else str(printed), apart]
+
+
+def _measured(
+    found: Reproduction, line: Line, saved: Mapping[tuple[str, str, str], Measured]
+) -> tuple[Model | None, str]:
+    """The measured model of a row, and the layer & pooling whose scores are the row's."""
+    if isinstance(line.how, Trained) and line.base in found.plans:
+        plan = found.plans[line.base]
+        of_row = [cell for cell in cells(plan) if cell.row == line.trained_as]
+        runs = CellRuns().of(of_row, plan.name)
+        if not of_row or any(run is None or run.status().state != statuses.FINISHED for run in runs):
+            return None, MODEL_DEFAULT
+        names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
+        return Model(line.label, tuple(_by_task(saved, one) for one in names)), MODEL_DEFAULT
+    if isinstance(line.how, Untrained):
+        by_task = _by_task(saved, scored(model_names.find(line.base)))
+        titles = next((one.titles for one in by_task.values()), ())
+        layers = [title for title in titles if title.startswith(f"{line.how.pooling} of layer ")]
+        return Model(line.label, (by_task,)), layers[-1] if layers else MODEL_DEFAULT
+    return None, MODEL_DEFAULT
+
+
+def _by_task(saved: Mapping[tuple[str, str, str], Measured], model: Scored) -> dict[str, Measured]:
+    return {
+        task: one for (name, revision, task), one in saved.items() if (name, revision) == (model.name, model.revision)
+    }
+
+
+def _lines(table: PaperTable, row: Row, scale: Scale) -> list[Line]:
+    """A row of the paper, once for each pooling of training."""
+    assert table.how is not None
+    how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
+    group = f", {row.group}" if row.group and row.group != row.base and not row.parameters else ""
+    pooling = f", {row.pooling}" if row.pooling else ""
+    label = f"{row.label}{pooling}{group}" + (f", {row.base}" if row.base else "")
+    if isinstance(how, Trained) and not scale.data and not table.data:
+        how = NotRun(f"it is trained on {table.text}: give them with --data FILE")
+    if isinstance(how, Trained) and how.translations and not scale.translations:
+        how = NotRun("it needs back-translations: make them with 'backtranslate', and give --translations FILE")
+    if not isinstance(how, Trained) or "pooling" not in load(how.method).knobs:
+        if isinstance(how, Trained):
+            how = replace(how, settings=_pooled(how, CLS))
+        return [Line(row, base, how, label, _setting(table, row, scale, how))]
+    return [
+        Line(row, base, replace(how, settings=_pooled(how, pooling)), f"{label}{_trained(pooling, scale)}",
+             _setting(table, row, scale, how))
+        for pooling in scale.poolings
+    ]  # fmt: skip
+
+
+def _pooled(how: Trained, pooling: str) -> Values:
+    """The settings that differ from the paper's values, so that rows of one training have one name."""
+    wanted = how.settings if pooling == CLS else {**how.settings, "pooling": DEFAULT}
+    usual = paper_values(load(how.method))
+    return {name: value for name, value in wanted.items() if usual.get(name) != value}
+
+
+def _trained(pooling: str, scale: Scale) -> str:
+    """What a label says of the pooling, if there are several."""
+    return f" [trained {'[CLS]' if pooling == CLS else DEFAULT}]" if len(scale.poolings) > 1 else ""
+
+
+def _setting(table: PaperTable, row: Row, scale: Scale, how: How) -> str:
+    """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
+    other = [f"{scale.model} in place of {row.base}"] if scale.model else []
+    if isinstance(how, Trained):
+        other += [f"text: {', '.join(scale.data)} in place of {table.text}"] if scale.data else []
+        other += [f"{name} {value}" for name, value in scale.settings.items()]
+        other += [f"{len(scale.seeds)} of {table.seeds} seeds"] if len(scale.seeds) < table.seeds else []
+    return f"scaled down: {'; '.join(other)}" if other else "as in the paper"
+
+
+def _variant(table: PaperTable, scale: Scale, line: Line) -> Variant:
+    """What the plan trains for a row."""
+    assert isinstance(line.how, Trained)
+    knobs = load(line.how.method)
+    settings = {**line.how.settings, **(scale.settings if knobs.trains() else {})}
+    data = (scale.translations,) if line.how.translations else None
+    return Variant(line.trained_as, settings, line.how.method, data)
+
+
+def _plan(
+    table: PaperTable, scale: Scale, base: str, variants: tuple[Variant, ...], seeds: tuple[int, ...] = ()
+) -> Plan:
+    """The plan of one base model; its name tells apart scales, so that none goes on with another's."""
+    plan = Plan(
+        "plan",
+        models=(base,),
+        data=(scale.data or (table.data,),),
+        variants=variants,
+        seeds=seeds or scale.seeds,
+        dev=scale.dev,
+        test=scale.test,
+        values=PAPER,
+        tasks=table.tasks,
+    )
+    return replace(plan, name=f"{table.name}-{digest_of((repr(plan),))[:6]}")
