@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import plan as plan_command
@@ -125,6 +124,10 @@ def _told(found: Reproduction, options: argparse.Namespace) -> str:
 
     header, rows = written(found)
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
-    if form is None:
-        print(f"{found.table.paper}, {found.table.number}: {found.table.about}", file=sys.stderr)
-    return table_formats.written(form, header, rows) if form else table_formats.as_text(header, rows)
+    if form is not None:
+        return table_formats.written(form, header, rows)
+    # in a terminal, what rows share is a note below them
+    notes = list(dict.fromkeys(row[-1] for row in rows))
+    short = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]"] for row in rows]
+    told = "".join(f"[{number}] {note}\n" for number, note in enumerate(notes, start=1))
+    return table_formats.as_text(header, short) + told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from explorer.data import published_figures
 from explorer.data.kinds import digest_of
@@ -79,11 +80,11 @@ def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
     """The plans of a table; a row that cannot be run says why."""
     if table.how is None:
         raise BadChoice(f"{table.name} is not trained by 'reproduce': {table.elsewhere}.")
-    lines = tuple(
-        line
-        for row in published_figures.find_table(table.paper, table.number).rows
-        for line in _lines(table, row, scale)
-    )
+    rows = published_figures.find_table(table.paper, table.number).rows
+    first = next((row.base for row in rows if row.base in BASES), None)
+    lines = [line for row in rows for line in _lines(table, row, scale, first)]
+    trained = dict.fromkeys(line.base for line in lines if isinstance(line.how, Trained))
+    lines = [line for base in trained for line in _bases(base, scale)] + lines
     known = CellRuns()
     plans: dict[str, Plan] = {}
     checked: list[Line] = []
@@ -109,6 +110,16 @@ def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
     return Reproduction(table, tuple(checked), plans)
 
 
+def _bases(base: str, scale: Scale) -> list[Line]:
+    """The base model before training, under the paper's pooling and as people use it."""
+    name = Path(base).name or base
+    setting = "before training" if not scale.model else "before training; not the paper's model"
+    return [
+        Line(Row("", {}), base, Untrained(pooling), f"{name}, {told}", setting)
+        for pooling, told in (("cls", "[CLS]"), (DEFAULT, DEFAULT))
+    ]
+
+
 def base_scores(found: Reproduction) -> Work[None]:
     """Evaluate the base models of the rows that train nothing."""
     for base in dict.fromkeys(line.base for line in found.lines if isinstance(line.how, Untrained)):
@@ -120,17 +131,17 @@ def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
     """Header and rows: measured and published scores of each task, and what differs from the paper's setting."""
     published = published_figures.find_table(found.table.paper, found.table.number)
     tasks = [*found.table.tasks, *([AVERAGE] if set(WHOLE) <= set(found.table.tasks) else [])]
-    header = ["row", *(part for task in tasks for part in (task, "published", "difference")), "setting"]
+    header = ["row", *(part for task in tasks for part in (task, f"{task}, published", "difference")), "setting"]
     saved = {(one.model.name, one.model.revision, one.measured.task): one.measured for one in result_files.read_all()}
     lines = []
     for line in found.lines:
         paper = published_row(published, line.row, [found.table.column.get(task, task) for task in tasks])
         model, title = _measured(found, line, saved)
-        cells = [part for task in tasks for part in _told(paper, found.table, model, title, task)]
-        lines.append(
-            [line.label, *cells, line.setting if not isinstance(line.how, NotRun) else f"not run: {line.how.why}"]
-        )
-    return header, lines
+        told = [part for task in tasks for part in _told(paper, found.table, model, title, task)]
+        setting = f"not run: {line.how.why}" if isinstance(line.how, NotRun) else line.setting
+        lines.append([line.label, *told, setting])
+    kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in lines]
 
 
 def _told(paper: PublishedRow, table: PaperTable, model: Model | None, title: str, task: str) -> list[str]:
@@ -161,6 +172,7 @@ def _measured(
         by_task = _by_task(saved, scored(model_names.find(line.base)))
         titles = next((one.titles for one in by_task.values()), ())
         layers = [title for title in titles if title.startswith(f"{line.how.pooling} of layer ")]
+        # a pooling of its last layer, or the model default
         return Model(line.label, (by_task,)), layers[-1] if layers else MODEL_DEFAULT
     return None, MODEL_DEFAULT
 
@@ -171,10 +183,12 @@ def _by_task(saved: Mapping[tuple[str, str, str], Measured], model: Scored) -> d
     }
 
 
-def _lines(table: PaperTable, row: Row, scale: Scale) -> list[Line]:
-    """A row of the paper, once for each pooling of training."""
+def _lines(table: PaperTable, row: Row, scale: Scale, first: str | None) -> list[Line]:
+    """A row of the paper, once for each pooling of training; `first` is the base model of its first rows."""
     assert table.how is not None
     how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
+    if scale.model and not isinstance(how, NotRun) and row.base != first:
+        how = NotRun(f"{scale.model} stands for every base model: see the row of {first}")
     group = f", {row.group}" if row.group and row.group != row.base and not row.parameters else ""
     pooling = f", {row.pooling}" if row.pooling else ""
     label = f"{row.label}{pooling}{group}" + (f", {row.base}" if row.base else "")
@@ -211,6 +225,7 @@ def _setting(table: PaperTable, row: Row, scale: Scale, how: How) -> str:
     if isinstance(how, Trained):
         other += [f"text: {', '.join(scale.data)} in place of {table.text}"] if scale.data else []
         other += [f"{name} {value}" for name, value in scale.settings.items()]
+        other += [f"dev set {scale.dev}"] if scale.dev != Scale.dev else []
         other += [f"{len(scale.seeds)} of {table.seeds} seeds"] if len(scale.seeds) < table.seeds else []
     return f"scaled down: {'; '.join(other)}" if other else "as in the paper"
 
