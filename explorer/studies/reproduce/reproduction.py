@@ -12,6 +12,7 @@ from explorer.data.published_figures import Row
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
+from explorer.evaluating import suites
 from explorer.evaluating.evaluation import evaluation
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import result_files
@@ -150,7 +151,8 @@ def _told(paper: PublishedRow, table: PaperTable, model: Model | None, title: st
     measured: Cell | None = None
     if model is not None:
         way = paper.measure(column)
-        measured = model.average(WHOLE, title, way) if task == AVERAGE else model.cell(task, title, way)
+        named = suites.column(task, Options())
+        measured = model.average(WHOLE, title, way) if task == AVERAGE else model.cell(named, title, way)
     printed = paper.cell(column)
     apart = "" if measured is None or printed is None else f"{measured.mean - printed.mean:+.2f}"
     return ["" if measured is None else str(measured), "" if printed is None else str(printed), apart]

@@ -1,0 +1,156 @@
+"""Test that every row of the papers' tables is trained with its settings, or says why not, and has no other score."""
+
+from dataclasses import replace
+from statistics import fmean
+
+import pytest
+
+from explorer.data import published_figures
+from explorer.errors import BadChoice
+from explorer.methods import load
+from explorer.progress import finish
+from explorer.studies import execution, plan_folder
+from explorer.studies.plan import cells
+from explorer.studies.reproduce import all_tables
+from explorer.studies.reproduce.paper_table import NotRun, Trained, Untrained
+from explorer.studies.reproduce.reproduction import POOLINGS, Scale, base_scores, reproduction, written
+from explorer.training.recipe import paper_values
+from explorer.training.record import runs
+
+STEPS = {"steps": 2, "batch_size": 4}
+
+
+def settings_of(table):
+    """What each row of a table sets, by method."""
+    rows = published_figures.find_table(table.paper, table.number).rows
+    return [(row.label, table.how(row)) for row in rows]
+
+
+@pytest.fixture
+def scale(place, own_runs, tmp_path, monkeypatch) -> Scale:
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    return Scale(str(place.model), (str(place.text),), "", STEPS, (1, 2), str(place.dev), str(place.test))
+
+
+@pytest.fixture
+def poolers(place):
+    """The table of poolers, on a few pairs."""
+    whole = all_tables.find("layerattpooler-2")
+    return replace(whole, tasks=(str(place.test),), column={str(place.test): "STS-B"})
+
+
+def test_every_table_that_is_published_here_has_a_name():
+    named = {(table.paper, table.number) for table in all_tables.TABLES}
+    assert {(table.paper.name, table.number) for table in published_figures.tables()} <= named
+    assert len({table.name for table in all_tables.TABLES}) == len(all_tables.TABLES)
+    assert all(bool(table.how) != bool(table.elsewhere) for table in all_tables.TABLES)
+
+
+@pytest.mark.parametrize("table", [table for table in all_tables.TABLES if table.how], ids=lambda table: table.name)
+def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
+    for label, how in settings_of(table):
+        if isinstance(how, Trained):
+            knobs = load(how.method).knobs
+            assert set(how.settings) <= set(knobs), label
+            assert all(knobs[name].checked(value) == value for name, value in how.settings.items())
+        else:
+            assert isinstance(how, Untrained) or how.why
+
+
+def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
+    found = [(how.method, dict(how.settings)) for _, how in settings_of(all_tables.find("sg-bert-5"))]
+    plain = {"temperature": 0.01, "pull": 0.1}
+    assert found == [
+        ("sg-opt", {}),
+        ("sg-opt", {"objective": "opt2"}),
+        ("sg-opt", {"objective": "opt1"}),
+        ("sg", {}),
+        ("sg-opt", plain),
+        ("sg-opt", {"temperature": 0.1, "pull": 0.1}),
+        ("sg-opt", {"temperature": 0.001, "pull": 0.1}),
+        ("sg-opt", {"temperature": 0.01, "pull": 0.0}),
+        ("sg-opt", {"temperature": 0.01, "pull": 1.0}),
+        ("sg-opt", {**plain, "projection": False}),
+    ]
+    assert plain.items() <= paper_values(load("sg-opt")).items()
+
+
+def test_the_weights_of_conisi_and_the_poolers_of_layer_attention_are_those_of_the_papers():
+    shares = [how.settings["share"] for _, how in settings_of(all_tables.find("conisi-7"))]
+    assert shares == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+    poolers = [how.settings["pooler"] for _, how in settings_of(all_tables.find("layerattpooler-2"))]
+    every = load("layer-attention-hard").knobs["pooler"].choices
+    assert poolers == [pooler for pooler in every if "from layer 0" not in pooler]
+
+
+def test_rows_of_one_training_are_trained_once(scale):
+    (plan,) = reproduction(all_tables.find("sg-bert-5"), scale).plans.values()
+    assert plan.rows == 9, "the default stands in the table twice"
+    assert len(cells(plan)) == 18
+    both = reproduction(all_tables.find("sg-bert-5"), replace(scale, poolings=POOLINGS))
+    (plan,) = both.plans.values()
+    assert [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]] == [
+        "cls",
+        "model default",
+    ] * 2
+
+
+def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale, poolers):
+    scale = replace(scale, data=(str(place.triplets),))
+    found = reproduction(poolers, scale)
+    (plan,) = found.plans.values()
+    finish(execution.execute(plan_folder.new(plan)))
+    finish(base_scores(found))
+    header, rows = written(found)
+    assert header == ["row", str(place.test), f"{place.test}, published", "difference", "setting"]
+    by_row = {row[0]: row[1:] for row in rows}
+    last = published_figures.find_table("LayerAttPooler", "2").rows[-1]
+    label = f"{last.label}, {last.pooling}, {last.base}"
+    scores = [run.status().verdict.test.exported for run in runs.every() if "pooler" not in run.recipe().settings]
+    mean, deviation = (float(part) for part in by_row[label][0].split(" ± "))
+    assert len(scores) == 2
+    assert mean == pytest.approx(fmean(scores), abs=0.006)
+    assert deviation == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5, abs=0.006)
+    assert float(by_row[label][1]) == last.scores["STS-B"].value == 86.76
+    assert float(by_row[label][2]) == pytest.approx(mean - 86.76, abs=0.011)
+    assert by_row[label][3].startswith(f"scaled down: {place.model} in place of BERT-base; text: {place.triplets}")
+    base = {name: row for name, row in by_row.items() if name.startswith("tiny, ")}
+    assert set(base) == {"tiny, [CLS]", "tiny, model default"}
+    assert all(row[0] and not row[1] for row in base.values())
+
+
+def test_a_row_that_was_not_trained_has_no_score(place, scale, poolers):
+    found = reproduction(poolers, replace(scale, data=(str(place.triplets),)))
+    header, rows = written(found)
+    assert header == ["row", f"{place.test}, published", "setting"]
+    assert len(rows) == 11
+
+
+def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
+    found = reproduction(all_tables.find("sg-bert-1"), scale)
+    reasons = {line.label: line.how.why for line in found.lines if isinstance(line.how, NotRun)}
+    assert "backtranslate" in reasons["BT, CLS, BERT-base"]
+    assert "see the row of BERT-base" in reasons["SG-OPT, CLS, BERT-large"]
+    assert "word vectors" in reasons["GloVe, Mean, without BERT"]
+    trained = [line.label for line in found.lines if isinstance(line.how, Trained)]
+    assert trained == [f"{row}, BERT-base" for row in ("No tuning, WK", "Flow, Mean-2", "SG, CLS", "SG-OPT, CLS")]
+
+
+def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
+    found = reproduction(all_tables.find("sg-bert-7"), Scale(data=("sample",), dev="sample dev", test="sample test"))
+    assert not found.plans
+    reasons = [line.how.why for line in found.lines]
+    assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
+
+
+def test_text_that_the_paper_had_and_strata_has_not_is_asked_for(own_runs):
+    found = reproduction(all_tables.find("conisi-7"), Scale(model="all-MiniLM-L6-v2"))
+    assert all("--data FILE" in line.how.why for line in found.lines)
+    assert len(found.lines) == 10
+
+
+def test_what_no_training_shows_names_the_place_that_does():
+    with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
+        reproduction(all_tables.find("sg-bert-6"), Scale())
+    with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
+        all_tables.find("sgbert-5")
