@@ -52,15 +52,15 @@ def add(verbs: Any) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> None:
-    from explorer.studies.reproduce import all_tables, reproduction
+    from explorer.studies.reproduce import paper_table, reproduction
 
     if options.table == LIST:
-        for one in all_tables.TABLES:
-            how = "" if one.how else f"; not run here: {one.elsewhere}"
+        for one in paper_table.tables():
+            how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
             number = one.number if " " in one.number else f"Table {one.number}"
             print(f"{one.name:24}{one.paper}, {number}: {one.about}{how}")
         return
-    found = reproduction.reproduction(all_tables.find(options.table), _scale(options))
+    found = reproduction.reproduction(paper_table.find(options.table), _scale(options))
     if options.estimate:
         for plan in found.plans.values():
             plan_command.tell_estimate(plan)

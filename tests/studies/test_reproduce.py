@@ -11,7 +11,7 @@ from explorer.methods import load
 from explorer.progress import finish
 from explorer.studies import execution, plan_folder
 from explorer.studies.plan import cells
-from explorer.studies.reproduce import all_tables
+from explorer.studies.reproduce import paper_table
 from explorer.studies.reproduce.paper_table import NotRun, Trained, Untrained
 from explorer.studies.reproduce.reproduction import POOLINGS, Scale, base_scores, reproduction, written
 from explorer.training.recipe import paper_values
@@ -35,18 +35,20 @@ def scale(place, own_runs, tmp_path, monkeypatch) -> Scale:
 @pytest.fixture
 def poolers(place):
     """The table of poolers, on a few pairs."""
-    whole = all_tables.find("layerattpooler-2")
+    whole = paper_table.find("layerattpooler-2")
     return replace(whole, tasks=(str(place.test),), column={str(place.test): "STS-B"})
 
 
 def test_every_table_that_is_published_here_has_a_name():
-    named = {(table.paper, table.number) for table in all_tables.TABLES}
+    named = {(table.paper, table.number) for table in paper_table.tables()}
     assert {(table.paper.name, table.number) for table in published_figures.tables()} <= named
-    assert len({table.name for table in all_tables.TABLES}) == len(all_tables.TABLES)
-    assert all(bool(table.how) != bool(table.elsewhere) for table in all_tables.TABLES)
+    assert len({table.name for table in paper_table.tables()}) == len(paper_table.tables())
+    assert all(bool(table.tasks) != bool(table.elsewhere) for table in paper_table.tables())
 
 
-@pytest.mark.parametrize("table", [table for table in all_tables.TABLES if table.how], ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    "table", [table for table in paper_table.tables() if not table.elsewhere], ids=lambda table: table.name
+)
 def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
     for label, how in settings_of(table):
         if isinstance(how, Trained):
@@ -58,7 +60,7 @@ def test_every_row_has_settings_that_its_method_takes_or_a_reason(table):
 
 
 def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
-    found = [(how.method, dict(how.settings)) for _, how in settings_of(all_tables.find("sg-bert-5"))]
+    found = [(how.method, dict(how.settings)) for _, how in settings_of(paper_table.find("sg-bert-5"))]
     plain = {"temperature": 0.01, "pull": 0.1}
     assert found == [
         ("sg-opt", {}),
@@ -76,18 +78,18 @@ def test_the_ablation_of_sg_opt_changes_one_setting_in_each_row():
 
 
 def test_the_weights_of_conisi_and_the_poolers_of_layer_attention_are_those_of_the_papers():
-    shares = [how.settings["share"] for _, how in settings_of(all_tables.find("conisi-7"))]
+    shares = [how.settings["share"] for _, how in settings_of(paper_table.find("conisi-7"))]
     assert shares == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
-    poolers = [how.settings["pooler"] for _, how in settings_of(all_tables.find("layerattpooler-2"))]
+    poolers = [how.settings["pooler"] for _, how in settings_of(paper_table.find("layerattpooler-2"))]
     every = load("layer-attention-hard").knobs["pooler"].choices
     assert poolers == [pooler for pooler in every if "from layer 0" not in pooler]
 
 
 def test_rows_of_one_training_are_trained_once(scale):
-    (plan,) = reproduction(all_tables.find("sg-bert-5"), scale).plans.values()
+    (plan,) = reproduction(paper_table.find("sg-bert-5"), scale).plans.values()
     assert plan.rows == 9, "the default stands in the table twice"
     assert len(cells(plan)) == 18
-    both = reproduction(all_tables.find("sg-bert-5"), replace(scale, poolings=POOLINGS))
+    both = reproduction(paper_table.find("sg-bert-5"), replace(scale, poolings=POOLINGS))
     (plan,) = both.plans.values()
     assert [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]] == [
         "cls",
@@ -127,7 +129,7 @@ def test_a_row_that_was_not_trained_has_no_score(place, scale, poolers):
 
 
 def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
-    found = reproduction(all_tables.find("sg-bert-1"), scale)
+    found = reproduction(paper_table.find("sg-bert-1"), scale)
     reasons = {line.label: line.how.why for line in found.lines if isinstance(line.how, NotRun)}
     assert "backtranslate" in reasons["BT, CLS, BERT-base"]
     assert "see the row of BERT-base" in reasons["SG-OPT, CLS, BERT-large"]
@@ -137,20 +139,20 @@ def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
 
 
 def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):
-    found = reproduction(all_tables.find("sg-bert-7"), Scale(data=("sample",), dev="sample dev", test="sample test"))
+    found = reproduction(paper_table.find("sg-bert-7"), Scale(data=("sample",), dev="sample dev", test="sample test"))
     assert not found.plans
     reasons = [line.how.why for line in found.lines]
     assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
 
 
 def test_text_that_the_paper_had_and_strata_has_not_is_asked_for(own_runs):
-    found = reproduction(all_tables.find("conisi-7"), Scale(model="all-MiniLM-L6-v2"))
+    found = reproduction(paper_table.find("conisi-7"), Scale(model="all-MiniLM-L6-v2"))
     assert all("--data FILE" in line.how.why for line in found.lines)
     assert len(found.lines) == 10
 
 
 def test_what_no_training_shows_names_the_place_that_does():
     with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
-        reproduction(all_tables.find("sg-bert-6"), Scale())
+        reproduction(paper_table.find("sg-bert-6"), Scale())
     with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
-        all_tables.find("sgbert-5")
+        paper_table.find("sgbert-5")

@@ -1,17 +1,43 @@
-"""How a table of a paper is reproduced: what each of its rows trains or reads, or why it is not run."""
+"""How a table of a paper is reproduced: what each of its rows trains or reads, or why it is not run.
+
+The files in `tables/` say it, one for each paper: by the name of a row's model, or its model and pooling, the method
+and the settings in which the row differs from the paper's values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+from explorer.data import published_figures
 from explorer.data.published_figures import Row
+from explorer.errors import BadChoice
+from explorer.evaluating import suites
 from explorer.knobs import Values
+from explorer.methods import load
+
+FOLDER = Path(__file__).parent / "tables"
+WHOLE = suites.tasks_of("sts")  # whose average papers print
+AVERAGE = "STS average"
+BASES = {
+    "BERT-base": "bert-base-uncased",
+    "BERT-large": "bert-large-uncased",
+    "RoBERTa-base": "roberta-base",
+    "RoBERTa-large": "roberta-large",
+    "SBERT-base": "sentence-transformers/bert-base-nli-mean-tokens",
+    "SBERT-large": "sentence-transformers/bert-large-nli-mean-tokens",
+    "MBERT": "bert-base-multilingual-cased",
+}
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A row that a method of Strata trains, from the paper's values and these."""
+    """A row that a method of Strata trains, with settings in which it differs from the paper's values."""
 
     method: str
     settings: Values = field(default_factory=dict)
@@ -20,9 +46,9 @@ class Trained:
 
 @dataclass(frozen=True)
 class Untrained:
-    """A row that is the base model under one pooling of its last layer."""
+    """A row that is the base model under one pooling of its last layer, or under its model default."""
 
-    pooling: str  # "cls", "mean"
+    pooling: str
 
 
 @dataclass(frozen=True)
@@ -37,29 +63,74 @@ How = Trained | Untrained | NotRun
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table or figure: its text, its evaluation tasks, and how each row is made."""
+    """One table or figure: its training text, its evaluation tasks, and how each row is made."""
 
     name: str  # as the command takes it: "sg-bert-5"
     paper: str  # as in the published figures: "SG-BERT"
     number: str  # "5"; "Figure 4" for a figure
     about: str  # one line
     data: str = ""  # the paper's training text, as Strata names it; "" if the user has to give it
-    text: str = ""  # the paper's training text, in words
+    text: str = ""  # the same in words
     seeds: int = 1  # of the paper
     tasks: tuple[str, ...] = ()
-    how: Callable[[Row], How] | None = None  # None for what another command or a page shows
-    elsewhere: str = ""  # which one
     column: Mapping[str, str] = field(default_factory=dict)  # of the paper, by task, where the names differ
+    settings: Values = field(default_factory=dict)  # of every row
+    elsewhere: str = ""  # the command or page that shows it, if its rows are not trained here
+
+    def how(self, row: Row) -> How:
+        """What a row trains or reads, or why it is not run."""
+        stated, known = _stated(self.paper), _stated(self.paper)["rows"]
+        rule = known.get(f"{row.model}, {row.pooling}") or known.get(row.model)
+        if rule is None:
+            return NotRun(f"Strata has no such method ({row.reported_by or self.paper})")
+        if "not_run" in rule:
+            return NotRun(rule["not_run"])
+        if "untrained" in rule:
+            return Untrained(rule["untrained"].get(row.pooling, "mean"))
+        if row.reported_by and self._authors_have_their_own(row):
+            return NotRun(f"reported by {row.reported_by}: see the authors' own row")
+        names = stated.get("parameters", {})
+        settings = {names[name]: float(value) for name, value in row.parameters.items()}
+        if rule.get("pooled"):
+            settings[stated["poolings"]["setting"]] = stated["poolings"]["values"][row.pooling]
+        kind = load(rule["method"])
+        as_released = {name: kind.released[name] for name in stated.get("released", ()) if name in kind.released}
+        given = {**as_released, **settings, **self.settings, **rule.get("settings", {})}
+        return Trained(rule["method"], given, bool(rule.get("translations")))
+
+    def _authors_have_their_own(self, row: Row) -> bool:
+        rows = published_figures.find_table(self.paper, self.number).rows
+        same = [one for one in rows if (one.model, one.base, one.pooling) == (row.model, row.base, row.pooling)]
+        return len(same) > 1 and not (row.reported_by or "").startswith("re-implementation")
 
 
-WHOLE = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
-AVERAGE = "STS average"
-BASES = {
-    "BERT-base": "bert-base-uncased",
-    "BERT-large": "bert-large-uncased",
-    "RoBERTa-base": "roberta-base",
-    "RoBERTa-large": "roberta-large",
-    "SBERT-base": "sentence-transformers/bert-base-nli-mean-tokens",
-    "SBERT-large": "sentence-transformers/bert-large-nli-mean-tokens",
-    "MBERT": "bert-base-multilingual-cased",
-}
+@cache
+def tables() -> tuple[PaperTable, ...]:
+    """Every table and figure of the papers."""
+    papers = [published.paper.name for published in published_figures.tables()]
+    return tuple(_table(stated, one) for paper in dict.fromkeys(papers) for stated in [_stated(paper)]
+                 for one in stated["tables"])  # fmt: skip
+
+
+def find(name: str) -> PaperTable:
+    """The table with this name."""
+    by_name = {table.name: table for table in tables()}
+    if name in by_name:
+        return by_name[name]
+    near = difflib.get_close_matches(name.lower(), by_name, n=1)
+    meant = f" Did you mean '{near[0]}'?" if near else ""
+    raise BadChoice(f"There is no table '{name}'.{meant} 'reproduce list' shows them all.")
+
+
+@cache
+def _stated(paper: str) -> dict[str, Any]:
+    found = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json")))
+    return next(stated for stated in found if stated["paper"] == paper)
+
+
+def _table(paper: dict[str, Any], stated: dict[str, Any]) -> PaperTable:
+    given = {**({} if "elsewhere" in stated else paper["training"]), **stated}
+    suite, number = given.pop("suite", None), given["number"]
+    tasks = suites.tasks_of(suite) if suite else tuple(given.pop("tasks", ()))
+    name = f"{paper['prefix']}-{number.lower().replace(' ', '-')}"
+    return PaperTable(name, paper["paper"], tasks=tasks, **given)

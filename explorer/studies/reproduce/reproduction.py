@@ -79,7 +79,7 @@ class Reproduction:
 
 def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
     """The plans of a table; a row that cannot be run says why."""
-    if table.how is None:
+    if table.elsewhere:
         raise BadChoice(f"{table.name} is not trained by 'reproduce': {table.elsewhere}.")
     rows = published_figures.find_table(table.paper, table.number).rows
     first = next((row.base for row in rows if row.base in BASES), None)
@@ -187,7 +187,6 @@ def _by_task(saved: Mapping[tuple[str, str, str], Measured], model: Scored) -> d
 
 def _lines(table: PaperTable, row: Row, scale: Scale, first: str | None) -> list[Line]:
     """A row of the paper, once for each pooling of training; `first` is the base model of its first rows."""
-    assert table.how is not None
     how, base = table.how(row), scale.model or BASES.get(row.base or "", "")
     if scale.model and not isinstance(how, NotRun) and row.base != first:
         how = NotRun(f"{scale.model} stands for every base model: see the row of {first}")
