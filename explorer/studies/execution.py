@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -70,7 +71,8 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
             work.close()
             return _put(folder, replace(folder.status(), state=plan_folder.STOPPED))
         except StrataError as error:
-            _put(folder, replace(folder.status(), state=plan_folder.FAILED, error=str(error)))
+            with suppress(StrataError):  # on a full disk not even this can be written
+                folder.put(replace(folder.status(), state=plan_folder.FAILED, error=str(error)))
             raise
         finally:
             work.close()

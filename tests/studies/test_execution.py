@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.errors import RunBusy, StrataError, UnreadableFile
+from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
 from explorer.progress import finish
 from explorer.studies import execution, plan_folder, plan_table
 from explorer.studies.plan import Budget, cells
@@ -168,3 +168,26 @@ def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, place):
     finish(running.train(alone))
     of_plan = runs.find("short-temperature-0-1-seed-2")
     assert all((weights(alone)[name] == weight).all() for name, weight in weights(of_plan).items())
+
+
+def test_a_full_disk_ends_the_plan_with_the_true_error_and_what_is_done_stays(plan, monkeypatch):
+    folder = plan_folder.new(plan)
+    put = plan_folder.PlanFolder.put
+
+    def full(self, status):
+        raise NotWritable("No space left on device.")
+
+    def train(run):
+        if run.name.endswith("0-1-seed-1"):
+            raise NotWritable("No space left on device.")
+        return (yield from running.train(run))
+
+    work = execution.execute(folder, train)
+    with pytest.raises(NotWritable, match="No space left"):
+        for progress in work:
+            if progress.stage.startswith("1 of 4"):
+                monkeypatch.setattr(plan_folder.PlanFolder, "put", full)
+    monkeypatch.setattr(plan_folder.PlanFolder, "put", put)
+    assert plan_table.table(plan).done == 1
+    assert executed(folder).state == plan_folder.FINISHED
+    assert plan_table.table(plan).done == 4
