@@ -10,7 +10,19 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.commands import app, backtranslate, compare, evaluate, export, generator, methods, score, search, train
+from explorer.commands import (
+    app,
+    backtranslate,
+    compare,
+    embed,
+    evaluate,
+    export,
+    generator,
+    methods,
+    score,
+    search,
+    train,
+)
 from explorer.errors import StrataError
 
 
@@ -37,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"strata {_version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    for verb in (app, score, compare, evaluate, search, train, methods, export, backtranslate, generator):
+    for verb in (app, score, compare, evaluate, search, embed, train, methods, export, backtranslate, generator):
         verb.add(verbs)
     return parser
 

@@ -1,0 +1,1 @@
+"""Studies: plans of many runs, fine-tuning and large corpora, on top of training and evaluating."""
