@@ -22,7 +22,8 @@ def texts(tmp_path):
 
 
 @pytest.mark.parametrize("rows", [1, 3, 4, 11, 50])
-def test_shards_hold_all_sentences_in_order(texts, rows):
+def test_shards_hold_all_sentences_in_order(texts, rows, monkeypatch):
+    monkeypatch.setattr("explorer.studies.embedding.corpus.AT_ONCE", 2)
     corpus = finish(indexed(texts, rows))
     every = [*LINES, LINES[0]]
     assert (corpus.rows, corpus.empty, corpus.digest) == (11, 3, digest_of(every))
