@@ -15,10 +15,10 @@ from pathlib import Path
 
 from explorer.data import corpora, sources
 from explorer.data.kinds import digest_of
-from explorer.data.tables import streamed_text
+from explorer.data.tables import files, streamed_text
 from explorer.data.tables.streamed_text import Place
 from explorer.data.tables.text_rows import EMPTY
-from explorer.errors import BadChoice, DataError, TooFewRows
+from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
 from explorer.progress import Progress, Work
 
 REPORT = 50_000  # sentences between two progress reports
@@ -196,6 +196,11 @@ def _left_out(text: Text) -> int:
 def _read(text: Text, stamp: tuple[int, int]) -> tuple[tuple[str, ...], int]:
     """The sentences of a table or a set, and how many rows had none."""
     # the stamp is part of the key: a changed file is read again
+    if stamp[0] > files.LARGEST:
+        raise UnreadableFile(
+            f"{sources.shown(text.source)} has {stamp[0] / 1e6:,.1f} MB; a table may have {files.LARGEST / 1e6:,.0f}. "
+            "Write its sentences to a .txt file, one per line without tabs, which may be of any size."
+        )
     source = str(text.path or text.source)
     rows, reports = corpora.corpus((source,), "sentences", dict(text.columns), online=text.online, keep_duplicates=True)
     empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == EMPTY)

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from explorer.errors import NotWritable, RunBusy
 from explorer.studies.embedding.manifest import LOCK, ROOM
@@ -32,16 +32,23 @@ def held(folder: Path, world: World) -> Iterator[None]:
     except OSError as error:
         raise NotWritable(f"{folder} cannot be written to: {error.strerror or error}. {ROOM}") from error
     with opened as lock:
-        try:
-            if world.main:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            world.wait()
-            fcntl.flock(lock, fcntl.LOCK_SH)
-        except BlockingIOError as error:
-            raise RunBusy(
-                f"Another process writes vectors to {folder}. Wait until it ends, stop it, or choose another folder."
-            ) from error
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise NotWritable(f"{folder} cannot be locked: {error.strerror or error}. {ROOM}") from error
+        if world.main:
+            _take(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, folder)
+        world.wait()
+        if world.size > 1:
+            _take(lock, fcntl.LOCK_SH, folder)
         yield
+
+
+def _take(lock: IO[str], kind: int, folder: Path) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(lock, kind)
+    except BlockingIOError as error:
+        raise RunBusy(
+            f"Another process writes vectors to {folder}. Wait until it ends, stop it, or choose another folder."
+        ) from error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise NotWritable(f"{folder} cannot be locked: {error.strerror or error}. {ROOM}") from error

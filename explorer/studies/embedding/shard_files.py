@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, RunError
 from explorer.progress import Progress, Work
 from explorer.studies.embedding.corpus import Shard
 from explorer.studies.embedding.manifest import MERGED, Manifest, opened, shard_path
@@ -55,16 +55,28 @@ def is_whole(path: Path, manifest: Manifest, rows: int) -> bool:
 
 def merge(folder: Path, manifest: Manifest) -> Work[Path]:
     """Join all shards into one file, of which one shard at a time is in memory; nothing if there is such a file."""
-    import pyarrow.parquet as pq
-
     path = folder / MERGED
     if is_whole(path, manifest, manifest.rows):
         return path
     with opened(path) as file, _writer(file, manifest) as writer:
         for number in range(manifest.shards):
             yield Progress("merging shards", number, manifest.shards)
-            writer.write_table(pq.read_table(shard_path(folder, number)), row_group_size=manifest.rows_per_shard)
+            writer.write_table(_read(shard_path(folder, number), manifest), row_group_size=manifest.rows_per_shard)
     return path
+
+
+def _read(path: Path, manifest: Manifest) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+        reason = "" if table.schema.equals(_schema(manifest)) else "it has other columns"
+    except (OSError, pa.ArrowException, ValueError) as error:
+        reason = str(error).partition("\n")[0][:200]
+    if reason:
+        raise RunError(f"{path} is damaged ({reason}). Delete it, and start the same command again.")
+    return table
 
 
 def _write(file: IO[bytes], manifest: Manifest, columns: Any) -> None:
@@ -84,6 +96,7 @@ def _writer(file: IO[bytes], manifest: Manifest) -> Any:
         use_dictionary=False,
         column_encoding=split,
         write_statistics=[ROW],
+        write_page_checksum=True,
     )
 
 

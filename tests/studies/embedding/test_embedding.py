@@ -1,5 +1,6 @@
 """Test that the files of an embedding hold the vectors of each row, also after it was interrupted."""
 
+import errno
 import json
 import shutil
 from collections import namedtuple
@@ -104,6 +105,28 @@ def test_shards_that_are_whole_are_skipped(desk, begun, whole, counted):
     assert not any(path.exists() for path in left)
     for path in (*desk.shards(begun.name), done.merged):
         assert path.read_bytes() == (whole / path.relative_to(begun)).read_bytes()
+
+
+def test_a_damaged_page_is_not_merged(desk, begun, whole):
+    shard = desk.shards(begun.name)[2]
+    data = bytearray(shard.read_bytes())
+    data[pq.read_metadata(shard).row_group(0).column(1).data_page_offset + 300] ^= 1
+    shard.write_bytes(data)
+    (begun / "vectors.parquet").unlink()
+    with pytest.raises(RunError, match=r"00000002\.parquet is damaged"):
+        desk.embed(begun.name)
+    shard.unlink()
+    assert desk.embed(begun.name).merged.read_bytes() == (whole / "vectors.parquet").read_bytes()
+
+
+def test_without_file_locks_the_work_is_done_all_the_same(desk, monkeypatch):
+    import fcntl
+
+    def none(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert desk.embed("no-locks").embedded == 26
 
 
 def test_an_embedding_that_is_stopped_keeps_whole_shards(desk, whole, counted):
