@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from explorer.studies.embedding import embedding
+from explorer.studies.embedding import embedding, shard_files
 from tests.processes import ended, process, two
 from tests.studies.embedding import desk as desks
 from tests.trainings import command
@@ -65,15 +65,29 @@ def test_ctrl_c_says_how_many_shards_are_written(desk, said, monkeypatch):
     assert (code, json.loads(out)["embedded"]) == (0, 16)
 
 
+def noting(arguments, told, environment):
+    """The command line, in a process that also notes each shard that it writes."""
+    real = shard_files.write
+
+    def write(folder, manifest, shard, *rest):
+        with told.with_suffix(".shards").open("a", encoding="utf-8") as file:
+            file.write(f"{shard.number} {environment['RANK']}\n")
+        return real(folder, manifest, shard, *rest)
+
+    shard_files.write = write
+    command(arguments, told, environment)
+
+
 def test_two_processes_write_the_bytes_of_one(desk, whole):
     told = desk.folder / "two"
-    both = two(command, lambda rank: (desk.words("two"), told.with_suffix(f".{rank}")))
+    both = two(noting, lambda rank: (desk.words("two"), told.with_suffix(f".{rank}")))
     assert ended(both) == (0, 0), told.with_suffix(".0").read_text() + told.with_suffix(".1").read_text()
     assert json.loads(told.with_suffix(".0").read_text())["processes"] == 2
     assert told.with_suffix(".1").read_text() == "", "one of them talks"
     for path in (*desk.shards("two"), told / "vectors.parquet"):
         assert path.read_bytes() == (whole / path.relative_to(told)).read_bytes(), path
-    assert len(desk.shards("two")) == 6
+    written = told.with_suffix(".shards").read_text().splitlines()
+    assert sorted(written) == ["0 0", "1 1", "2 0", "3 1", "4 0", "5 1"], "each by one of them"
 
 
 def test_of_two_killed_processes_two_others_finish_the_work(desk, whole):

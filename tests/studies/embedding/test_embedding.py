@@ -22,7 +22,7 @@ from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.estimating import estimate
 from explorer.studies.embedding.folder_lock import held
 from explorer.training.loop.processes import World
-from tests.studies.embedding.desk import LINES, ROWS, columns
+from tests.studies.embedding.desk import LINES, ROWS, columns, furnish
 
 TITLES = ("max of layer 2", "cls of layers 0 + 2")  # in the order of the grid
 
@@ -159,8 +159,6 @@ def test_other_settings_in_the_same_folder_are_refused(desk, whole, changes, sai
 
 
 def test_another_text_or_model_in_the_same_folder_is_refused(desk, whole, tmp_path):
-    from tests.studies.embedding.desk import furnish
-
     other = furnish(tmp_path)
     (other.model / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 64}))
     with pytest.raises(CannotResume, match="model digest: "):
@@ -171,8 +169,6 @@ def test_another_text_or_model_in_the_same_folder_is_refused(desk, whole, tmp_pa
 
 
 def test_the_name_of_model_and_text_does_not_matter(desk, begun, tmp_path):
-    from tests.studies.embedding.desk import furnish
-
     other = furnish(tmp_path)
     other.text.rename(tmp_path / "renamed.txt")
     moved = module.Text(str(tmp_path / "renamed.txt"))
@@ -216,9 +212,7 @@ def test_bad_choices_make_no_folder(desk, changes, said):
     assert not (desk.folder / "never").exists()
 
 
-def test_a_text_that_changes_meanwhile_is_noticed(desk, tmp_path):
-    from tests.studies.embedding.desk import furnish
-
+def test_a_text_that_changes_meanwhile_is_noticed(tmp_path):
     other = furnish(tmp_path)
 
     def add(progress):
@@ -231,6 +225,18 @@ def test_a_text_that_changes_meanwhile_is_noticed(desk, tmp_path):
     assert not (tmp_path / "vectors" / "vectors.parquet").exists()
 
 
+def test_a_text_that_grows_after_its_last_shard_is_noticed(tmp_path):
+    other = furnish(tmp_path)
+
+    def add(progress):
+        if len(other.shards()) == 6:
+            other.text.write_text("\n".join([*LINES, "one more"]) + "\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"changed while it was embedded: text\.txt"):
+        other.embed(tell=add)
+    assert not (tmp_path / "vectors" / "vectors.parquet").exists()
+
+
 def test_a_disk_that_is_too_small_is_named_before_the_start(desk, monkeypatch):
     usage = namedtuple("usage", "total used free")
     need = len(LINES) * (32 * 4 + 16) * 2
@@ -240,6 +246,24 @@ def test_a_disk_that_is_too_small_is_named_before_the_start(desk, monkeypatch):
     assert desk.shards("small") == []
     monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE))
     desk.embed("small")
+
+
+def test_on_a_disk_that_becomes_full_whole_shards_stay(desk, whole, monkeypatch):
+    real = shard_files._write
+
+    def write(file, manifest, columns):
+        if len(desk.shards("full")) == 2:
+            file.write(b"half of it")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(file, manifest, columns)
+
+    monkeypatch.setattr(shard_files, "_write", write)
+    with pytest.raises(NotWritable, match="No space left on device. Make room there and start the same command again"):
+        desk.embed("full")
+    assert len(desk.shards("full")) == 2
+    assert not list((desk.folder / "full").rglob("*.part"))
+    monkeypatch.undo()
+    assert desk.embed("full").merged.read_bytes() == (whole / "vectors.parquet").read_bytes()
 
 
 def test_a_shard_that_another_machine_wrote_elsewhere_is_missed(desk, monkeypatch):
