@@ -258,7 +258,7 @@ def test_on_a_disk_that_becomes_full_whole_shards_stay(desk, whole, monkeypatch)
         real(file, manifest, columns)
 
     monkeypatch.setattr(shard_files, "_write", write)
-    with pytest.raises(NotWritable, match="No space left on device. Make room there and start the same command again"):
+    with pytest.raises(NotWritable, match=r"No space left on device\. Make room there and start the same command"):
         desk.embed("full")
     assert len(desk.shards("full")) == 2
     assert not list((desk.folder / "full").rglob("*.part"))
