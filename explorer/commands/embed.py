@@ -6,7 +6,6 @@ import argparse
 import json
 import shlex
 import sys
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from explorer.studies.embedding.embedding import Embedded, Request
     from explorer.training.loop.processes import World
 
-PATIENCE = timedelta(days=30)  # a slow machine may take hours longer than the others
 LOGGED = 60.0  # seconds between two lines of progress in a log
 
 
@@ -64,7 +62,7 @@ def _embed(options: argparse.Namespace) -> None:
     from explorer.progress import finish
     from explorer.studies.embedding.embedding import embed
     from explorer.studies.embedding.estimating import estimate
-    from explorer.training.loop.processes import World
+    from explorer.training.loop.processes import PATIENCE, World
 
     request = _request(options)
     world = World(request.settings.precision, request.settings.device, PATIENCE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from explorer.errors import BadChoice
 from explorer.methods import Method
 
 _PRECISIONS = {"bfloat16": "bf16", "float32": "no"}
+PATIENCE = timedelta(days=30)  # for work whose parts take hours: some processes end long before others
 
 Value = TypeVar("Value")
 
@@ -106,6 +108,15 @@ class World:
         held = [value]
         broadcast_object_list(held)
         return held[0]
+
+    def gathered(self, values: Sequence[Value]) -> list[Value]:
+        """The objects of all processes, in the order of the processes."""
+        if self.size == 1:
+            return list(values)
+        from accelerate.utils import gather_object
+
+        found: list[Value] = gather_object(list(values))
+        return found
 
     def wait(self) -> None:
         """Wait until every process is here."""
