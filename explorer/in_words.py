@@ -1,4 +1,4 @@
-"""Numbers as text, written alike everywhere: scores, durations, versions of libraries, and what is missing."""
+"""Numbers as text, written alike everywhere: scores, durations, sizes, versions of libraries, and what is missing."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def size(count: float) -> str:
+    """Bytes: `1.54 GB`, `27.3 MB`."""
+    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
 def versions(libraries: Iterable[str]) -> dict[str, str]:

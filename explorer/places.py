@@ -7,12 +7,14 @@ import os
 import site
 import sysconfig
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from explorer.errors import NotWritable
 
+PART = ".part"  # ending of a file that is not whole yet
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 
@@ -65,12 +67,19 @@ def write_whole(
 
     `durable`: it is on the disk before it has its name, so that a power cut leaves no empty file that looks whole.
     """
+    with whole_file(path, next_step, durable=durable) as file:
+        write(file)
+
+
+@contextmanager
+def whole_file(path: Path, next_step: str = _ROOM, *, durable: bool = True) -> Iterator[IO[bytes]]:
+    """A file to write, which has its name when the block ends without an error; `write_whole` in several steps."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=PART)
         try:
             with os.fdopen(handle, "wb") as file:
-                write(file)
+                yield file
                 if durable:
                     file.flush()
                     os.fsync(file.fileno())

@@ -11,7 +11,7 @@ PAGES = sorted(
     if ".venv" not in path.parts
 )
 # code spans that name a file of the program as the docs do: relative to explorer/
-FILES = re.compile(r"`((?:data|encoding|measuring|drawing|ui|methods|training)/[\w/]+\.py)`")
+FILES = re.compile(r"`((?:data|encoding|measuring|drawing|ui|methods|training|studies)/[\w/]+\.py)`")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -34,7 +34,7 @@ HOUSE = {  # everything here is allowed
 }
 
 MOST_ARROWS = {
-    "explorer.commands": 18,
+    "explorer.commands": 21,
     "explorer.data": 33,
     "explorer.drawing": 8,
     "explorer.encoding": 7,

@@ -13,9 +13,11 @@ from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
+    from explorer.evaluating.evaluation import Evaluation
     from explorer.evaluating.results.result_files import Result, Scored
     from explorer.evaluating.suites import Options, Subject
     from explorer.evaluating.word_subject import WordSubject
+    from explorer.training.loop.processes import World
 
 TEXTS = {"raw": "raw", "senteval": "SentEval's"}
 
@@ -107,13 +109,41 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.estimate:
         _estimate(subjects, tasks, chosen)
         return
+    scored = [(_scored(subject), subject) for subject in subjects]
+    world = _processes(options)
+    share = slice(world.rank, None, world.size) if world else slice(None)
     with Line() as line:
-        found = finish(evaluation([(_scored(subject), subject) for subject in subjects], tasks, chosen), line.tell)
+        found = finish(evaluation(scored, tasks, chosen, share), line.tell)
+    if world:
+        found = _of_all(found, [(model, column(task, chosen)) for (model, _), task in product(scored, tasks)], world)
+        world.leave()
+        if not world.main:
+            return
     for told in found.missing:
         print(told, file=sys.stderr)
     if not found.results:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     print(_told(found.results, [column(task, chosen) for task in tasks], options), end="")
+
+
+def _processes(options: argparse.Namespace) -> World | None:
+    """The processes that torchrun started; None for a single one."""
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return None
+    from explorer.training.loop.processes import PATIENCE, World
+
+    return World("float32" if options.precision == "auto" else options.precision, options.device, PATIENCE)
+
+
+def _of_all(found: Evaluation, cells: list[tuple[Scored, str]], world: World) -> Evaluation:
+    """The evaluation of all processes, in the order of the cells; results are read from their files."""
+    from explorer.evaluating.evaluation import Evaluation
+    from explorer.evaluating.results.result_files import path_of, read
+
+    written = set(world.gathered([path_of(one.model, one.measured.task) for one in found.results]))
+    paths = [path for path in (path_of(*cell) for cell in cells) if path in written]
+    results = tuple(result for path in paths if (result := read(path)) is not None)
+    return Evaluation(results, tuple(dict.fromkeys(world.gathered(found.missing))))
 
 
 def _estimate(subjects: list[Subject | WordSubject], tasks: list[str], options: Options) -> None:

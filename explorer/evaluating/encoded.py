@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]  # (text, width)
 
+ENCODING = "encoding texts"  # the stage that takes the time
 AT_A_TIME = 8192  # texts that are tokenised between two progress reports
 SPARE = 2**26  # bytes of the disk that stay free
 FLOAT = np.dtype(np.float32).itemsize
@@ -79,7 +80,7 @@ def encoded(
         for title, block in zip(kept, blocks, strict=True):
             block[views.positions] = _part(encoder, views, title)
         done += len(views.positions)
-        yield Progress("encoding texts", done, len(ids))
+        yield Progress(ENCODING, done, len(ids))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
     return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
 

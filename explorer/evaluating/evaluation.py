@@ -24,12 +24,18 @@ class Evaluation:
 
 
 def evaluation(
-    models: Sequence[tuple[Scored, Subject | WordSubject]], tasks: Sequence[str], options: Options
+    models: Sequence[tuple[Scored, Subject | WordSubject]],
+    tasks: Sequence[str],
+    options: Options,
+    share: slice = slice(None),
 ) -> Work[Evaluation]:
-    """Score every model on every task; a task without its data is left out and named."""
+    """Score every model on every task; a task without its data is left out and named.
+
+    Of several processes, each takes its `share` of the cells (model × task).
+    """
     results: list[Result] = []
     missing: dict[str, None] = {}
-    cells = list(product(models, tasks))
+    cells = list(product(models, tasks))[share]
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
         try:

@@ -11,7 +11,9 @@ from explorer.data import sample
 from explorer.evaluating.results import result_files
 from explorer.evaluating.suites import tasks_of
 from tests.evaluating.test_sts_task import write_set
+from tests.processes import ended, two
 from tests.tiny_models import save_tiny
+from tests.trainings import command
 
 
 @pytest.fixture
@@ -158,3 +160,32 @@ def test_an_estimate_scores_nothing(desk, capsys):
 def test_only_classification_is_estimated(desk, capsys):
     assert evaluate(desk, "--task", "STS17", "--estimate") == 1
     assert "classification" in capsys.readouterr().err
+
+
+def counting(arguments, told, environment):
+    """The command line, in a process that also notes each result that it writes."""
+    real = result_files.write
+
+    def write(result):
+        with told.with_suffix(".written").open("a", encoding="utf-8") as file:
+            file.write(f"{result.model.name} {result.measured.task} {environment['RANK']}\n")
+        return real(result)
+
+    result_files.write = write
+    command(arguments, told, environment)
+
+
+def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, capsys):
+    chosen = ("--task", "STS17", "--task", "STS17-es-es", "--task", "STS15")
+    models = [str(desk / name) for name in ("one", "other")]
+    words = ["evaluate", *models, "--data", str(desk / "data"), *chosen, "--precision", "float32", "--csv"]
+    both = two(counting, lambda rank: (words, desk / f"told.{rank}"))
+    assert ended(both) == (0, 0), (desk / "told.0").read_text()
+    written = (desk / "told.written").read_text().splitlines()
+    assert sorted(written) == ["one STS17 0", "one STS17-es-es 1", "other STS17 1", "other STS17-es-es 0"]
+    told = [(desk / f"told.{rank}").read_text() for rank in "01"]
+    assert told[1] == "", "one of them talks"
+    assert main(words) == 0
+    alone = capsys.readouterr()
+    assert alone.out in told[0]
+    assert "STS15" in told[0].replace(alone.out, ""), "the task without data is named"

@@ -28,12 +28,7 @@ UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def decoded(name: str, data: bytes) -> str:
     """The text of a file, with newlines as line ends and without the byte order mark."""
-    for signature, what in SIGNATURES.items():
-        if data.startswith(signature):
-            raise UnreadableFile(
-                f"{name} is {what}, not text. Export its sentences as UTF-8 text (.csv, .tsv or .txt), "
-                "or give the file its correct ending."
-            )
+    check_kind(name, data)
     encoding = "utf-16" if data.startswith(UTF_16_MARKS) else "utf-8-sig"
     if encoding != "utf-16" and (at := data.find(0)) >= 0:
         raise UnreadableFile(
@@ -47,6 +42,16 @@ def decoded(name: str, data: bytes) -> str:
     if not text.strip():
         raise UnreadableFile(f"{name} is empty. Choose a file with at least one sentence in it.")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def check_kind(name: str, data: bytes) -> None:
+    """Refuse a file that is not text, by its first bytes."""
+    for signature, what in SIGNATURES.items():
+        if data.startswith(signature):
+            raise UnreadableFile(
+                f"{name} is {what}, not text. Export its sentences as UTF-8 text (.csv, .tsv or .txt), "
+                "or give the file its correct ending."
+            )
 
 
 def _not_text(name: str, data: bytes, error: UnicodeDecodeError) -> str:

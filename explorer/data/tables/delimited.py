@@ -39,7 +39,7 @@ def tsv_table(name: str, text: str) -> Table:
 
 def txt_table(name: str, text: str) -> Table:
     """Read one sentence per line, without blank lines; or a tsv file with another ending."""
-    if _is_tabbed(text):
+    if is_tabbed(text):
         return tsv_table(name, text)
     records = [(line, row) for line, row in enumerate(text.split("\n"), start=1) if row.strip()]
     return Table(
@@ -51,7 +51,8 @@ def txt_table(name: str, text: str) -> Table:
     )
 
 
-def _is_tabbed(text: str) -> bool:
+def is_tabbed(text: str) -> bool:
+    """Whether nearly all lines have as many tabs as the first one, which has some."""
     tabs = [line.strip().count("\t") for line in text.split("\n") if line.strip()]  # outer tabs are indentation
     return len(tabs) > 1 and tabs[0] > 0 and tabs.count(tabs[0]) >= TABBED * len(tabs)
 

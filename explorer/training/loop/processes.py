@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from datetime import timedelta
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -14,13 +16,19 @@ from explorer.errors import BadChoice
 from explorer.methods import Method
 
 _PRECISIONS = {"bfloat16": "bf16", "float32": "no"}
+PATIENCE = timedelta(days=30)  # for work whose parts take hours: some processes end long before others
+
+Value = TypeVar("Value")
 
 
 class World:
-    """The processes that train a run together."""
+    """The processes that train a run together, or share other long work.
 
-    def __init__(self, precision: str = "auto", device: str = "auto") -> None:
-        from accelerate import Accelerator
+    `patience` is how long a process waits for the others before it gives up (default: that of torch.distributed).
+    """
+
+    def __init__(self, precision: str = "auto", device: str = "auto", patience: timedelta | None = None) -> None:
+        from accelerate import Accelerator, InitProcessGroupKwargs
         from accelerate.state import AcceleratorState, GradientState
 
         started = int(os.environ.get("WORLD_SIZE", "1"))
@@ -33,7 +41,10 @@ class World:
             GradientState._reset_state()
         elif kind == "cpu":
             os.environ.setdefault("ACCELERATE_USE_CPU", "true")
-        self._accelerator = Accelerator(mixed_precision=_PRECISIONS[self.precision], cpu=kind == "cpu")
+        waits = [InitProcessGroupKwargs(timeout=patience)] if patience else None
+        self._accelerator = Accelerator(
+            mixed_precision=_PRECISIONS[self.precision], cpu=kind == "cpu", kwargs_handlers=waits
+        )
         self.device: torch.device = self._accelerator.device
         self.rank: int = self._accelerator.process_index
         self.size: int = self._accelerator.num_processes
@@ -44,12 +55,12 @@ class World:
 
     @staticmethod
     def _check_size(started: int) -> None:
-        """Refuse to train with one process if several were requested."""
+        """Refuse to work with one process if several were requested."""
         asked = _asked_for()
         if asked > started:
             raise BadChoice(
                 f"{asked} processes were requested, but {started} was started: without a GPU "
-                f"'accelerate launch' starts one. Use 'torchrun --nproc_per_node {asked} -m explorer train …'."
+                f"'accelerate launch' starts one. Use 'torchrun --nproc_per_node {asked} -m explorer …'."
             )
 
     @property
@@ -87,6 +98,29 @@ class World:
         heard = torch.tensor([word], device=self.device)
         dist.broadcast(heard, src=0)
         return int(heard.item())
+
+    def shared(self, value: Value) -> Value:
+        """Broadcast an object of the main process to all."""
+        if self.size == 1:
+            return value
+        from accelerate.utils import broadcast_object_list
+
+        held = [value]
+        broadcast_object_list(held)
+        return held[0]
+
+    def gathered(self, values: Sequence[Value]) -> list[Value]:
+        """The objects of all processes, in the order of the processes."""
+        if self.size == 1:
+            return list(values)
+        from accelerate.utils import gather_object
+
+        found: list[Value] = gather_object(list(values))
+        return found
+
+    def wait(self) -> None:
+        """Wait until every process is here."""
+        self._accelerator.wait_for_everyone()
 
     def leave(self) -> None:
         """Release the memory of the run."""

@@ -1,0 +1,1 @@
+"""Encode a large corpus into parquet files of vectors, with one process or several."""

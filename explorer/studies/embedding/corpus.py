@@ -1,0 +1,207 @@
+"""Divide the sentences of texts into shards of fixed size, and read the sentences of one shard.
+
+A text file of one sentence per line is read twice and never held in memory: once to find where each shard begins, and
+once shard by shard. Tables and published sets are read whole. Rows are numbered from 0, in the order of the texts;
+sentences that occur several times are kept, those without a word are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from explorer.data import corpora, sources
+from explorer.data.kinds import digest_of
+from explorer.data.tables import files, streamed_text
+from explorer.data.tables.streamed_text import Place
+from explorer.data.tables.text_rows import EMPTY
+from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
+from explorer.progress import Progress, Work
+
+REPORT = 50_000  # sentences between two progress reports
+AT_ONCE = 4096  # sentences that are added to a digest at once
+
+
+@dataclass(frozen=True)
+class Text:
+    """A source of sentences: a file, or the name of a set; `columns` are corrections by role, for tables."""
+
+    source: str
+    columns: tuple[tuple[str, str], ...] = ()
+    online: bool = False
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for a set."""
+        return Path(self.source).expanduser() if sources.is_file(self.source) else None
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Size and time of the last change of the file; zeros for a set."""
+        try:
+            stat = self.path.stat() if self.path else None
+        except (OSError, ValueError):  # reading it says what is wrong
+            stat = None
+        return (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows with consecutive numbers, and where the first of them is."""
+
+    number: int
+    start: int  # number of its first row
+    rows: int
+    text: int  # of the corpus
+    place: Place
+    digest: str  # of its sentences
+    size: int  # bytes of its sentences
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The sentences of texts, divided into shards."""
+
+    texts: tuple[Text, ...]
+    stamps: tuple[tuple[int, int], ...]
+    rows: int
+    empty: int  # rows of the texts without a word; they are left out
+    digest: str  # of all sentences, independent of the shards
+    shards: tuple[Shard, ...]
+
+
+def indexed(texts: Sequence[Text], rows_per_shard: int) -> Work[Corpus]:
+    """Read all texts once, to divide them into shards."""
+    if rows_per_shard < 1:
+        raise BadChoice(f"{rows_per_shard} rows per shard are not possible. Choose 1 or more, such as 20000.")
+    if not texts:
+        raise BadChoice("No text is named. Give a file, a set such as 'STS-B', or 'sample'.")
+    stamps = tuple(text.stamp for text in texts)
+    total, whole, shards = sum(size for size, _ in stamps), hashlib.sha256(), list[Shard]()
+    rows, empty, part = 0, sum(_left_out(text) for text in texts), _Part()
+    for text, place, sentence in _from(texts):
+        if rows % REPORT == 0:
+            before = sum(size for size, _ in stamps[:text])
+            yield Progress("reading the text", min(before + place.offset, total), total, "bytes")
+        if not sentence:
+            empty += 1
+            continue
+        if not part.rows:
+            part = _Part(text, place)
+        part.take(sentence)
+        rows += 1
+        if part.rows == rows_per_shard:
+            shards.append(part.shard(len(shards), rows, whole))
+            part = _Part()
+        elif part.rows % AT_ONCE == 0:
+            part.digest(whole)
+    if part.rows:
+        shards.append(part.shard(len(shards), rows, whole))
+    if not rows:
+        named = ", ".join(sources.shown(text.source) for text in texts)
+        raise TooFewRows(f"{named} has no sentence. Choose a text with at least one.")
+    return Corpus(tuple(texts), stamps, rows, empty, whole.hexdigest(), tuple(shards))
+
+
+def sentences(corpus: Corpus, shard: Shard) -> tuple[str, ...]:
+    """The sentences of a shard; an error if they are no longer those that were indexed."""
+    found: list[str] = []
+    for _, _, sentence in _from(corpus.texts, shard.text, shard.place):
+        if len(found) == shard.rows:
+            break
+        if sentence:
+            found.append(sentence)
+    if digest_of(found) != shard.digest:
+        raise changed(corpus)
+    return tuple(found)
+
+
+def check_unchanged(corpus: Corpus) -> Work[None]:
+    """Refuse texts that have changed since they were indexed; a file with another date is read again to find out."""
+    now = tuple(text.stamp for text in corpus.texts)
+    if now == corpus.stamps:
+        return
+    sizes = [[size for size, _ in stamps] for stamps in (corpus.stamps, now)]
+    if sizes[0] == sizes[1] and (yield from indexed(corpus.texts, corpus.rows)).digest == corpus.digest:
+        return
+    raise changed(corpus)
+
+
+def changed(corpus: Corpus) -> DataError:
+    """The error for texts that are no longer those that were indexed."""
+    now = (text.stamp for text in corpus.texts)
+    which = [
+        f"{sources.shown(text.source)} ({then[0]:,} bytes at the start, {at[0]:,} now)"
+        for text, then, at in zip(corpus.texts, corpus.stamps, now, strict=True)
+        if then != at
+    ] or [sources.shown(text.source) for text in corpus.texts]
+    return DataError(
+        f"The text changed while it was embedded: {', '.join(which)}. Embed a copy that does not change, "
+        "into another folder."
+    )
+
+
+class _Part:
+    """A shard while its sentences are read."""
+
+    def __init__(self, text: int = 0, place: Place = streamed_text.FIRST) -> None:
+        self.text, self.place, self.rows, self.size = text, place, 0, 0
+        self._sha = hashlib.sha256()
+        self._pieces: list[bytes] = []
+
+    def take(self, sentence: str) -> None:
+        """Add a sentence."""
+        encoded = sentence.encode("utf-8", "surrogatepass")
+        self._pieces += len(encoded).to_bytes(8, "little"), encoded  # as `digest_of` takes them
+        self.rows += 1
+        self.size += len(encoded)
+
+    def digest(self, whole: hashlib._Hash) -> None:
+        """Add the last sentences to the digests of this shard and of the corpus; many at once, which is quicker."""
+        joined = b"".join(self._pieces)
+        self._sha.update(joined)
+        whole.update(joined)
+        self._pieces.clear()
+
+    def shard(self, number: int, end: int, whole: hashlib._Hash) -> Shard:
+        """The shard, of which the last row is that before `end`."""
+        self.digest(whole)
+        return Shard(number, end - self.rows, self.rows, self.text, self.place, self._sha.hexdigest(), self.size)
+
+
+def _from(
+    texts: Sequence[Text], first: int = 0, place: Place = streamed_text.FIRST
+) -> Iterator[tuple[int, Place, str]]:
+    """Every sentence from a place in one of the texts on: the number of its text, its place, and the sentence."""
+    for number, text in enumerate(texts[first:], start=first):
+        start = place if number == first else streamed_text.FIRST
+        if text.path and streamed_text.is_streamed(text.path):
+            for at, sentence in streamed_text.sentences(text.path, start):
+                yield number, at, sentence
+        else:
+            rows, _ = _read(text, text.stamp)
+            for row in range(start.before, len(rows)):
+                yield number, Place(0, row), rows[row]
+
+
+def _left_out(text: Text) -> int:
+    """Rows without a sentence that the reader of tables has left out."""
+    return 0 if text.path and streamed_text.is_streamed(text.path) else _read(text, text.stamp)[1]
+
+
+@lru_cache(maxsize=4)
+def _read(text: Text, stamp: tuple[int, int]) -> tuple[tuple[str, ...], int]:
+    """The sentences of a table or a set, and how many rows had none."""
+    # the stamp is part of the key: a changed file is read again
+    if stamp[0] > files.LARGEST:
+        raise UnreadableFile(
+            f"{sources.shown(text.source)} has {stamp[0] / 1e6:,.1f} MB; a table may have {files.LARGEST / 1e6:,.0f}. "
+            "Write its sentences to a .txt file, one per line without tabs, which may be of any size."
+        )
+    source = str(text.path or text.source)
+    rows, reports = corpora.corpus((source,), "sentences", dict(text.columns), online=text.online, keep_duplicates=True)
+    empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == EMPTY)
+    return rows.texts[0], empty

@@ -1,0 +1,219 @@
+"""Embed a corpus shard by shard, with one process or several, and resume where a killed embedding ended.
+
+A shard has fixed rows, and its batches depend on its sentences alone: the number of processes changes no vector.
+Process r of n takes shards r, r + n, r + 2n, …, so no shard is written by two.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer import in_words
+from explorer.data.sources import shown
+from explorer.encoding.load.declared import named
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import BadChoice, NotWritable, RunError
+from explorer.evaluating import encoded
+from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.places import PART
+from explorer.progress import Progress, Work
+from explorer.studies.embedding import corpus as corpora
+from explorer.studies.embedding import manifest as manifests
+from explorer.studies.embedding import shard_files
+from explorer.studies.embedding.corpus import Corpus, Shard, Text
+from explorer.studies.embedding.shared_lock import held
+from explorer.studies.embedding.manifest import Column, Manifest, shard_path
+from explorer.studies.embedding.pace import Pace
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.training.loop.processes import World
+
+ROWS_PER_SHARD = 20_000
+DTYPES = ("float32", "float16")
+OVERHEAD = 16  # bytes of a row besides text and vectors, at most
+SPARE = 2**26  # bytes of the disk that stay free
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to embed, and how."""
+
+    model: Found
+    texts: tuple[Text, ...]
+    folder: Path
+    titles: tuple[str, ...] = ()  # of layers & poolings; () for the model default
+    settings: Settings = field(default_factory=lambda: Settings("float32"))
+    rows_per_shard: int = ROWS_PER_SHARD
+    dtype: str = "float32"
+    with_text: bool = False
+    merge: bool = False
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A folder of vectors that is complete."""
+
+    manifest: Manifest
+    embedded: int  # rows of this start; the others were there
+    empty: int  # rows of the texts without a sentence
+    merged: Path | None
+    seconds: float  # from the first shard of this start to the end
+    other_releases: tuple[str, ...] = ()  # libraries of another release than that of the folder's first shards
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The corpus in shards, the loaded encoder, and what the folder will hold."""
+
+    corpus: Corpus
+    encoder: Encoder
+    manifest: Manifest
+
+
+def embed(request: Request, world: World) -> Work[Embedded | None]:
+    """Embed the shards of this process; the main process waits for the others and returns the result."""
+    plan = yield from planned(request, world)
+    folder, corpus = request.folder, plan.corpus
+    if world.main:
+        check_folder(folder, plan.manifest)
+    world.wait()  # until the folder is checked, nothing is made in it
+    with held(folder, world):
+        other_releases = _prepare(request, plan) if world.main else ()
+        world.wait()
+        pace = Pace(folder, corpus, world.size)
+        for shard in corpus.shards[world.rank :: world.size]:
+            if not shard_files.is_whole(shard_path(folder, shard.number), plan.manifest, shard.rows):
+                yield from _embed_shard(request, plan, shard, pace)
+        yield Progress("waiting for the other processes", 0, 0)
+        world.wait()
+        if not world.main:
+            return None
+        yield from corpora.check_unchanged(corpus)
+        _check_complete(folder, plan)
+        merged = (yield from shard_files.merge(folder, plan.manifest)) if request.merge else None
+    return Embedded(plan.manifest, corpus.rows - pace.there, corpus.empty, merged, pace.seconds, other_releases)
+
+
+def planned(request: Request, world: World) -> Work[Plan]:
+    """Divide the corpus into shards in the main process, and load the encoder in each."""
+    titles = tuple(named(title, request.model.folder).title for title in request.titles)  # refused before any work
+    if request.dtype not in DTYPES:
+        raise BadChoice(f"'{request.dtype}' cannot be stored. Choose one of {', '.join(DTYPES)}.")
+    found = (yield from corpora.indexed(request.texts, request.rows_per_shard)) if world.main else None
+    yield Progress("waiting for the main process to read the text", 0, 0)
+    corpus = world.shared(found)
+    assert corpus is not None, "the main process has indexed it"
+    yield Progress(f"loading {request.model.name}", 0, 0)
+    encoder = load_encoder(request.model, request.settings)
+    manifest = _manifest(request, corpus, encoder, titles)
+    manifests.check_same(world.shared(manifest), manifest, "The main process")
+    return Plan(corpus, encoder, manifest)
+
+
+def _manifest(request: Request, corpus: Corpus, encoder: Encoder, titles: tuple[str, ...]) -> Manifest:
+    # `checked_titles` sorts them, and adds the model default
+    kept = [title for title in encoded.checked_titles(encoder, titles) if title in (titles or (MODEL_DEFAULT,))]
+    return Manifest(
+        model=encoder.name,
+        model_digest=encoder.digest,
+        texts=tuple(shown(text.source) for text in request.texts),
+        text_digest=corpus.digest,
+        rows=corpus.rows,
+        shards=len(corpus.shards),
+        rows_per_shard=request.rows_per_shard,
+        vectors=tuple(Column(title, encoded.width_of(encoder, title)) for title in kept),
+        max_length=encoder.limit(request.settings.max_length),
+        precision=encoder.precision,
+        dtype=request.dtype,
+        with_text=request.with_text,
+        versions=in_words.versions(manifests.LIBRARIES),
+    )
+
+
+def check_folder(folder: Path, manifest: Manifest) -> Manifest | None:
+    """The manifest of the folder, which is that of the same embedding; None if the folder is new or empty."""
+    there = manifests.read(folder)
+    if there is not None:
+        manifests.check_same(there, manifest, str(folder))
+    return there
+
+
+def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
+    """Remove what a killed process left, check that the rest fits on the disk, and write the manifest.
+
+    Returns the libraries of which another release began the folder.
+    """
+    folder = request.folder
+    try:
+        shard_path(folder, 0).parent.mkdir(exist_ok=True)
+        for place in (folder, shard_path(folder, 0).parent):
+            for left in place.glob(f"*{PART}"):
+                left.unlink(missing_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise NotWritable(f"{folder} cannot be written to: {error.strerror or error}. {manifests.ROOM}") from error
+    need = bytes_needed(request, plan)
+    if need + SPARE > free:
+        raise NotWritable(
+            f"The vectors need up to {in_words.size(need)} more in {folder}, where {in_words.size(free)} are free. "
+            "Make room there, choose another folder, fewer layers & poolings or --dtype float16, or leave --merge out."
+        )
+    there = check_folder(folder, plan.manifest)
+    if there is None:
+        manifests.write(folder, plan.manifest)
+    versions = there.versions if there else plan.manifest.versions
+    return tuple(name for name, version in plan.manifest.versions.items() if versions.get(name) != version)
+
+
+def bytes_needed(request: Request, plan: Plan) -> int:
+    """Bytes of the shards that are not there yet, and of the merged file; without the savings of compression."""
+
+    def size(shard: Shard) -> int:
+        text = shard.size if plan.manifest.with_text else 0
+        return text + shard.rows * (plan.manifest.bytes_per_row + OVERHEAD)
+
+    shards = plan.corpus.shards
+    left = sum(size(shard) for shard in shards if not shard_path(request.folder, shard.number).exists())
+    merged = request.merge and not (request.folder / manifests.MERGED).exists()
+    return left + (sum(map(size, shards)) if merged else 0)
+
+
+def _embed_shard(request: Request, plan: Plan, shard: Shard, pace: Pace) -> Work[None]:
+    texts = corpora.sentences(plan.corpus, shard)
+    vectors = yield from vectors_of(plan, texts, lambda share: pace.progress(share * shard.rows))
+    shard_files.write(request.folder, plan.manifest, shard, texts, vectors)
+    yield pace.progress(0)
+
+
+def vectors_of(
+    plan: Plan, texts: tuple[str, ...], told: Callable[[float], Progress]
+) -> Work[tuple[shard_files.Vectors, ...]]:
+    """Vectors (row, width) of each column; `told` makes a progress of the share that is done."""
+    titles = [column.title for column in plan.manifest.vectors]
+    work = encoded.encoded(plan.encoder, texts, plan.manifest.max_length, titles)
+    while True:
+        try:
+            progress = next(work)
+        except StopIteration as end:
+            found: encoded.Encoded = end.value
+            return tuple(found.of(title) for title in titles)
+        yield told(progress.done / progress.total if progress.stage == encoded.ENCODING else 0)
+
+
+def _check_complete(folder: Path, plan: Plan) -> None:
+    lost = [
+        shard.number
+        for shard in plan.corpus.shards
+        if not shard_files.is_whole(shard_path(folder, shard.number), plan.manifest, shard.rows)
+    ]
+    if lost:
+        raise RunError(
+            f"{len(lost)} shards are missing in {folder}, such as {shard_path(folder, lost[0]).name}. All processes "
+            "need the same folder: use a disk that all machines share, and start the same command again."
+        )

@@ -1,0 +1,139 @@
+"""The manifest of a folder of vectors: what they are vectors of, and under which settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO
+
+from explorer import typed_json
+from explorer.errors import CannotResume, NotWritable
+from explorer.places import PART, whole_file
+
+NAME = "manifest.json"
+SHARDS = "shards"  # the folder of the shards
+MERGED = "vectors.parquet"
+LOCK = ".lock"
+ROOM = "Make room there and start the same command again: shards that are whole are kept."
+LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A layer & pooling, and the dimension of its vectors."""
+
+    title: str
+    width: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything that the vectors depend on, and in which form they are stored."""
+
+    model: str
+    model_digest: str
+    texts: tuple[str, ...]  # names; the digest decides
+    text_digest: str
+    rows: int
+    shards: int
+    rows_per_shard: int
+    vectors: tuple[Column, ...]
+    max_length: int
+    precision: str
+    dtype: str
+    with_text: bool
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What decides the content of every shard."""
+        # another name or release does not make it another embedding, and the shards follow from the rows
+        names = ("model", "texts", "versions", "shards")
+        return {name: value for name, value in asdict(self).items() if name not in names}
+
+    @property
+    def key(self) -> str:
+        """The digest of the settings, kept in every shard."""
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes of the vectors of a row."""
+        return sum(column.width for column in self.vectors) * (2 if self.dtype == "float16" else 4)
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """The path of a shard."""
+    return folder / SHARDS / f"{number:08d}.parquet"
+
+
+def read(folder: Path) -> Manifest | None:
+    """The manifest of a folder; None if there is none. A folder with anything else in it is refused."""
+    path = folder / NAME
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise NotWritable(f"{folder} is a file. Choose a folder for --out.")
+        stated = typed_json.parsed(path.read_bytes())
+    except FileNotFoundError:
+        there = [one.name for one in folder.iterdir() if _is_foreign(one.name)] if folder.is_dir() else []
+        if there:
+            raise NotWritable(
+                f"{folder} holds something else, such as '{min(there)}', and no {NAME}. Choose a new or empty folder."
+            ) from None
+        return None
+    except ValueError:
+        stated = None
+    except OSError as error:
+        raise NotWritable(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from error
+    manifest = typed_json.read(Manifest, stated)
+    if manifest is None:
+        raise CannotResume(f"{path} is damaged. Choose another folder, or delete this one.")
+    return manifest
+
+
+def write(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest atomically."""
+    text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1) + "\n"
+    with opened(folder / NAME) as file:
+        file.write(text.encode("utf-8", "surrogatepass"))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write atomically, for everybody who may read its folder: several people may share that."""
+    with whole_file(path, ROOM) as file:
+        os.fchmod(file.fileno(), path.parent.stat().st_mode & 0o666)
+        yield file
+
+
+def check_same(there: Manifest, now: Manifest, where: str) -> None:
+    """Refuse to mix vectors of two embeddings in one folder; the error says what differs."""
+    if there.key == now.key:
+        return
+    pairs = ((name, value, now.settings[name]) for name, value in there.settings.items())
+    differs = (f"{_words(name)}: {_told(one)} there, {_told(other)} now" for name, one, other in pairs if one != other)
+    raise CannotResume(
+        f"{where} has vectors of other settings. {'; '.join(differs)}. Use the same model, text and settings to "
+        "resume, or another folder for --out."
+    )
+
+
+def _words(name: str) -> str:
+    return {"vectors": "layers & poolings"}.get(name, name.replace("_", " "))
+
+
+def _told(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one["title"]) for one in value)
+    text = str(value)
+    return f"{text[:12]}…" if len(text) == 64 else text
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a file is not one that an embedding leaves when it is killed before there is a manifest."""
+    return name not in (LOCK, SHARDS) and not name.endswith(PART)

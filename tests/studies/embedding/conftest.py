@@ -1,0 +1,24 @@
+"""Shared by the tests of embeddings: a tiny model and a text."""
+
+import pytest
+
+from tests.studies.embedding import desk as desks
+from tests.trainings import in_no_time
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    with in_no_time():
+        yield
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory):
+    return desks.furnish(tmp_path_factory.mktemp("desk"))
+
+
+@pytest.fixture(scope="session")
+def whole(desk):
+    """An embedding that nobody interrupted."""
+    desk.embed("whole")
+    return desk.folder / "whole"

@@ -1,0 +1,287 @@
+"""Test that the files of an embedding hold the vectors of each row, also after it was interrupted."""
+
+import errno
+import json
+import shutil
+from collections import namedtuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.encoding.load.loading import load
+from explorer.encoding.read.readings import parse
+from explorer.errors import BadChoice, CannotResume, DataError, NotWritable, RunBusy, RunError
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
+from explorer.studies.embedding import embedding as module
+from explorer.studies.embedding import shard_files
+from explorer.studies.embedding.estimating import estimate
+from explorer.studies.embedding.shared_lock import held
+from explorer.training.loop.processes import World
+from tests.studies.embedding.desk import LINES, ROWS, columns, furnish
+
+TITLES = ("max of layer 2", "cls of layers 0 + 2")  # in the order of the grid
+
+
+@pytest.fixture
+def encoder(desk):
+    return load(desk.request().model, "float32", "cpu")
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The texts of each shard that is encoded."""
+    seen, real = [], module.vectors_of
+    monkeypatch.setattr(module, "vectors_of", lambda plan, texts, told: seen.append(texts) or real(plan, texts, told))
+    return seen
+
+
+@pytest.fixture
+def begun(desk, whole, request):
+    """A copy of a whole embedding, to be damaged."""
+    folder = desk.folder / request.node.name
+    shutil.copytree(whole, folder)
+    return folder
+
+
+def test_each_row_has_the_vector_of_its_sentence_alone(desk, encoder):
+    done = desk.embed("titles", titles=TITLES[::-1], with_text=True)
+    found = columns(done.merged)
+    assert list(found) == ["row", "text", *TITLES]
+    assert found["row"] == list(range(len(LINES)))
+    assert found["text"] == LINES
+    for title in TITLES:
+        each = [finish(of_reading(encoder, [line], parse(title, 2)))[0] for line in LINES]
+        np.testing.assert_allclose(found[title], each, atol=1e-6)
+
+
+def test_by_default_it_is_the_model_default_in_fixed_size_lists(desk, whole, encoder):
+    schema = pq.read_schema(whole / "vectors.parquet")
+    assert schema.names == ["row", "model default"]
+    assert schema.field("model default").type == pa.list_(pa.float32(), encoder.width)
+    each = finish(of_reading(encoder, LINES, parse("mean of layer 2", 2)))
+    np.testing.assert_allclose(columns(whole / "vectors.parquet")["model default"], each, atol=1e-6)
+
+
+def test_shards_have_fixed_rows_and_the_merged_file_is_all_of_them(desk, whole):
+    shards = desk.shards("whole")
+    assert [columns(path)["row"] for path in shards] == [
+        list(range(start, min(start + ROWS, len(LINES)))) for start in range(0, len(LINES), ROWS)
+    ]
+    joined = pa.concat_tables(map(pq.read_table, shards))
+    assert joined.equals(pq.read_table(whole / "vectors.parquet"))
+    frame = pd.read_parquet(whole / "vectors.parquet")
+    assert np.stack(frame["model default"]).shape == (len(LINES), 32)
+
+
+def test_float16_is_the_rounded_vector_in_half_the_bytes(desk, whole):
+    done = desk.embed("halves", dtype="float16")
+    exact = np.array(columns(whole / "vectors.parquet")["model default"], dtype=np.float32)
+    found = pq.read_table(done.merged)["model default"].combine_chunks()
+    assert found.type.value_type == pa.float16()
+    assert np.array_equal(found.flatten().to_numpy().reshape(exact.shape), exact.astype(np.float16))
+
+
+def test_a_number_that_float16_cannot_hold_is_refused():
+    with pytest.raises(BadChoice, match=r"70,000.*--dtype float32"):
+        shard_files._stored(np.array([[1.0, -70000.0]], dtype=np.float32), "float16", "max of layer 2")
+
+
+def test_shards_that_are_whole_are_skipped(desk, begun, whole, counted):
+    shards = desk.shards(begun.name)
+    shards[1].unlink()
+    shards[3].write_bytes(shards[3].read_bytes()[:-9])  # no footer
+    shutil.copy(shards[0], shards[5])  # the wrong number of rows
+    (begun / "vectors.parquet").unlink()
+    left = [begun / "shards" / "tmpabc.part", begun / "tmpdef.part"]
+    for path in left:
+        path.write_bytes(b"half")
+    done = desk.embed(begun.name)
+    assert counted == [tuple(LINES[5:10]), tuple(LINES[15:20]), tuple(LINES[25:])]
+    assert not any(path.exists() for path in left)
+    for path in (*desk.shards(begun.name), done.merged):
+        assert path.read_bytes() == (whole / path.relative_to(begun)).read_bytes()
+
+
+def test_a_damaged_page_is_not_merged(desk, begun, whole):
+    shard = desk.shards(begun.name)[2]
+    data = bytearray(shard.read_bytes())
+    data[pq.read_metadata(shard).row_group(0).column(1).data_page_offset + 300] ^= 1
+    shard.write_bytes(data)
+    (begun / "vectors.parquet").unlink()
+    with pytest.raises(RunError, match=r"00000002\.parquet is damaged"):
+        desk.embed(begun.name)
+    shard.unlink()
+    assert desk.embed(begun.name).merged.read_bytes() == (whole / "vectors.parquet").read_bytes()
+
+
+def test_without_file_locks_the_work_is_done_all_the_same(desk, monkeypatch):
+    import fcntl
+
+    def none(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert desk.embed("no-locks").embedded == 26
+
+
+def test_an_embedding_that_is_stopped_keeps_whole_shards(desk, whole, counted):
+    work = module.embed(desk.request("stopped"), World("float32", "cpu"))
+    while len(desk.shards("stopped")) < 2:
+        next(work)
+    work.close()
+    assert not list((desk.folder / "stopped").rglob("*.part"))
+    assert not (desk.folder / "stopped" / "vectors.parquet").exists()
+    done = desk.embed("stopped")
+    assert len(counted) == 6, "none twice"
+    assert done.embedded == len(LINES) - 2 * ROWS
+    assert done.merged.read_bytes() == (whole / "vectors.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"rows_per_shard": 6}, "rows per shard: 5 there, 6 now"),
+        ({"titles": ("cls of layer 1",)}, "layers & poolings: model default there, cls of layer 1 now"),
+        ({"settings": Settings("float32", "cpu", 8)}, "max length: 64 there, 8 now"),
+        ({"settings": Settings("bfloat16", "cpu")}, "precision: float32 there, bfloat16 now"),
+        ({"dtype": "float16"}, "dtype: float32 there, float16 now"),
+        ({"with_text": True}, "with text: False there, True now"),
+    ],
+)
+def test_other_settings_in_the_same_folder_are_refused(desk, whole, changes, said):
+    with pytest.raises(CannotResume, match=said):
+        desk.embed("whole", **changes)
+
+
+def test_another_text_or_model_in_the_same_folder_is_refused(desk, whole, tmp_path):
+    other = furnish(tmp_path)
+    (other.model / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 64}))
+    with pytest.raises(CannotResume, match="model digest: "):
+        other.embed(folder=whole)
+    other.text.write_text("no\n", encoding="utf-8")
+    with pytest.raises(CannotResume, match=r"text digest: .{12}… there, .{12}… now; rows: 26 there, 1 now"):
+        other.embed(folder=whole)
+
+
+def test_the_name_of_model_and_text_does_not_matter(desk, begun, tmp_path):
+    other = furnish(tmp_path)
+    other.text.rename(tmp_path / "renamed.txt")
+    moved = module.Text(str(tmp_path / "renamed.txt"))
+    assert other.embed(folder=begun, texts=(moved,)).embedded == 0
+
+
+def test_a_folder_that_holds_something_else_is_refused_untouched(desk):
+    folder = desk.folder / "letters"
+    folder.mkdir()
+    (folder / "letter.txt").write_text("Dear reader")
+    with pytest.raises(NotWritable, match=r"something else, such as 'letter\.txt'"):
+        desk.embed("letters")
+    assert [path.name for path in folder.iterdir()] == ["letter.txt"]
+    with pytest.raises(NotWritable, match="is a file"):
+        desk.embed("letters/letter.txt")
+    (folder / "letter.txt").rename(folder / "manifest.json")
+    with pytest.raises(CannotResume, match="damaged"):
+        desk.embed("letters")
+
+
+def test_a_folder_that_another_process_writes_to_is_refused(desk, whole):
+    world = World("float32", "cpu")
+    with held(whole, world), pytest.raises(RunBusy, match="Another process writes vectors"):
+        desk.embed("whole")
+    desk.embed("whole")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"titles": ("mean of layer 3",)}, "no layer & pooling 'mean of layer 3'.*layer from 0 to 2"),
+        ({"titles": ("median of layer 1",)}, r"no layer & pooling 'median of layer 1'.*cls, mean, max"),
+        ({"dtype": "float64"}, "'float64' cannot be stored. Choose one of float32, float16"),
+        ({"rows_per_shard": 0}, "0 rows per shard"),
+        ({"settings": Settings("float32", "cpu", 2)}, "maximum length of 2 tokens"),
+    ],
+)
+def test_bad_choices_make_no_folder(desk, changes, said):
+    with pytest.raises(BadChoice, match=said):
+        desk.embed("never", **changes)
+    assert not (desk.folder / "never").exists()
+
+
+def test_a_text_that_changes_meanwhile_is_noticed(tmp_path):
+    other = furnish(tmp_path)
+
+    def add(progress):
+        if len(other.shards()) == 1:
+            other.text.write_text("\n".join([*LINES[:20], *LINES]) + "\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"changed while it was embedded: text\.txt"):
+        other.embed(tell=add)
+    assert 1 <= len(other.shards()) < 6
+    assert not (tmp_path / "vectors" / "vectors.parquet").exists()
+
+
+def test_a_text_that_grows_after_its_last_shard_is_noticed(tmp_path):
+    other = furnish(tmp_path)
+
+    def add(progress):
+        if len(other.shards()) == 6:
+            other.text.write_text("\n".join([*LINES, "one more"]) + "\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match=r"changed while it was embedded: text\.txt"):
+        other.embed(tell=add)
+    assert not (tmp_path / "vectors" / "vectors.parquet").exists()
+
+
+def test_a_disk_that_is_too_small_is_named_before_the_start(desk, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    need = len(LINES) * (32 * 4 + 16) * 2
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE - 1))
+    with pytest.raises(NotWritable, match=r"MB are free\. Make room"):
+        desk.embed("small")
+    assert desk.shards("small") == []
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE))
+    desk.embed("small")
+
+
+def test_on_a_disk_that_becomes_full_whole_shards_stay(desk, whole, monkeypatch):
+    real = shard_files._write
+
+    def write(file, manifest, columns):
+        if len(desk.shards("full")) == 2:
+            file.write(b"half of it")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(file, manifest, columns)
+
+    monkeypatch.setattr(shard_files, "_write", write)
+    with pytest.raises(NotWritable, match=r"No space left on device\. Make room there and start the same command"):
+        desk.embed("full")
+    assert len(desk.shards("full")) == 2
+    assert not list((desk.folder / "full").rglob("*.part"))
+    monkeypatch.undo()
+    assert desk.embed("full").merged.read_bytes() == (whole / "vectors.parquet").read_bytes()
+
+
+def test_a_shard_that_another_machine_wrote_elsewhere_is_missed(desk, monkeypatch):
+    real = shard_files.write
+    monkeypatch.setattr(
+        shard_files,
+        "write",
+        lambda folder, manifest, shard, *rest: shard.number == 2 or real(folder, manifest, shard, *rest),
+    )
+    with pytest.raises(RunError, match=r"1 shards are missing .*00000002\.parquet"):
+        desk.embed("lost")
+
+
+def test_an_estimate_is_near_what_the_files_take(desk, whole):
+    found = finish(estimate(desk.request("estimated", with_text=True), World("float32", "cpu")))
+    assert not (desk.folder / "estimated").exists()
+    assert (found.rows, found.shards, found.processes, found.tried) == (26, 6, 1, 26)
+    assert found.seconds == pytest.approx(26 / found.rows_per_second)
+    done = desk.embed("estimated", with_text=True)
+    assert found.merged == found.disk == pytest.approx(done.merged.stat().st_size, rel=0.3)
+    assert "26 rows in 6 shards: about" in found.told
