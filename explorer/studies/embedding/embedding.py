@@ -26,9 +26,9 @@ from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import manifest as manifests
 from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.corpus import Corpus, Shard, Text
-from explorer.studies.embedding.shared_lock import held
 from explorer.studies.embedding.manifest import Column, Manifest, shard_path
 from explorer.studies.embedding.pace import Pace
+from explorer.studies.embedding.shared_lock import held
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
