@@ -6,18 +6,21 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
+    from explorer.evaluating.evaluation import Evaluation, Plan
     from explorer.evaluating.results.result_files import Result, Scored
-    from explorer.evaluating.suites import Options, Subject
+    from explorer.evaluating.suites import Subject
     from explorer.evaluating.word_subject import WordSubject
 
+# repeated, since `transfer` and `batch_search` are not loaded before the command is chosen
 TEXTS = {"raw": "raw", "senteval": "SentEval's"}
+PROBES = ("logistic", "senteval")
+INDEXES = ("flat", "ivf")
 
 
 def add(verbs: Any) -> None:
@@ -56,11 +59,11 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--probe",
         default="logistic",
-        choices=("logistic", "senteval"),
+        choices=PROBES,
         help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers",
     )
     verb.add_argument("--seeds", default="1", metavar="N,N", help="seeds of the classifier (default 1)")
-    verb.add_argument("--index", default="flat", choices=("flat", "ivf"), help="of searches: exact (default), or IVF")
+    verb.add_argument("--index", default="flat", choices=INDEXES, help="of searches: exact (default), or IVF")
     verb.add_argument(
         "--reading",
         action="append",
@@ -75,7 +78,12 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--estimate",
         action="store_true",
-        help="print what each classification task takes, from a short trial, and stop",
+        help="print what each task takes that is not saved, from a short trial, and stop",
+    )
+    verb.add_argument(
+        "--again",
+        action="store_true",
+        help="measure everything; without it, results that are saved with the same model, data and settings are reused",
     )
     reading_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
@@ -87,8 +95,8 @@ def add(verbs: Any) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
     from explorer.errors import StrataError
-    from explorer.evaluating.evaluation import evaluation
-    from explorer.evaluating.suites import Options, column, named, tasks_of
+    from explorer.evaluating.evaluation import evaluation, plan
+    from explorer.evaluating.suites import Options, named, tasks_of
     from explorer.progress import finish
 
     if options.data:
@@ -102,33 +110,56 @@ def _evaluate(options: argparse.Namespace) -> None:
         index=options.index,
         titles=tuple(options.reading),
         online=options.online,
+        again=options.again,
     )
     subjects = [_subject(name, options) for name in options.models]
-    if options.estimate:
-        _estimate(subjects, tasks, chosen)
-        return
+    models = [(_scored(subject), subject) for subject in subjects]
     with Line() as line:
-        found = finish(evaluation([(_scored(subject), subject) for subject in subjects], tasks, chosen), line.tell)
-    for told in found.missing:
+        if options.estimate:
+            planned = finish(plan(models, tasks, chosen), line.tell)
+        else:
+            found = finish(evaluation(models, tasks, chosen), line.tell)
+    if options.estimate:
+        _tell_plan(planned)
+        return
+    for told in (*_reused(found), *found.missing, *found.failed):
         print(told, file=sys.stderr)
-    if not found.results:
+    if not found.results and not found.failed:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
-    print(_told(found.results, [column(task, chosen) for task in tasks], options), end="")
+    if found.results:
+        print(_told(found.results, list(found.columns), options), end="")
+    if found.failed:
+        raise StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
 
-def _estimate(subjects: list[Subject | WordSubject], tasks: list[str], options: Options) -> None:
+def _reused(found: Evaluation) -> list[str]:
+    """One line that says which results were saved already."""
+    tasks: dict[str, list[str]] = {}
+    for result in found.reused:
+        tasks.setdefault(result.model.name, []).append(result.measured.task)
+    models: dict[str, list[str]] = {}
+    for name, of_model in tasks.items():
+        models.setdefault(", ".join(of_model), []).append(name)
+    told = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
+    return [f"Saved results, not measured again (--again does): {told}"] if told else []
+
+
+def _tell_plan(planned: Plan) -> None:
     from explorer import in_words
-    from explorer.evaluating.suites import Subject, column, cost
-    from explorer.progress import finish
 
-    for subject, task in product(subjects, tasks):
-        if isinstance(subject, Subject):
-            with Line() as line:
-                found = finish(cost(subject, task, options), line.tell)
-            most = in_words.duration(found.encoding + found.probing_at_most)
-            about = f"{found.texts:,} texts, {found.fits:,} trainings, {found.disk / 1e9:.2f} GB on the disk meanwhile"
-            usual, which = in_words.duration(found.seconds), f"{subject.found.name}, {column(task, options)}"
-            print(f"{which}: about {usual}, at most {most}; {about}")
+    for (name, task), cost in planned.costs.items():
+        if cost is None:
+            print(f"{name}, {task}: not estimated, since it has no transformer")
+            continue
+        usual, most = in_words.duration(cost.seconds), in_words.duration(cost.at_most)
+        about = f"{cost.texts:,} texts"
+        if cost.fits:
+            about += f", {cost.fits:,} trainings, {cost.disk / 1e9:.2f} GB on the disk meanwhile"
+        print(f"{name}, {task}: about {usual}, at most {most}; {about}")
+    if planned.reused:
+        print(f"{planned.reused} more {'are' if planned.reused > 1 else 'is'} saved already.")
+    for told in (*planned.missing, *planned.failed):
+        print(told, file=sys.stderr)
 
 
 def _seeds(given: str) -> tuple[int, ...]:

@@ -93,7 +93,12 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
 
 def chosen_titles(encoder: Encoder, probe: str, titles: Sequence[str] | None) -> tuple[str, ...]:
     """Which layers & poolings are scored, in the order of the grid; by default all by logistic regression."""
-    return checked_titles(encoder, (MODEL_DEFAULT,) if titles is None and probe == SENTEVAL else titles)
+    return checked_titles(encoder, usual_titles(probe) if titles is None else titles)
+
+
+def usual_titles(probe: str) -> tuple[str, ...] | None:
+    """Which layers & poolings a probe scores by default; None for all."""
+    return (MODEL_DEFAULT,) if probe == SENTEVAL else None
 
 
 def texts_of(task: LabelledSet) -> list[str]:
