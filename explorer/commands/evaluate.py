@@ -97,6 +97,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from explorer.errors import StrataError
     from explorer.evaluating.evaluation import evaluation, plan
     from explorer.evaluating.suites import Options, named, tasks_of
+    from explorer.evaluating.tasks.transfer import seeds_in
     from explorer.progress import finish
 
     if options.data:
@@ -106,7 +107,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     chosen = Options(
         text=TEXTS[options.text],
         probe=options.probe,
-        seeds=_seeds(options.seeds),
+        seeds=seeds_in(options.seeds),
         index=options.index,
         titles=tuple(options.reading),
         online=options.online,
@@ -160,17 +161,6 @@ def _tell_plan(planned: Plan) -> None:
         print(f"{planned.reused} more {'are' if planned.reused > 1 else 'is'} saved already.")
     for told in (*planned.missing, *planned.failed):
         print(told, file=sys.stderr)
-
-
-def _seeds(given: str) -> tuple[int, ...]:
-    from explorer.errors import BadChoice
-
-    try:
-        return tuple(dict.fromkeys(int(seed) for seed in given.split(",")))
-    except ValueError as error:
-        raise BadChoice(
-            f"--seeds {given} are not whole numbers with commas between them. Write --seeds 1,2,3."
-        ) from error
 
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:

@@ -14,7 +14,7 @@ from explorer.errors import DataError, ModelError, StrataError
 from explorer.evaluating.cells import AnySubject, cell, columns, loaded
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, Scored
-from explorer.evaluating.suites import Options
+from explorer.evaluating.suites import Options, Subject
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.progress import Progress, Work
 
@@ -103,6 +103,8 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options) -> Work[E
             results.append(found)
         if whole is not None:
             result_files.write(whole)  # a disk that cannot be written to ends the evaluation
+        if (done + 1) % len(sets) == 0 and isinstance(subject, Subject):
+            subject.unload()  # the next model needs the memory
     return Evaluation(
         tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), columns(sets, options)
     )
@@ -124,4 +126,6 @@ def plan(models: Models, tasks: Sequence[str], options: Options) -> Work[Plan]:
             else:
                 told.usable(model)
                 costs[model.name, names[task]] = yield from one.cost()
+        if (done + 1) % len(sets) == 0 and isinstance(subject, Subject):
+            subject.unload()
     return Plan(costs, reused, tuple(told.missing), told.failures(len(sets)))

@@ -68,6 +68,10 @@ class Subject:
         """The same, for work that loads a model when it has no stored scores."""
         return self.encoder
 
+    def unload(self) -> None:
+        """Free the memory of the weights; they are loaded again if they are needed."""
+        vars(self).pop("encoder", None)
+
     @cached_property
     def every_title(self) -> tuple[str, ...]:
         """The titles of all layers & poolings, without loading the weights."""

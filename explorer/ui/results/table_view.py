@@ -16,6 +16,7 @@ from explorer.ui.results.filters import Chosen
 if TYPE_CHECKING:
     import pandas as pd
 
+WIDE = 120  # pixels of a column with standard deviations: its width follows from the numbers alone
 LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
     "each task, spread of the seeds included, Holm's correction for all comparisons."
@@ -29,6 +30,7 @@ def show(chosen: Chosen) -> None:
         st.info(told(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
+    wide = _with_deviations(chosen)
     st.dataframe(
         _numbers(chosen, header, [row[0] for row in rows], letters),
         hide_index=True,
@@ -36,7 +38,10 @@ def show(chosen: Chosen) -> None:
         placeholder="",
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width="medium"),
-            _average(chosen): st.column_config.Column(help="Only for models that have every task shown."),
+            **{task: st.column_config.Column(width=WIDE) for task in chosen.tasks if task in wide},
+            _average(chosen): st.column_config.Column(
+                help="Only for models that have every task shown.", width=WIDE if _average(chosen) in wide else None
+            ),
             result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
         },
     )
@@ -78,6 +83,14 @@ def told(ranking: Ranking, tasks: int) -> str:
     if alike:
         parts.append(f"Its difference to {_listed(alike)} could be chance.")
     return " ".join(parts)
+
+
+def _with_deviations(chosen: Chosen) -> set[str]:
+    """The columns in which a number has a standard deviation."""
+    how = chosen.title, chosen.measure
+    several = [row for row in chosen.rows if len(row.runs) > 1]
+    averages = {_average(chosen)} if any(row.average(chosen.tasks, *how) for row in several) else set()
+    return {task for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
 
 
 def _average(chosen: Chosen) -> str:
