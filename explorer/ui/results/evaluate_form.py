@@ -64,6 +64,8 @@ def _fields() -> None:
         key=MODELS,
         persist_state="session",
         accept_new_options=True,
+        select_all=False,
+        filter_mode="contains",
         placeholder="a name, or the path of a folder",
         help="Models on this disk, and those of your runs; or type the path of a folder and press Enter. "
         f"{BAG} compares shared words, and the path of a file of word vectors (GloVe) is a model too, both on scored "
@@ -86,6 +88,8 @@ def _fields() -> None:
         key=TASKS,
         persist_state="session",
         accept_new_options=True,
+        select_all=False,  # with it, Enter after a name takes every task whose name begins so
+        filter_mode="contains",
         placeholder="a task, or the path of a file or folder",
         help="Choose a task, or type the path of a file on this machine and press Enter: scored pairs, or texts with "
         "labels. A folder has labelled train and test files.",

@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files, result_table, table_formats
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
+from explorer.evaluating.results.result_table import GROUP
 from explorer.ui import messages
 from explorer.ui.results import saved_results
 from explorer.ui.results.filters import Chosen
@@ -16,7 +17,7 @@ from explorer.ui.results.filters import Chosen
 if TYPE_CHECKING:
     import pandas as pd
 
-WIDE = 120  # pixels of a column with standard deviations: its width follows from the numbers alone
+WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
 LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
     "each task, spread of the seeds included, Holm's correction for all comparisons."
@@ -36,13 +37,15 @@ def show(chosen: Chosen) -> None:
         hide_index=True,
         key="results",
         placeholder="",
+        # what decides comes first: many tasks are wider than the screen
+        column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width="medium"),
             **{task: st.column_config.Column(width=WIDE) for task in chosen.tasks if task in wide},
             _average(chosen): st.column_config.Column(
                 help="Only for models that have every task shown.", width=WIDE if _average(chosen) in wide else None
             ),
-            result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
+            GROUP: st.column_config.TextColumn(help=LETTERS),
         },
     )
     st.caption(
@@ -118,9 +121,9 @@ def _numbers(
             cells[_average(chosen)] = row.average(chosen.tasks, chosen.title, chosen.measure)
         numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
         deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
-        content.append({"model": name, **numbers, **({result_table.GROUP: letters.get(name, "")} if letters else {})})
+        content.append({"model": name, **numbers, **({GROUP: letters.get(name, "")} if letters else {})})
     frame = pd.DataFrame(content, columns=header)
-    scores = [column for column in header if column not in ("model", result_table.GROUP)]
+    scores = [column for column in header if column not in ("model", GROUP)]
     frame[scores] = frame[scores].astype(float)
     styled = frame.style.format("{:.2f}", subset=scores, na_rep="")
     for (place, column), text in deviations.items():

@@ -272,7 +272,7 @@ def test_published_scores_stand_beside_the_measured_ones(app, saved):
     app.query_params["published_beside"] = "fine"
     opened(app)
     published = app.dataframe[1].value
-    assert published["model"][0] == "fine (measured here)"
+    assert list(published.loc[0, ["model", "base"]]) == ["fine", published_view.HERE]
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
     assert (row["STS12"], row["STS13"]) == (66.84, 80.13)
