@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TypeVar
 
 from explorer.errors import DataError, ModelError, StrataError
 from explorer.evaluating.cells import AnySubject, cell, columns, loaded
@@ -18,6 +19,7 @@ from explorer.evaluating.suites import Options, Subject
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.progress import Progress, Work
 
+Outcome = TypeVar("Outcome")
 Models = Sequence[tuple[Scored, AnySubject]]
 
 
@@ -99,7 +101,7 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options) -> Work[E
                 reused.append(found)
             else:
                 told.usable(model)
-                found, whole = yield from one.measured()
+                found, whole = yield from _named(one.measured(), f"{model.name}, {task} ({done + 1} of {len(cells)})")
             results.append(found)
         if whole is not None:
             result_files.write(whole)  # a disk that cannot be written to ends the evaluation
@@ -108,6 +110,19 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options) -> Work[E
     return Evaluation(
         tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), columns(sets, options)
     )
+
+
+def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
+    """The same work, whose stages say what is measured."""
+    try:
+        while True:
+            progress = next(work)
+            yield replace(progress, stage=f"{name}: {progress.stage}")
+    except StopIteration as end:
+        found: Outcome = end.value
+        return found
+    finally:
+        work.close()  # if it is stopped
 
 
 def plan(models: Models, tasks: Sequence[str], options: Options) -> Work[Plan]:

@@ -13,6 +13,7 @@ from explorer.evaluating.suites import SUITES
 from explorer.evaluating.word_subject import BAG
 from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
+from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import evaluation_settings, filters
 from explorer.ui.results.evaluation_choice import Checked, EvaluationChoice
@@ -21,6 +22,8 @@ from explorer.ui.widgets import refused_clicks, upload_boxes
 JOB = "evaluation"  # one at a time, in whichever tab it was started
 MODELS, SUITES_KEY, TASKS = "models to evaluate", "suites to evaluate", "tasks to evaluate"
 START, ESTIMATE, UPLOAD = "start evaluation", "estimate evaluation", "task to upload"
+CONTINUE = "continue evaluation"
+STOPPED = "Stopped: {}. What was measured is saved."
 LAST = "_the last evaluation"
 COUNTED = "{} × {} = {}: {}. "
 SAVED, AGAIN = "Results that are saved already are not measured again.", "Saved results are measured again."
@@ -36,9 +39,11 @@ def show(*, unfolded: bool) -> None:
         st.session_state[filters.SUITE] = filters.suite_of(job.result.results[0].measured.task)
         jobs.forget(JOB)
         job = None
-    if job is not None:
+    if job is not None and job.live:
         job_progress.progress_of(job)
         return
+    if job is not None:
+        _tell_end(job)
     if LAST in st.session_state:
         _tell(st.session_state[LAST])
     with st.expander("Evaluate models", icon=":material/play_arrow:", expanded=unfolded, key="open evaluation"):
@@ -153,6 +158,7 @@ def _start() -> None:
     checked = choice.checked(sidebar.encoders())
     st.session_state.pop(LAST, None)
     jobs.forget(_key(choice))  # what is saved changes
+    jobs.forget(JOB)  # that was stopped, or failed
     models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
     jobs.follow(JOB, f"Evaluating {models} on {tasks}", checked.evaluated)
 
@@ -169,6 +175,21 @@ def _key(choice: EvaluationChoice) -> str:
 
 def _take(path: str) -> None:
     st.session_state[TASKS] = [*(one for one in st.session_state.get(TASKS, ()) if one != path), path]
+
+
+def _tell_end(job: Job) -> None:
+    """How an evaluation without a result ended; the form below it stays."""
+    if job.state == jobs.STOPPED:
+        st.info(STOPPED.format(messages.plain(job.title)), icon=":material/stop_circle:")
+        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=_continue, args=(job,))
+    else:
+        messages.trouble(job.error, job.details)
+
+
+def _continue(job: Job) -> None:
+    """Start a stopped evaluation again, which measures what is not saved."""
+    jobs.forget(JOB)
+    jobs.follow(JOB, job.title, job.make)
 
 
 def _tell(found: Evaluation) -> None:

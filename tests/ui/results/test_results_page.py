@@ -243,11 +243,25 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
 
     monkeypatch.setattr(result_files, "write", write_and_stop)
     choose_tasks(form, "STS17", str(write_labelled(tmp_path / "own")))
+    form.selectbox(key=evaluation_settings.TITLES).set_value(evaluation_settings.DEFAULT)
     evaluate(form)
     assert stopped == ["STS17"]
     assert any("Stopped" in text for text in words(form.info))
     assert [one.measured.task for one in result_files.read_all()] == ["STS17"]
     assert "sts-more" in form.selectbox(key="suite").options
+    monkeypatch.setattr(result_files, "write", real)
+    form.button(key=evaluate_form.CONTINUE).click()
+    measured(form)
+    assert words(form.success) == ["1 result measured, 1 taken from saved results."]
+
+
+def test_after_a_failure_the_form_is_there_with_the_error(form):
+    choose_tasks(form, "STS15")
+    evaluate(form)
+    assert any("STS15" in text for text in words(form.error))
+    choose_tasks(form, "STS17")
+    evaluate(form)
+    assert words(form.success) == ["1 result measured."]
 
 
 def test_nothing_chosen_is_refused(app, saved):
