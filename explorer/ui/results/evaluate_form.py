@@ -47,7 +47,8 @@ def show(*, unfolded: bool) -> None:
     if LAST in st.session_state:
         _tell(st.session_state[LAST])
     with st.expander("Evaluate models", icon=":material/play_arrow:", expanded=unfolded, key="open evaluation"):
-        refused_clicks.refused()
+        with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
+            refused_clicks.refused()
         _fields()
         _buttons(_chosen())
 
