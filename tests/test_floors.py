@@ -38,7 +38,7 @@ MOST_ARROWS = {
     "explorer.data": 33,
     "explorer.drawing": 8,
     "explorer.encoding": 7,
-    "explorer.evaluating": 14,
+    "explorer.evaluating": 19,
     "explorer.measuring": 16,
     "explorer.studies": 16,
     "explorer.training": 18,

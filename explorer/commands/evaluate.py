@@ -13,13 +13,16 @@ from explorer.commands import reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
-    from explorer.evaluating.evaluation import Evaluation
+    from explorer.evaluating.evaluation import Evaluation, Forecast
     from explorer.evaluating.results.result_files import Result, Scored
-    from explorer.evaluating.suites import Options, Subject
+    from explorer.evaluating.suites import Subject
     from explorer.evaluating.word_subject import WordSubject
     from explorer.training.loop.processes import World
 
+# repeated, since `transfer` and `batch_search` are not loaded before the command is chosen
 TEXTS = {"raw": "raw", "senteval": "SentEval's"}
+PROBES = ("logistic", "senteval")
+INDEXES = ("flat", "ivf")
 
 
 def add(verbs: Any) -> None:
@@ -58,11 +61,11 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--probe",
         default="logistic",
-        choices=("logistic", "senteval"),
+        choices=PROBES,
         help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers",
     )
     verb.add_argument("--seeds", default="1", metavar="N,N", help="seeds of the classifier (default 1)")
-    verb.add_argument("--index", default="flat", choices=("flat", "ivf"), help="of searches: exact (default), or IVF")
+    verb.add_argument("--index", default="flat", choices=INDEXES, help="of searches: exact (default), or IVF")
     verb.add_argument(
         "--reading",
         action="append",
@@ -77,7 +80,12 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--estimate",
         action="store_true",
-        help="print what each classification task takes, from a short trial, and stop",
+        help="print what each task takes that is not saved, from a short trial, and stop",
+    )
+    verb.add_argument(
+        "--again",
+        action="store_true",
+        help="measure everything; without it, results that are saved with the same model, data and settings are reused",
     )
     reading_flags.add(verb)
     form = verb.add_mutually_exclusive_group()
@@ -89,8 +97,9 @@ def add(verbs: Any) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
     from explorer.errors import StrataError
-    from explorer.evaluating.evaluation import evaluation
-    from explorer.evaluating.suites import Options, column, named, tasks_of
+    from explorer.evaluating.evaluation import evaluation, forecast
+    from explorer.evaluating.suites import Options, named, tasks_of
+    from explorer.evaluating.tasks.transfer import seeds_in
     from explorer.progress import finish
 
     if options.data:
@@ -100,30 +109,37 @@ def _evaluate(options: argparse.Namespace) -> None:
     chosen = Options(
         text=TEXTS[options.text],
         probe=options.probe,
-        seeds=_seeds(options.seeds),
+        seeds=seeds_in(options.seeds),
         index=options.index,
         titles=tuple(options.reading),
         online=options.online,
+        again=options.again,
     )
     subjects = [_subject(name, options) for name in options.models]
-    if options.estimate:
-        _estimate(subjects, tasks, chosen)
-        return
-    scored = [(_scored(subject), subject) for subject in subjects]
-    world = _processes(options)
+    models = [(_scored(subject), subject) for subject in subjects]
+    world = None if options.estimate else _processes(options)
     share = slice(world.rank, None, world.size) if world else slice(None)
     with Line() as line:
-        found = finish(evaluation(scored, tasks, chosen, share), line.tell)
+        if options.estimate:
+            expected = finish(forecast(models, tasks, chosen), line.tell)
+        else:
+            found = finish(evaluation(models, tasks, chosen, share), line.tell)
+    if options.estimate:
+        _tell_forecast(expected)
+        return
     if world:
-        found = _of_all(found, [(model, column(task, chosen)) for (model, _), task in product(scored, tasks)], world)
+        found = _of_all(found, [(model, name) for (model, _), name in product(models, found.columns)], world)
         world.leave()
         if not world.main:
             return
-    for told in found.missing:
+    for told in (*_reused(found), *found.missing, *found.failed):
         print(told, file=sys.stderr)
-    if not found.results:
+    if not found.results and not found.failed:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
-    print(_told(found.results, [column(task, chosen) for task in tasks], options), end="")
+    if found.results:
+        print(_told(found.results, list(found.columns), options), end="")
+    if found.failed:
+        raise StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
 
 def _processes(options: argparse.Namespace) -> World | None:
@@ -140,36 +156,49 @@ def _of_all(found: Evaluation, cells: list[tuple[Scored, str]], world: World) ->
     from explorer.evaluating.evaluation import Evaluation
     from explorer.evaluating.results.result_files import path_of, read
 
-    written = set(world.gathered([path_of(one.model, one.measured.task) for one in found.results]))
-    paths = [path for path in (path_of(*cell) for cell in cells) if path in written]
-    results = tuple(result for path in paths if (result := read(path)) is not None)
-    return Evaluation(results, tuple(dict.fromkeys(world.gathered(found.missing))))
+    saved, reused = (
+        set(world.gathered([path_of(one.model, one.measured.task) for one in of]))
+        for of in (found.results, found.reused)
+    )
+    paths = [path for path in (path_of(*cell) for cell in cells) if path in saved]
+    results = {path: result for path in paths if (result := read(path)) is not None}
+    return Evaluation(
+        tuple(results.values()),
+        tuple(result for path, result in results.items() if path in reused),
+        tuple(dict.fromkeys(world.gathered(found.missing))),
+        tuple(dict.fromkeys(world.gathered(found.failed))),
+        found.columns,
+    )
 
 
-def _estimate(subjects: list[Subject | WordSubject], tasks: list[str], options: Options) -> None:
+def _reused(found: Evaluation) -> list[str]:
+    """One line that says which results were saved already."""
+    tasks: dict[str, list[str]] = {}
+    for result in found.reused:
+        tasks.setdefault(result.model.name, []).append(result.measured.task)
+    models: dict[str, list[str]] = {}
+    for name, of_model in tasks.items():
+        models.setdefault(", ".join(of_model), []).append(name)
+    told = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
+    return [f"Saved results, not measured again (--again does): {told}"] if told else []
+
+
+def _tell_forecast(expected: Forecast) -> None:
     from explorer import in_words
-    from explorer.evaluating.suites import Subject, column, cost
-    from explorer.progress import finish
 
-    for subject, task in product(subjects, tasks):
-        if isinstance(subject, Subject):
-            with Line() as line:
-                found = finish(cost(subject, task, options), line.tell)
-            most = in_words.duration(found.encoding + found.probing_at_most)
-            about = f"{found.texts:,} texts, {found.fits:,} trainings, {found.disk / 1e9:.2f} GB on the disk meanwhile"
-            usual, which = in_words.duration(found.seconds), f"{subject.found.name}, {column(task, options)}"
-            print(f"{which}: about {usual}, at most {most}; {about}")
-
-
-def _seeds(given: str) -> tuple[int, ...]:
-    from explorer.errors import BadChoice
-
-    try:
-        return tuple(dict.fromkeys(int(seed) for seed in given.split(",")))
-    except ValueError as error:
-        raise BadChoice(
-            f"--seeds {given} are not whole numbers with commas between them. Write --seeds 1,2,3."
-        ) from error
+    for (name, task), cost in expected.costs.items():
+        if cost is None:
+            print(f"{name}, {task}: not estimated, since it has no transformer")
+            continue
+        usual, most = in_words.duration(cost.seconds), in_words.duration(cost.at_most)
+        about = f"{cost.texts:,} texts"
+        if cost.fits:
+            about += f", {cost.fits:,} trainings, {cost.disk / 1e9:.2f} GB on the disk meanwhile"
+        print(f"{name}, {task}: about {usual}, at most {most}; {about}")
+    if expected.reused:
+        print(f"{expected.reused} more {'are' if expected.reused > 1 else 'is'} saved already.")
+    for told in (*expected.missing, *expected.failed):
+        print(told, file=sys.stderr)
 
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:

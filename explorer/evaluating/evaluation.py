@@ -1,51 +1,149 @@
-"""Score several models on several tasks, save each result at once, and collect what is missing."""
+"""Score several models on several tasks, save each result at once, and collect what is missing or fails.
+
+A result that is saved already is not measured again. A model that fails does not keep the others from being scored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TypeVar
 
-from explorer.errors import DataError
-from explorer.evaluating import suites, word_subject
+from explorer.errors import DataError, ModelError, StrataError
+from explorer.evaluating.cells import AnySubject, cell, columns, loaded
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, Scored
 from explorer.evaluating.suites import Options, Subject
-from explorer.evaluating.word_subject import WordSubject
+from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.progress import Progress, Work
+
+Outcome = TypeVar("Outcome")
+Models = Sequence[tuple[Scored, AnySubject]]
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The results, and in words which tasks had no data."""
+    """The results, which of them were saved already, and in words what could not be scored."""
 
     results: tuple[Result, ...]
+    reused: tuple[Result, ...]  # those of `results` that were not measured now
+    missing: tuple[str, ...]  # tasks without data
+    failed: tuple[str, ...]  # models, with the error
+    columns: tuple[str, ...]  # the names of the tasks in results
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What an evaluation would measure, and how long that takes."""
+
+    costs: dict[tuple[str, str], Cost | None]  # by model and task; None for a model without a transformer
+    reused: int
     missing: tuple[str, ...]
+    failed: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The expected time of all."""
+        return sum(cost.seconds for cost in self.costs.values() if cost)
+
+    @property
+    def at_most(self) -> float:
+        """The time if no training of a classifier stops early."""
+        return sum(cost.at_most for cost in self.costs.values() if cost)
 
 
-def evaluation(
-    models: Sequence[tuple[Scored, Subject | WordSubject]],
-    tasks: Sequence[str],
-    options: Options,
-    share: slice = slice(None),
-) -> Work[Evaluation]:
-    """Score every model on every task; a task without its data is left out and named.
+@dataclass
+class _Told:
+    """What could not be scored, by its message."""
+
+    missing: dict[str, None] = field(default_factory=dict)
+    failed: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # tasks by model and message
+    unusable: dict[Scored, ModelError] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, model: Scored, task: str) -> Iterator[None]:
+        """Keep an error in what is done inside, and go on."""
+        try:
+            yield
+        except DataError as error:
+            self.missing[str(error)] = None
+        except StrataError as error:
+            if isinstance(error, ModelError):
+                self.unusable[model] = error
+            self.failed.setdefault((model.name, str(error)), []).append(task)
+
+    def usable(self, model: Scored) -> None:
+        """An error if the model could not be loaded before: it would take as long to fail again."""
+        if model in self.unusable:
+            raise self.unusable[model]
+
+    def failures(self, tasks: int) -> tuple[str, ...]:
+        """Each model with its error, and the tasks if there are others without it."""
+        where = {key: "" if len(of) == tasks else f" ({', '.join(of)})" for key, of in self.failed.items()}
+        return tuple(f"{name}{where[name, message]}: {message}" for name, message in self.failed)
+
+
+def evaluation(models: Models, tasks: Sequence[str], options: Options, share: slice = slice(None)) -> Work[Evaluation]:
+    """Score every model on every task; a task without its data is left out and named, as is a model that fails.
 
     Of several processes, each takes its `share` of the cells (model × task).
     """
     results: list[Result] = []
-    missing: dict[str, None] = {}
-    cells = list(product(models, tasks))[share]
+    reused: list[Result] = []
+    told, sets = _Told(), loaded(tasks, options)
+    cells = list(product(models, sets))[share]
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
-        try:
-            if isinstance(subject, WordSubject):
-                measured = yield from word_subject.evaluate(subject, task, options)
+        whole = None
+        with told.of(model, task):
+            one = cell(model, subject, task, sets[task], options)
+            found = one.reused()
+            if found is not None:
+                reused.append(found)
             else:
-                measured = yield from suites.evaluate(subject, task, options)
-        except DataError as error:
-            missing[str(error)] = None
-            continue
-        results.append(Result(model, measured))
-        result_files.write(results[-1])
-    return Evaluation(tuple(results), tuple(missing))
+                told.usable(model)
+                found, whole = yield from _named(one.measured(), f"{model.name}, {task} ({done + 1} of {len(cells)})")
+            results.append(found)
+        if whole is not None:
+            result_files.write(whole)  # a disk that cannot be written to ends the evaluation
+        if isinstance(subject, Subject) and all(other is not subject for (_, other), _ in cells[done + 1 :]):
+            subject.unload()  # the next model needs the memory
+    return Evaluation(
+        tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), columns(sets, options)
+    )
+
+
+def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
+    """The same work, whose stages say what is measured."""
+    try:
+        while True:
+            progress = next(work)
+            yield replace(progress, stage=f"{name}: {progress.stage}")
+    except StopIteration as end:
+        found: Outcome = end.value
+        return found
+    finally:
+        work.close()  # if it is stopped
+
+
+def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[Forecast]:
+    """Estimate what an evaluation takes, from a short trial of each result that is not saved."""
+    costs: dict[tuple[str, str], Cost | None] = {}
+    reused = 0
+    told, sets = _Told(), loaded(tasks, options)
+    names = dict(zip(sets, columns(sets, options), strict=True))
+    cells = list(product(models, sets))
+    for done, ((model, subject), task) in enumerate(cells):
+        yield Progress(f"{model.name}: {task}", done, len(cells))
+        with told.of(model, task):
+            one = cell(model, subject, task, sets[task], options)
+            if one.reused() is not None:
+                reused += 1
+            else:
+                told.usable(model)
+                costs[model.name, names[task]] = yield from one.cost()
+        if (done + 1) % len(sets) == 0 and isinstance(subject, Subject):
+            subject.unload()
+    return Forecast(costs, reused, tuple(told.missing), told.failures(len(sets)))

@@ -7,23 +7,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from explorer.data import uploads
 from explorer.data.graded import question_pairs
 from explorer.data.graded import sts as published
+from explorer.data.graded.question_pairs import QuestionPairs
+from explorer.data.kinds import GradedPairs
 from explorer.data.labelled import labelled_sets
+from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
+from explorer.encoding.load import hardware
+from explorer.encoding.locate import layout
+from explorer.encoding.read.readings import MODEL_DEFAULT, readings
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.tasks import search, sts, transfer, transfer_cost
+from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.data.kinds import GradedPairs
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
 
@@ -42,6 +48,7 @@ class Options:
     index: str = "flat"  # of searches
     titles: tuple[str, ...] = ()  # for transfer and search; () for all, but of SentEval's slow probe the model default
     online: bool = False
+    again: bool = False  # measure what is saved already, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,78 +68,91 @@ class Subject:
         """The same, for work that loads a model when it has no stored scores."""
         return self.encoder
 
-    def titles(self, options: Options) -> tuple[str, ...] | None:
-        """The layers & poolings that were asked for; None for those that a task chooses."""
-        return titles_of(self.encoder) if ALL in options.titles else options.titles or None
+    def unload(self) -> None:
+        """Free the memory of the weights; they are loaded again if they are needed."""
+        vars(self).pop("encoder", None)
+
+    @cached_property
+    def every_title(self) -> tuple[str, ...]:
+        """The titles of all layers & poolings, without loading the weights."""
+        return (*(one.title for one in readings(layout.last_layer(self.found.folder))), MODEL_DEFAULT)
 
 
-Evaluate = Callable[[Subject, str, Options], Work[Measured]]
+Data = GradedPairs | LabelledSet | QuestionPairs
 
 
-def _sts(subject: Subject, task: str, options: Options) -> Work[Measured]:
-    pairs = published.load(task, "test", online=options.online, text=options.text)
-    return (yield from _scored_pairs(subject, pairs, task, options))
+@dataclass(frozen=True)
+class Kind:
+    """How the tasks of a suite are loaded and scored."""
+
+    load: Callable[[str, Options], Data]
+    score: Callable[[Subject, Any, str, Options], Work[Measured]]
 
 
-def _scored_pairs(subject: Subject, pairs: GradedPairs, task: str, options: Options) -> Work[Measured]:
-    return (yield from sts.sts(subject.found, pairs, task, subject.settings, options.text, subject.loaded))
+def _load_sts(task: str, options: Options) -> GradedPairs:
+    return published.load(task, "test", online=options.online, text=options.text)
 
 
-def _transfer(subject: Subject, task: str, options: Options) -> Work[Measured]:
-    return (yield from _on_labelled(transfer.transfer, subject, task, options))
+def _sts(subject: Subject, pairs: GradedPairs, task: str, options: Options) -> Work[Measured]:
+    of_model = subject.found, pairs, task, subject.settings, options.text, subject.loaded
+    return (yield from sts.sts(*of_model, again=options.again))
 
 
-def _on_labelled(act: Callable[..., Work[Outcome]], subject: Subject, task: str, options: Options) -> Work[Outcome]:
+def _load_labelled(task: str, options: Options) -> LabelledSet:
+    return labelled_sets.load(task)[0]
+
+
+def _transfer(subject: Subject, rows: LabelledSet, task: str, options: Options) -> Work[Measured]:
+    return (yield from _on_labelled(transfer.transfer, subject, rows, options))
+
+
+def _on_labelled(
+    act: Callable[..., Work[Outcome]], subject: Subject, rows: LabelledSet, options: Options
+) -> Work[Outcome]:
     """Score or estimate a classification task, by a function with the parameters of both."""
-    rows, _ = labelled_sets.load(task)
     yield Progress(f"loading {subject.found.name}", 0, 0)
     work = act(
         subject.encoder,
         rows,
         probe=options.probe,
         seeds=options.seeds,
-        titles=subject.titles(options),
+        titles=titles_wanted(subject, rows, options),
         max_length=subject.settings.max_length,
     )
     return (yield from work)
 
 
-def cost(subject: Subject, task: str, options: Options) -> Work[transfer_cost.Cost]:
-    """Estimate what a classification task takes, without evaluating it."""
-    if task not in transfer.TASKS and not (_is_path(task) and _is_labelled(task)):
-        raise BadChoice(f"Only classification tasks are estimated: {', '.join(transfer.TASKS)}, and labelled files.")
-    return (yield from _on_labelled(transfer_cost.estimate, subject, task, options))
+def _load_search(task: str, options: Options) -> QuestionPairs:
+    return question_pairs.load()
 
 
-def _search(subject: Subject, task: str, options: Options) -> Work[Measured]:
-    questions = question_pairs.load()
+def _search(subject: Subject, questions: QuestionPairs, task: str, options: Options) -> Work[Measured]:
     yield Progress(f"loading {subject.found.name}", 0, 0)
-    titles = subject.titles(options) or titles_of(subject.encoder)
+    titles = titles_wanted(subject, questions, options)
     length = subject.settings.max_length or search.LENGTH
     work = search.search(subject.encoder, questions, titles=titles, index=options.index, max_length=length)
     return (yield from work)
 
 
-def _own(subject: Subject, task: str, options: Options) -> Work[Measured]:
+def _load_own(task: str, options: Options) -> Data:
     """A file of the user: scored pairs, or labelled texts; a folder has labelled train and test files."""
-    if _is_labelled(task):
-        return (yield from _transfer(subject, task, options))
-    table = read_file(Path(task).expanduser())
-    pairs, _ = graded_pairs(table, guess(table))
-    return (yield from _scored_pairs(subject, pairs, task, options))
-
-
-def _is_labelled(task: str) -> bool:
-    """Whether a path is that of labelled texts: a folder, or a file without scored pairs."""
     path = Path(task).expanduser()
-    return path.is_dir() or guess(read_file(path)).kind != "graded pairs"
+    table = None if path.is_dir() else read_file(path)
+    if table is None or guess(table).kind != "graded pairs":
+        return _load_labelled(task, options)
+    return graded_pairs(table, guess(table))[0]
 
 
-SUITES: Mapping[str, tuple[tuple[str, ...], Evaluate]] = {
-    "sts": (sts.SEVEN, _sts),
-    "transfer": (transfer.TASKS, _transfer),
-    "search": ((question_pairs.TASK,), _search),
-    "sts-more": (sts.OTHERS, _sts),
+def _own(subject: Subject, data: Data, task: str, options: Options) -> Work[Measured]:
+    score = _transfer if isinstance(data, LabelledSet) else _sts
+    return (yield from score(subject, data, task, options))  # type: ignore[arg-type]  # by its kind
+
+
+SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {
+    "sts": (sts.SEVEN, Kind(_load_sts, _sts)),
+    "transfer": (transfer.TASKS, Kind(_load_labelled, _transfer)),
+    "search": ((question_pairs.TASK,), Kind(_load_search, _search)),
+    "sts-more": (sts.OTHERS, Kind(_load_sts, _sts)),
 }
 
 
@@ -155,24 +175,65 @@ def named(task: str) -> str:
     raise BadChoice(f"There is neither a task nor a file '{task}'.{hint} There are: {', '.join(known.values())}.")
 
 
-def evaluate(subject: Subject, task: str, options: Options) -> Work[Measured]:
+def loaded(task: str, options: Options) -> Data:
+    """The sentences of a task, with their labels or scores."""
+    return _kind(task).load(task, options)
+
+
+def evaluate(subject: Subject, task: str, options: Options, data: Data | None = None) -> Work[Measured]:
     """Score a model on a task."""
-    run = next((run for tasks, run in SUITES.values() if task in tasks), _own)
-    measured = yield from run(subject, task, options)
-    return replace(measured, task=column(task, options))
+    data = loaded(task, options) if data is None else data
+    measured = yield from _kind(task).score(subject, data, task, options)
+    return replace(measured, task=column(task, options, data))
 
 
-def column(task: str, options: Options) -> str:
+def cost(subject: Subject, data: Data, options: Options) -> Work[Cost]:
+    """Estimate what a task takes, without evaluating it; of a search, the time of the encoding alone."""
+    if isinstance(data, LabelledSet):
+        return (yield from _on_labelled(transfer_cost.estimate, subject, data, options))
+    yield Progress(f"loading {subject.found.name}", 0, 0)
+    length = subject.settings.max_length
+    if isinstance(data, GradedPairs):
+        return transfer_cost.of_encoding(subject.encoder, data.sentences, length)
+    length = min(length or search.LENGTH, subject.encoder.max_length)
+    return transfer_cost.of_encoding(subject.encoder, data.collection.texts, length)
+
+
+def titles_wanted(subject: Subject, data: Data, options: Options) -> tuple[str, ...]:
+    """The layers & poolings that a result must have; on scored pairs all, which cost no more than one."""
+    if isinstance(data, GradedPairs):
+        return subject.every_title
+    usual = transfer.usual_titles(options.probe) if isinstance(data, LabelledSet) else None
+    given = options.titles or usual or (ALL,)
+    return subject.every_title if ALL in given else given
+
+
+def decisive(subject: Subject, data: Data, options: Options) -> tuple[object, ...]:
+    """What decides the scores on a set besides the files of the model, as far as it concerns this kind of set."""
+    device = hardware.device(subject.settings.device)
+    of_model = hardware.precision(subject.settings.precision, device), device, subject.settings.max_length
+    if isinstance(data, GradedPairs):
+        return ("sts", data.digest, options.text, *of_model)
+    if isinstance(data, LabelledSet):
+        return ("transfer", data.digest, options.probe, *options.seeds, *of_model)
+    return ("search", data.collection.digest, options.index, *of_model)
+
+
+def column(task: str, options: Options, data: Data | None = None) -> str:
     """The name of a task's results: with the text, probe or index, if it is not the usual one."""
-    usual = Options()
+    usual, known = Options(), any(task in tasks for tasks, _ in SUITES.values())
+    name = task if known else uploads.name_of(task) or Path(task).name
     if task in sts.TASKS and options.text != usual.text:
-        return f"{task} ({options.text} text)"
-    if task in transfer.TASKS and options.probe != usual.probe:
-        return f"{task} (SentEval's MLP)"
+        return f"{name} ({options.text} text)"
+    if (task in transfer.TASKS or isinstance(data, LabelledSet)) and options.probe != usual.probe:
+        return f"{name} (SentEval's MLP)"
     if task == question_pairs.TASK and options.index != usual.index:
-        return f"{task} ({options.index.upper()})"
-    known = any(task in tasks for tasks, _ in SUITES.values())
-    return task if known else Path(task).name
+        return f"{name} ({options.index.upper()})"
+    return name
+
+
+def _kind(task: str) -> Kind:
+    return next((kind for tasks, kind in SUITES.values() if task in tasks), Kind(_load_own, _own))
 
 
 def _is_path(task: str) -> bool:

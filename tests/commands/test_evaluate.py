@@ -7,9 +7,13 @@ import json
 import pytest
 
 from explorer.__main__ import main
+from explorer.commands import evaluate as evaluate_command
 from explorer.data import sample
+from explorer.data.graded import sts
 from explorer.evaluating.results import result_files
 from explorer.evaluating.suites import tasks_of
+from explorer.evaluating.tasks import transfer
+from explorer.measuring.neighbours import batch_search
 from tests.evaluating.test_sts_task import write_set
 from tests.processes import ended, two
 from tests.tiny_models import save_tiny
@@ -87,6 +91,9 @@ def test_what_is_not_there_is_refused_before_anything_is_measured(desk, capsys, 
     assert not (desk / "results").exists()
 
 
+FEW = ("--reading", "mean of layer 1")
+
+
 def write_labelled(folder, count=120):
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "moods.csv"
@@ -125,7 +132,8 @@ def test_models_without_a_transformer_are_rows_too(desk, capsys):
     models = [str(desk / "one"), "bag-of-words", str(desk / "glove.txt")]
     path = write_labelled(desk / "own")
     assert (
-        main(["evaluate", *models, "--data", str(desk / "data"), "--task", "STS17", "--task", str(path), "--csv"]) == 0
+        main(["evaluate", *models, "--data", str(desk / "data"), "--task", "STS17", "--task", str(path), *FEW, "--csv"])
+        == 0
     )
     told = capsys.readouterr()
     rows = {row["model"]: row for row in csv.DictReader(io.StringIO(told.out))}
@@ -133,7 +141,7 @@ def test_models_without_a_transformer_are_rows_too(desk, capsys):
     assert all(row["STS17"] for row in rows.values())
     assert rows["one"]["moods.csv"]
     assert rows["bag-of-words"]["moods.csv"] == rows["bag-of-words"]["average of 2"] == ""
-    assert "STS sets only" in told.err
+    assert "STS sets and files of scored pairs only" in told.err
 
 
 def test_searches_are_a_task(desk, capsys):
@@ -152,14 +160,9 @@ def test_an_estimate_scores_nothing(desk, capsys):
     path = str(write_labelled(desk / "own"))
     assert evaluate(desk, "--task", path, "--probe", "senteval", "--seeds", "1,2", "--estimate") == 0
     told = capsys.readouterr().out
-    assert "one, moods.csv: about" in told
+    assert "one, moods.csv (SentEval's MLP): about" in told
     assert "120 texts, 220 trainings" in told  # two seeds, ten folds, each with ten inner ones and a refit
     assert result_files.read_all(desk / "results") == []
-
-
-def test_only_classification_is_estimated(desk, capsys):
-    assert evaluate(desk, "--task", "STS17", "--estimate") == 1
-    assert "classification" in capsys.readouterr().err
 
 
 def counting(arguments, told, environment):
@@ -185,7 +188,59 @@ def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, cap
     assert sorted(written) == ["one STS17 0", "one STS17-es-es 1", "other STS17 1", "other STS17-es-es 0"]
     told = [(desk / f"told.{rank}").read_text() for rank in "01"]
     assert told[1] == "", "one of them talks"
-    assert main(words) == 0
+    assert main([*words, "--again"]) == 0
     alone = capsys.readouterr()
     assert alone.out in told[0]
     assert "STS15" in told[0].replace(alone.out, ""), "the task without data is named"
+
+
+def test_every_task_is_estimated_that_is_not_saved(desk, capsys):
+    path = str(write_labelled(desk / "own"))
+    assert evaluate(desk, "--task", "STS17") == 0
+    capsys.readouterr()
+    tasks = ("--task", "STS17", "--task", "STS17-es-es", "--task", path, *FEW)
+    assert evaluate(desk, *tasks, "--estimate") == 0
+    told = capsys.readouterr().out
+    assert "one, STS17:" not in told
+    assert "1 more is saved" in told
+    assert all(f"one, {task}: about" in told for task in ("STS17-es-es", "moods.csv"))
+
+
+def test_what_is_saved_is_not_measured_again(desk, capsys, monkeypatch):
+    tasks = ("--task", "STS17", "--task", str(write_labelled(desk / "own")), *FEW, "--json")
+    assert evaluate(desk, *tasks) == 0
+    first = capsys.readouterr()
+    assert "not measured again" not in first.err
+    monkeypatch.setattr("explorer.encoding.load.loading.load", None)  # no model can be loaded
+    assert evaluate(desk, *tasks) == 0
+    second = capsys.readouterr()
+    assert second.out == first.out
+    (line,) = second.err.splitlines()
+    assert line.endswith("one: STS17, moods.csv")
+
+
+def test_again_measures_what_is_saved(desk, capsys, monkeypatch):
+    assert evaluate(desk, "--task", "STS17") == 0
+    (before,) = result_files.read_all(desk / "results")
+    assert evaluate(desk, "--task", "STS17", "--again") == 0
+    assert "not measured again" not in capsys.readouterr().err
+    (after,) = result_files.read_all(desk / "results")
+    assert after.measured.seconds != before.measured.seconds
+    assert after.measured.score() == before.measured.score()
+
+
+def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, capsys):
+    (desk / "one/model.safetensors").write_bytes(b"no weights")
+    assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other")) == 1
+    told = capsys.readouterr()
+    (row,) = csv.DictReader(io.StringIO(told.out))
+    assert row["model"] == "other"
+    assert row["STS17"]
+    assert row["STS17-es-es"]
+    assert told.err.count("one: ") == 1, "the error of a model is told once"
+
+
+def test_the_names_of_choices_are_those_of_the_tasks():
+    assert tuple(transfer.PROBES) == evaluate_command.PROBES
+    assert evaluate_command.INDEXES == batch_search.INDEXES
+    assert list(evaluate_command.TEXTS.values()) == [sts.RAW, sts.SENTEVAL]

@@ -71,6 +71,11 @@ class Collection:
     gold: tuple[tuple[int, ...], ...]
     without_gold: int = 0  # queries without an answer; they are not searched
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All distinct texts."""
+        return tuple(dict.fromkeys((*self.documents, *self.queries)))
+
     @cached_property
     def digest(self) -> str:
         """The digest of queries, documents and answers."""

@@ -12,7 +12,7 @@ from explorer.drawing.style import ACCENT, QUIET, laid_out, short_text
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", ACCENT, "#8C6BB1", "#B8860B", QUIET)
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "star", "hexagon")
-ACROSS, HEIGHT = 3, 210  # figures in a row, pixels of each
+ACROSS, HEIGHT = 3, 220  # figures in a row, pixels of each
 Lines = Mapping[str, Sequence[float]]  # by model: a score for each layer
 
 
@@ -26,7 +26,7 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
         rows=down,
         cols=across,
         subplot_titles=[short_text(task) for task in tasks],
-        vertical_spacing=min(0.16, 0.28 / down),
+        vertical_spacing=min(0.2, 0.36 / down),
         horizontal_spacing=0.07,
     )
     models = list(dict.fromkeys(model for lines in tasks.values() for model in lines))
@@ -48,7 +48,8 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
             )
     figure.update_xaxes(zeroline=False)
     figure.update_yaxes(zeroline=False)
-    legend = {"orientation": "h", "y": -0.12 / down, "yanchor": "top", "x": 0}
+    # a long legend on a narrow screen takes height from the figures, and must not cover the numbers of their axes
+    legend = {"orientation": "h", "y": -0.2 / down, "yanchor": "top", "x": 0}
     return laid_out(figure, 80 + HEIGHT * down, hovermode="closest", legend=legend)
 
 

@@ -55,6 +55,7 @@ class Result:
 
     model: Scored
     measured: Measured
+    key: str = ""  # of all that decides the scores; "" in older files
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class _Content:
     setting: Mapping[str, Setting] = field(default_factory=dict)
     items: _Items | None = None
     seconds: float = 0.0
+    key: str = ""
 
 
 def revision_of(digest: str, revision: str | None) -> str:
@@ -144,7 +146,7 @@ def read(path: Path) -> Result | None:
         _items(content.items),
         content.seconds,
     )
-    return Result(content.model, measured)
+    return Result(content.model, measured, content.key)
 
 
 def _items(stored: _Items | None) -> Items | None:
@@ -195,6 +197,7 @@ def _content(result: Result) -> dict[str, Any]:
             "digest": items.digest,
         },
         "seconds": measured.seconds,
+        "key": result.key,
     }
 
 

@@ -53,7 +53,7 @@ def search(
     asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
     task = questions.collection
     used = chosen.adapted(len(task.documents))
-    texts = tuple(dict.fromkeys((*task.documents, *task.queries)))
+    texts = task.texts
     limit = min(max_length, encoder.max_length)
     encodings = yield from encoded(encoder, texts, limit, asked)
     place = {text: at for at, text in enumerate(texts)}

@@ -29,9 +29,11 @@ def sts(
     settings: Settings,
     text: str = published.RAW,
     load: Load = load_encoder,
+    *,
+    again: bool = False,
 ) -> Work[Measured]:
-    """Score a model on the pairs of a task; scores that this disk holds are not measured again."""
-    scores = yield from measure(found, pairs, settings, load)
+    """Score a model on the pairs of a task; scores that this disk holds are measured only if `again`."""
+    scores = yield from measure(found, pairs, settings, load, again=again)
     return of_scores(scores, pairs, task, text)
 
 

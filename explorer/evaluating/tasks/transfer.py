@@ -91,9 +91,24 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
         raise BadChoice(f"The seeds are {given}. Give at least one, each once, from 0 to {LARGEST_SEED}.")
 
 
+def seeds_in(written: str) -> tuple[int, ...]:
+    """The seeds in a text such as `1,2,3`."""
+    try:
+        return tuple(dict.fromkeys(int(seed) for seed in written.split(",")))
+    except ValueError as error:
+        raise BadChoice(
+            f"The seeds '{written}' are not whole numbers with commas between them. Write, for example, 1,2,3."
+        ) from error
+
+
 def chosen_titles(encoder: Encoder, probe: str, titles: Sequence[str] | None) -> tuple[str, ...]:
     """Which layers & poolings are scored, in the order of the grid; by default all by logistic regression."""
-    return checked_titles(encoder, (MODEL_DEFAULT,) if titles is None and probe == SENTEVAL else titles)
+    return checked_titles(encoder, usual_titles(probe) if titles is None else titles)
+
+
+def usual_titles(probe: str) -> tuple[str, ...] | None:
+    """Which layers & poolings a probe scores by default; None for all."""
+    return (MODEL_DEFAULT,) if probe == SENTEVAL else None
 
 
 def texts_of(task: LabelledSet) -> list[str]:

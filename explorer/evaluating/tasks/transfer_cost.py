@@ -1,4 +1,4 @@
-"""Estimate the time and the disk space of a transfer task before it starts."""
+"""Estimate the time and the disk space of a task before it starts."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ class Cost:
         """The expected time of everything."""
         return self.encoding + self.probing
 
+    @property
+    def at_most(self) -> float:
+        """The time if no training of SentEval's classifier stops early."""
+        return self.encoding + self.probing_at_most
+
 
 def estimate(
     encoder: Encoder,
@@ -74,6 +79,12 @@ def estimate(
         longest = Network().max_epoch + Network().epoch_size
         usual, most = (fits * scale * passes * one_pass for passes in (PASSES, longest))
     return Cost(len(distinct), fits, encoding, usual, most, disk)
+
+
+def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> Cost:
+    """What it takes to encode the texts of a task without a probe."""
+    distinct = list(dict.fromkeys(texts))
+    return Cost(len(distinct), 0, _encoding(encoder, distinct, max_length), 0.0, 0.0, 0)
 
 
 def _encoding(encoder: Encoder, distinct: Sequence[str], max_length: int | None) -> float:

@@ -44,20 +44,22 @@ def load_encoder(found: Found, settings: Settings) -> Encoder:
     return load(found, precision=settings.precision, device=settings.device)
 
 
-def measure(found: Found, pairs: GradedPairs, settings: Settings, load: Load = load_encoder) -> Work[LayerScores]:
-    """Load stored scores, or measure and store them.
+def measure(
+    found: Found, pairs: GradedPairs, settings: Settings, load: Load = load_encoder, *, again: bool = False
+) -> Work[LayerScores]:
+    """Load stored scores, or measure and store them; `again` measures even what is stored.
 
     They are stored under the requested settings, so that resolving `auto` does not need torch next time, and under the
     settings used, so that requesting these by name does not measure again.
     """
     asked = shelf_key(found, pairs, settings)
-    scores = score_store.kept(asked)
+    scores = None if again else score_store.kept(asked)
     if scores is not None:
         return scores
     yield Progress(f"loading {found.name}", 0, 0)
     encoder = load(found, settings)
     used = shelf_key(found, pairs, Settings(encoder.precision, encoder.device, encoder.limit(settings.max_length)))
-    scores = score_store.kept(used)
+    scores = None if again else score_store.kept(used)
     if scores is None:
         scores = yield from score_layers(encoder, pairs, settings.max_length)
     try:

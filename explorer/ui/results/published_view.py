@@ -10,6 +10,8 @@ from explorer.ui import messages
 from explorer.ui.results.filters import Chosen
 from explorer.ui.widgets import segments
 
+POOLING = 120  # pixels: the width follows from the shorter names
+HERE = "measured here"  # in place of the base
 SCORES, DIFFERENCES = "published", "measured - published"
 
 
@@ -35,6 +37,7 @@ def show(chosen: Chosen) -> None:
         placeholder="",
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "pooling": st.column_config.TextColumn(width=POOLING),
             **{
                 task: st.column_config.NumberColumn(format="%+.2f" if kind == DIFFERENCES else "%.2f") for task in tasks
             },
@@ -48,7 +51,7 @@ def show(chosen: Chosen) -> None:
 def _measured_row(measured: Model, like: PublishedRow, tasks: list[str], title: str) -> dict[str, object]:
     cells = {task: measured.cell(task, title, like.measure(task)) for task in tasks}
     scores = {task: None if cell is None else cell.mean for task, cell in cells.items()}
-    return {"model": f"{measured.name} (measured here)", "base": "", "pooling": title, **scores}
+    return {"model": measured.name, "base": HERE, "pooling": title, **scores}
 
 
 def _row(row: PublishedRow, measured: Model, tasks: list[str], kind: str, title: str) -> dict[str, object]:

@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.evaluating.measured import COSTS
 from explorer.evaluating.results import result_files, result_table, table_formats
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
+from explorer.evaluating.results.result_table import GROUP
 from explorer.ui import messages
 from explorer.ui.results import saved_results
 from explorer.ui.results.filters import Chosen
@@ -16,6 +17,7 @@ from explorer.ui.results.filters import Chosen
 if TYPE_CHECKING:
     import pandas as pd
 
+WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
 LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
     "each task, spread of the seeds included, Holm's correction for all comparisons."
@@ -29,15 +31,21 @@ def show(chosen: Chosen) -> None:
         st.info(told(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
+    wide = _with_deviations(chosen)
     st.dataframe(
         _numbers(chosen, header, [row[0] for row in rows], letters),
         hide_index=True,
         key="results",
         placeholder="",
+        # what decides comes first: many tasks are wider than the screen
+        column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width="medium"),
-            _average(chosen): st.column_config.Column(help="Only for models that have every task shown."),
-            result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
+            **{task: st.column_config.Column(width=WIDE) for task in chosen.tasks if task in wide},
+            _average(chosen): st.column_config.Column(
+                help="Only for models that have every task shown.", width=WIDE if _average(chosen) in wide else None
+            ),
+            GROUP: st.column_config.TextColumn(help=LETTERS),
         },
     )
     st.caption(
@@ -80,6 +88,14 @@ def told(ranking: Ranking, tasks: int) -> str:
     return " ".join(parts)
 
 
+def _with_deviations(chosen: Chosen) -> set[str]:
+    """The columns in which a number has a standard deviation."""
+    how = chosen.title, chosen.measure
+    several = [row for row in chosen.rows if len(row.runs) > 1]
+    averages = {_average(chosen)} if any(row.average(chosen.tasks, *how) for row in several) else set()
+    return {task for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
+
+
 def _average(chosen: Chosen) -> str:
     return result_table.AVERAGE.format(len(chosen.tasks))
 
@@ -105,9 +121,9 @@ def _numbers(
             cells[_average(chosen)] = row.average(chosen.tasks, chosen.title, chosen.measure)
         numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
         deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
-        content.append({"model": name, **numbers, **({result_table.GROUP: letters.get(name, "")} if letters else {})})
+        content.append({"model": name, **numbers, **({GROUP: letters.get(name, "")} if letters else {})})
     frame = pd.DataFrame(content, columns=header)
-    scores = [column for column in header if column not in ("model", result_table.GROUP)]
+    scores = [column for column in header if column not in ("model", GROUP)]
     frame[scores] = frame[scores].astype(float)
     styled = frame.style.format("{:.2f}", subset=scores, na_rep="")
     for (place, column), text in deviations.items():

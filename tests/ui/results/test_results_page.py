@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from explorer.evaluating.results import result_files
+from explorer.evaluating.suites import Options
+from explorer.evaluating.tasks import sts
+from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import evaluate_form, published_view
+from explorer.ui.results import evaluate_form, evaluation_settings, published_view
+from explorer.ui.results.evaluation_settings import Written
 from tests import trainings
+from tests.commands.test_evaluate import write_labelled
 from tests.evaluating.results_by_hand import result
 from tests.evaluating.test_sts_task import write_set
 from tests.visits import measured, words
@@ -104,7 +109,9 @@ def test_a_name_that_is_markup_stays_text(app, saved):
     assert any(r"\*\*bold\*\* \<b\>" in text for text in told)
 
 
-def test_models_are_evaluated_in_the_background_and_stay(app, place, tmp_path, monkeypatch):
+@pytest.fixture
+def form(app, place, tmp_path, monkeypatch):
+    """The page with a tiny model in its form, and a set of pairs in the folder of data."""
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
@@ -112,15 +119,149 @@ def test_models_are_evaluated_in_the_background_and_stay(app, place, tmp_path, m
     monkeypatch.setattr("explorer.ui.frame.sidebar.encoders", lambda: [str(place.model)])
     monkeypatch.setattr("explorer.ui.results.evaluate_form.bundled.NAME", str(place.model))
     opened(app)
-    app.multiselect(key=evaluate_form.SUITES_KEY).set_value(["sts-more"])
+    app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
+    return app
+
+
+def choose_tasks(app, *tasks):
+    """Type tasks in; AppTest refuses to set what is no option."""
+    app.session_state[evaluate_form.TASKS] = list(tasks)
+    app.run()
+
+
+def evaluate(app):
     app.button(key=evaluate_form.START).click()
-    measured(app)
+    return measured(app)
+
+
+def test_models_are_evaluated_in_the_background_and_stay(form, tmp_path):
+    form.multiselect(key=evaluate_form.SUITES_KEY).set_value(["sts-more"])
+    evaluate(form)
     (found,) = result_files.read_all(tmp_path / "results")
-    frame = table(app)
+    frame = table(form)
     (score,) = frame[frame["model"] == found.model.name]["STS17"]
     assert score == pytest.approx(found.measured.score())
-    assert any("STS14-es" in text for text in words(app.warning)), "what was not there is named"
+    assert any("STS14-es" in text for text in words(form.warning)), "what was not there is named"
     assert jobs.find(evaluate_form.JOB) is None
+
+
+def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, monkeypatch):
+    choose_tasks(form, "STS17")
+    evaluate(form)
+    assert words(form.success) == ["1 result measured."]
+    loaded = []
+    real = measure.measure
+    monkeypatch.setattr(sts, "measure", lambda *of, **how: loaded.append(how) or real(*of, **how))
+    evaluate(form)
+    assert loaded == []
+    assert words(form.success) == ["0 results measured, 1 taken from saved results."]
+    form.toggle(key=evaluation_settings.AGAIN).set_value(True)
+    evaluate(form)
+    assert loaded == [{"again": True}]
+
+
+def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
+    path = write_labelled(tmp_path / "own")
+    choose_tasks(form, str(path))
+    form.text_input(key=evaluation_settings.SEEDS).set_value("2,3")
+    form.selectbox(key=evaluation_settings.TITLES).set_value(evaluation_settings.DEFAULT)
+    evaluate(form)
+    (found,) = result_files.read_all(tmp_path / "results")
+    assert found.measured.task == "moods.csv"
+    assert found.measured.seeds == (2, 3)
+    assert found.measured.titles == ("model default",)
+
+
+@pytest.mark.parametrize("key", evaluation_settings.KEYS)
+def test_every_setting_changes_the_options(key):
+    usual = Written("raw", "logistic", "1", "flat", evaluation_settings.USUAL, None, False)
+    other = dict(zip(evaluation_settings.KEYS, ("SentEval's", "senteval", "1,2", "ivf", "all", 8, True), strict=True))
+    place = list(evaluation_settings.KEYS).index(key)
+    values = list(vars(usual).values())
+    values[place] = other[key]
+    changed = Written(*values)
+    if key == evaluation_settings.LENGTH:
+        assert changed.max_length == 8
+    else:
+        assert changed.options() != usual.options()
+    assert usual.options() == Options()
+
+
+@pytest.mark.parametrize(
+    ("models", "tasks", "seeds", "said"),
+    [
+        (None, ["STS99"], "1", "STS99"),
+        (None, ["STS17"], "1,<b>", "1,<b>"),
+        (None, ["STS17"], "-1", "-1"),
+        (["/no/such/folder"], ["STS17"], "1", "/no/such/folder"),
+        (["\0"], ["STS17"], "1", "neither a folder"),
+        (["~nobody-of-this-name/x"], ["STS17"], "1", "~nobody"),
+        (None, ["\0"], "1", "neither a task nor a file"),
+    ],
+)
+def test_nonsense_in_a_field_is_refused_before_the_start(form, models, tasks, seeds, said):
+    if models:
+        form.session_state[evaluate_form.MODELS] = models
+    choose_tasks(form, *tasks)
+    form.text_input(key=evaluation_settings.SEEDS).set_value(seeds)
+    form.button(key=evaluate_form.START).click().run()
+    assert [error.value for error in form.exception] == []
+    assert any(said in text for text in words(form.error))
+    assert jobs.find(evaluate_form.JOB) is None
+
+
+def test_an_estimate_says_what_is_left_to_measure(form):
+    choose_tasks(form, "STS17")
+    form.button(key=evaluate_form.ESTIMATE).click()
+    measured(form)
+    (told,) = [text for text in words(form.info) if "to measure" in text]
+    assert told.startswith("1 result to measure: about")
+    assert result_files.read_all() == []
+    evaluate(form)
+    form.button(key=evaluate_form.ESTIMATE).click()
+    measured(form)
+    assert any("1 is saved already" in text for text in words(form.info))
+
+
+def test_a_model_that_fails_is_named_and_the_others_are_scored(form, tmp_path, place):
+    (tmp_path / "empty").mkdir()
+    form.session_state[evaluate_form.MODELS] = [str(tmp_path / "empty"), str(place.model)]
+    choose_tasks(form, "STS17")
+    evaluate(form)
+    assert any("empty" in text for text in words(form.error))
+    assert len(result_files.read_all(tmp_path / "results")) == 1
+
+
+def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatch):
+    stopped = []
+    real = result_files.write
+
+    def write_and_stop(result):
+        real(result)
+        jobs.find(evaluate_form.JOB).stop()
+        stopped.append(result.measured.task)
+
+    monkeypatch.setattr(result_files, "write", write_and_stop)
+    choose_tasks(form, "STS17", str(write_labelled(tmp_path / "own")))
+    form.selectbox(key=evaluation_settings.TITLES).set_value(evaluation_settings.DEFAULT)
+    evaluate(form)
+    assert stopped == ["STS17"]
+    assert any("Stopped" in text for text in words(form.info))
+    assert [one.measured.task for one in result_files.read_all()] == ["STS17"]
+    assert "sts-more" in form.selectbox(key="suite").options
+    monkeypatch.setattr(result_files, "write", real)
+    form.button(key=evaluate_form.CONTINUE).click()
+    measured(form)
+    assert words(form.success) == ["1 result measured, 1 taken from saved results."]
+
+
+def test_after_a_failure_the_form_is_there_with_the_error(form):
+    choose_tasks(form, "STS15")
+    evaluate(form)
+    assert any("STS15" in text for text in words(form.error))
+    choose_tasks(form, "STS17")
+    evaluate(form)
+    assert words(form.success) == ["1 result measured."]
 
 
 def test_nothing_chosen_is_refused(app, saved):
@@ -145,7 +286,7 @@ def test_published_scores_stand_beside_the_measured_ones(app, saved):
     app.query_params["published_beside"] = "fine"
     opened(app)
     published = app.dataframe[1].value
-    assert published["model"][0] == "fine (measured here)"
+    assert list(published.loc[0, ["model", "base"]]) == ["fine", published_view.HERE]
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
     assert (row["STS12"], row["STS13"]) == (66.84, 80.13)

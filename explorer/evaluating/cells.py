@@ -1,0 +1,99 @@
+"""One model on one task: the key of its result, the saved result with that key, and the measurement of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from explorer.errors import DataError
+from explorer.evaluating import suites, word_subject
+from explorer.evaluating.measured import Measured
+from explorer.evaluating.results import reused_results
+from explorer.evaluating.results.result_files import Result, Scored
+from explorer.evaluating.suites import Data, Options, Subject
+from explorer.evaluating.tasks.transfer_cost import Cost
+from explorer.evaluating.word_subject import WordSubject
+from explorer.progress import Work
+
+AnySubject = Subject | WordSubject
+Sets = dict[str, Data | DataError]  # of each task, or why there is none
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A model, a task with its data, and the saved result with the same key."""
+
+    model: Scored
+    subject: AnySubject
+    task: str
+    data: Data
+    options: Options
+    key: str
+    wanted: tuple[str, ...]  # layers & poolings
+    saved: Result | None
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The layers & poolings to measure; empty if the saved result has all."""
+        known = self.saved.measured.titles if self.saved and not self.options.again else ()
+        return tuple(title for title in self.wanted if title not in known)
+
+    def reused(self) -> Result | None:
+        """The saved result, if nothing is to be measured."""
+        return None if self.saved is None or self.lacking else self._narrowed(self.saved)
+
+    def measured(self) -> Work[tuple[Result, Result]]:
+        """Measure what is lacking; the result that was asked for, and the whole one to save."""
+        options = replace(self.options, titles=self.lacking)
+        new: Measured
+        if isinstance(self.subject, WordSubject):
+            new = yield from word_subject.evaluate(self.subject, self.data, self.task, options)
+        else:
+            new = yield from suites.evaluate(self.subject, self.task, options, self.data)
+            if self.saved is not None:
+                new = reused_results.joined(self.saved.measured, new, self.subject.every_title)
+        whole = Result(self.model, new, self.key)
+        return self._narrowed(whole), whole
+
+    def cost(self) -> Work[Cost | None]:
+        """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
+        if isinstance(self.subject, WordSubject):
+            return None
+        return (yield from suites.cost(self.subject, self.data, replace(self.options, titles=self.lacking)))
+
+    def _narrowed(self, result: Result) -> Result:
+        return replace(result, measured=reused_results.narrowed(result.measured, self.wanted))
+
+
+def cell(model: Scored, subject: AnySubject, task: str, data: Data | DataError, options: Options) -> Cell:
+    """Look for the saved result of a model on a task; an error if the task has no data, or not for this model."""
+    if isinstance(data, DataError):
+        raise data
+    wanted: tuple[str, ...]
+    if isinstance(subject, WordSubject):
+        wanted, digest = word_subject.TITLES, model.revision
+        deciding = word_subject.decisive(subject, data, task, options)
+    else:
+        wanted, digest = suites.titles_wanted(subject, data, options), subject.found.digest
+        deciding = suites.decisive(subject, data, options)
+    key = reused_results.key(digest, deciding)
+    saved = reused_results.saved(model, suites.column(task, options, data), key)
+    return Cell(model, subject, task, data, options, key, wanted, saved)
+
+
+def loaded(tasks: Sequence[str], options: Options) -> Sets:
+    """The data of each task, loaded once for all models."""
+    found: Sets = {}
+    for task in tasks:
+        try:
+            found[task] = suites.loaded(task, options)
+        except DataError as error:
+            found[task] = error
+    return found
+
+
+def columns(sets: Sets, options: Options) -> tuple[str, ...]:
+    """The names of the tasks in results."""
+    return tuple(
+        suites.column(task, options, None if isinstance(data, DataError) else data) for task, data in sets.items()
+    )

@@ -1,0 +1,121 @@
+"""The folded settings of an evaluation: text, classifier and seeds, index, layers & poolings, maximum length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.data.graded import sts
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.evaluating.suites import ALL, Options
+from explorer.evaluating.tasks import transfer
+from explorer.measuring.neighbours.batch_search import FLAT, INDEXES, IVF
+
+SEEDS, LENGTH, AGAIN = "seeds of the classifier", "maximum length of texts", "measure again"
+TEXT, PROBE, INDEX, TITLES = "text of STS sets", "classifier", "search index", "layers & poolings to score"
+KEYS = (TEXT, PROBE, SEEDS, INDEX, TITLES, LENGTH, AGAIN)  # in the order of `Written`
+PROBE_NAMES = {transfer.LOGISTIC: "logistic regression", transfer.SENTEVAL: "SentEval's MLP"}
+INDEX_NAMES = {FLAT: "flat (exact)", IVF: "IVF (inverted file)"}
+USUAL, DEFAULT, EVERY = "usual", MODEL_DEFAULT, ALL
+TITLE_NAMES = {USUAL: "automatic", DEFAULT: "the model default only", EVERY: "all"}
+SHORTEST = 3  # tokens: [CLS], a word, [SEP]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The settings as they are in the fields; the seeds are read when the evaluation starts."""
+
+    text: str
+    probe: str
+    seeds: str
+    index: str
+    titles: str
+    max_length: int | None
+    again: bool
+
+    def options(self) -> Options:
+        """The same as options of an evaluation; an error if the seeds are none."""
+        seeds = transfer.seeds_in(self.seeds)
+        transfer.check_choice(self.probe, seeds)
+        titles = () if self.titles == USUAL else (self.titles,)
+        return Options(self.text, self.probe, seeds, self.index, titles, again=self.again)
+
+
+def written() -> Written:
+    """What the fields say; in a callback too, where it is newer than what was drawn."""
+    text, probe, seeds, index, titles, length, again = (st.session_state.get(key) for key in KEYS)
+    first = (text or sts.RAW), (probe or transfer.LOGISTIC), str(seeds or "").strip(), (index or FLAT)
+    return Written(*first, titles or USUAL, length, bool(again))
+
+
+def draw() -> None:
+    """The fields."""
+    with st.expander("Settings", icon=":material/tune:"):
+        _radio(
+            "Text of STS sets",
+            (sts.RAW, sts.SENTEVAL),
+            TEXT,
+            "raw: the text as published. SentEval's: split into words and lower-cased, as in SentEval's files "
+            "(`STS12/test_senteval.tsv`).",
+        )
+        _radio(
+            "Classifier of transfer tasks",
+            tuple(transfer.PROBES),
+            PROBE,
+            "Trained on fixed vectors. SentEval's MLP is that of papers and takes minutes for each layer & pooling.",
+            PROBE_NAMES,
+        )
+        st.text_input(
+            "Seeds of the classifier",
+            "1",
+            key=SEEDS,
+            persist_state="session",
+            width=320,
+            help="Whole numbers with commas between them, such as 1,2,3. The score is the mean over them.",
+        )
+        _radio(
+            "Search index",
+            INDEXES,
+            INDEX,
+            "flat compares a query with every document. IVF looks in the nearest lists only: faster, less exact.",
+            INDEX_NAMES,
+        )
+        st.selectbox(
+            "Layers & poolings of transfer and search",
+            TITLE_NAMES,
+            format_func=TITLE_NAMES.__getitem__,
+            key=TITLES,
+            persist_state="session",
+            width=320,
+            help="automatic: all, but with SentEval's MLP the model default only. Fewer take less time. On scored "
+            "pairs every layer & pooling is always scored.",
+        )
+        st.number_input(
+            "Maximum length, in tokens",
+            min_value=SHORTEST,
+            value=None,
+            key=LENGTH,
+            persist_state="session",
+            width=320,
+            placeholder="the model's limit; 64 for search",
+            help="3 or more. Longer texts are cut.",
+        )
+        st.toggle(
+            "Measure saved results again",
+            key=AGAIN,
+            persist_state="session",
+            help="Off: a saved result of the same model, data and settings is not measured again.",
+        )
+
+
+def _radio(label: str, options: tuple[str, ...], key: str, help: str, names: dict[str, str] | None = None) -> None:
+    st.radio(
+        label,
+        options,
+        format_func=lambda one: (names or {}).get(one, one),
+        key=key,
+        persist_state="session",
+        horizontal=True,
+        help=help,
+    )

@@ -1,0 +1,208 @@
+"""Test that saved results are reused only where nothing that decides the scores has changed."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.data import sample
+from explorer.encoding.locate.model_names import of_folder
+from explorer.evaluating.cells import cell, loaded
+from explorer.evaluating.evaluation import evaluation
+from explorer.evaluating.results import result_files, reused_results
+from explorer.evaluating.results.result_files import Scored
+from explorer.evaluating.suites import ALL, Options, Subject
+from explorer.evaluating.tasks import search
+from explorer.evaluating.word_subject import WordSubject
+from explorer.measuring.scores.measure import Settings
+from explorer.progress import finish
+from tests.evaluating.results_by_hand import measured
+from tests.evaluating.test_sts_task import write_set
+from tests.tiny_models import save_tiny
+
+SETTINGS = Settings("float32", "cpu")
+FEW = Options(titles=("mean of layer 1",))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A model, and a set of each kind."""
+    folder = tmp_path_factory.mktemp("reused")
+    save_tiny("bert", folder / "model")
+    write_set(folder / "data", "STS17_en/test.tsv", 250)
+    write_set(folder / "data", "STS17_en/test_senteval.tsv", 250, "a {}")
+    pairs = sample.pairs()
+    rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
+    write_moods(folder / "moods.csv")
+    (folder / "data/QQP").mkdir()
+    (folder / "data/QQP/dev.tsv").write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured_once(place):
+    """The results of every kind of task."""
+    with pytest.MonkeyPatch.context() as patch:
+        at(patch, place, place)
+        found = evaluated(place, tasks(place).values())
+    assert found.reused == ()
+    return found
+
+
+@pytest.fixture
+def desk(place, tmp_path, monkeypatch):
+    at(monkeypatch, place, tmp_path)
+    write_moods(tmp_path / "moods.csv")
+    return tmp_path
+
+
+@pytest.fixture
+def saved(place, desk, measured_once):
+    """A copy of the saved results."""
+    shutil.copytree(place / "results", desk / "results")
+    return measured_once
+
+
+def at(patch, place, folder):
+    patch.setenv("STRATA_RESULTS", str(folder / "results"))
+    patch.setenv("STRATA_CACHE", str(folder / "cache"))
+    patch.setenv("STRATA_DATA", str(place / "data"))
+
+
+def write_moods(path, label="sad"):
+    rows = [f"{('glad', 'sad')[row % 2]},{('a good day', 'a bad night')[row % 2]} {row}" for row in range(119)]
+    path.write_text("\n".join(["label,text", *rows, f"{label},a last day"]) + "\n", encoding="utf-8")
+
+
+def subject(place, settings=SETTINGS):
+    found = of_folder("model", place / "model")
+    return Scored("model", "local-1"), Subject(found, settings)
+
+
+def tasks(desk):
+    return {"sts": "STS17", "search": "Quora search", "labelled": str(desk / "moods.csv")}
+
+
+def evaluated(place, names, options=FEW, settings=SETTINGS):
+    return finish(evaluation([subject(place, settings)], names, options))
+
+
+def is_reused(place, task, options=FEW, settings=SETTINGS):
+    return cell(*subject(place, settings), task, loaded([task], options)[task], options).reused() is not None
+
+
+def test_what_is_saved_is_reused_without_loading_the_model(place, desk, saved, monkeypatch):
+    monkeypatch.setattr(Subject, "encoder", None)
+    again = evaluated(place, tasks(desk).values())
+    assert [one.measured.task for one in again.reused] == ["STS17", "Quora search", "moods.csv"]
+    for before, after in zip(saved.results, again.results, strict=True):
+        assert after.measured.titles == before.measured.titles
+        np.testing.assert_array_equal(after.measured.table, before.measured.table)
+        np.testing.assert_array_equal(after.measured.items.values, before.measured.items.values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("sts", {"text": "SentEval's"}),
+        ("search", {"index": "ivf"}),
+        ("search", {"titles": ("cls of layer 1",)}),
+        ("search", {"titles": (ALL,)}),
+        ("search", {"titles": ()}),
+        ("labelled", {"probe": "senteval"}),
+        ("labelled", {"seeds": (1, 2)}),
+        ("labelled", {"titles": ("cls of layer 1",)}),
+        ("labelled", {"titles": ()}),
+        ("sts", {"again": True}),
+        ("search", {"again": True}),
+        ("labelled", {"again": True}),
+    ],
+)
+def test_another_option_is_measured(place, desk, saved, kind, change):
+    task = tasks(desk)[kind]
+    assert is_reused(place, task)
+    assert not is_reused(place, task, replace(FEW, **change))
+
+
+@pytest.mark.parametrize("kind", ["sts", "search", "labelled"])
+@pytest.mark.parametrize("change", [{"precision": "bfloat16"}, {"max_length": 8}])
+def test_another_setting_of_the_model_is_measured(place, desk, saved, kind, change):
+    assert not is_reused(place, tasks(desk)[kind], settings=replace(SETTINGS, **change))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [("sts", {"seeds": (2,), "probe": "senteval", "index": "ivf"}), ("labelled", {"text": "SentEval's"})],
+)
+def test_options_of_other_kinds_of_tasks_do_not_matter(place, desk, saved, kind, change):
+    assert is_reused(place, tasks(desk)[kind], replace(FEW, **change))
+
+
+def test_scored_pairs_have_every_layer_and_pooling_whichever_are_wanted(place, desk, saved):
+    assert is_reused(place, "STS17", Options(titles=(ALL,)))
+
+
+def test_one_label_that_changes_is_noticed(place, desk, saved):
+    write_moods(desk / "moods.csv", "glad")
+    assert not is_reused(place, str(desk / "moods.csv"))
+
+
+def test_another_model_of_the_same_name_is_measured(place, desk, saved, tmp_path):
+    save_tiny("bert", tmp_path / "other")
+    (tmp_path / "other/model.safetensors").write_bytes(b"other weights")
+    one = Subject(of_folder("model", tmp_path / "other"), SETTINGS)
+    assert cell(Scored("model", "local-1"), one, "STS17", loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
+
+
+def test_a_file_without_a_key_is_measured(place, desk, saved):
+    (old,) = [one for one in result_files.read_all() if one.measured.task == "STS17"]
+    result_files.write(replace(old, key=""))
+    assert not is_reused(place, "STS17")
+
+
+def test_fewer_layers_and_poolings_are_served_from_more(place, desk, saved):
+    (found,) = evaluated(place, [str(desk / "moods.csv")], Options(titles=("model default",))).reused
+    assert found.measured.titles == ("model default",)
+    assert found.measured.score() == saved.results[-1].measured.score()
+
+
+def test_only_the_layers_and_poolings_that_are_lacking_are_measured(place, desk, saved, monkeypatch):
+    asked = []
+    real = search.search
+    monkeypatch.setattr(search, "search", lambda *of, **how: asked.append(how["titles"]) or real(*of, **how))
+    both = ("mean of layer 1", "cls of layer 2")
+    (found,) = evaluated(place, ["Quora search"], Options(titles=both)).results
+    assert asked == [("cls of layer 2",)]
+    assert found.measured.titles == (*both, "model default")
+    assert is_reused(place, "Quora search", Options(titles=both))
+    (anew,) = evaluated(place, ["Quora search"], Options(titles=both, again=True)).results
+    assert asked[1:] == [both]
+    np.testing.assert_array_equal(anew.measured.table[:, 0], found.measured.table[:, 0])
+
+
+def test_word_models_are_reused(place, desk):
+    path = desk / "glove.txt"
+    path.write_text("the 1 0 0\na 0 1 0\nman 0 0 1\nis 1 1 0\nof 0 1 1\n", encoding="utf-8")
+    for source in ("bag-of-words", str(path)):
+        word = WordSubject(source)
+        first, second = (finish(evaluation([(word.scored, word)], ["STS17"], Options())) for _ in range(2))
+        assert (len(first.reused), len(second.reused)) == (0, 1)
+        assert first.results[0].measured.score() == second.results[0].measured.score()
+
+
+def test_what_was_measured_before_a_stop_is_saved(place, desk):
+    work = evaluation([subject(place)], ["STS17", "Quora search"], FEW)
+    while "Quora" not in next(work).stage:
+        pass
+    work.close()
+    assert [one.measured.task for one in result_files.read_all()] == ["STS17"]
+    assert is_reused(place, "STS17")
+
+
+def test_the_order_of_joined_titles_is_that_of_the_grid():
+    old, new = measured("t", 3, layers=(1, 2)), measured("t", 4, layers=(5,))
+    order = ("mean of layer 0", "mean of layer 1", "model default")
+    found = reused_results.joined(old, new, order)
+    assert found.titles == order
+    assert found.table[:, 0, 0].tolist() == [5, 2, 4]
