@@ -35,7 +35,7 @@ HOUSE = {  # everything here is allowed
 
 MOST_ARROWS = {
     "explorer.commands": 14,
-    "explorer.data": 33,
+    "explorer.data": 36,
     "explorer.drawing": 8,
     "explorer.encoding": 7,
     "explorer.evaluating": 14,
