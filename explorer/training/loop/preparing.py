@@ -16,7 +16,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.progress import Progress, Work
-from explorer.training.loop import held_out_triplets
+from explorer.training.loop import held_out_rows
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Prepared:
     test: GradedPairs | None
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
-    held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
+    held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
 
     @property
     def seen(self) -> str:
@@ -93,10 +93,10 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
-    held: Corpus | None = None
+    held = corpus.validation
     if recipe.schedule().select_by != "dev":
-        corpus, held = held_out_triplets.split(corpus)
-    told = (*map(str, reports), *filter(None, [dropped]))
+        corpus, held = held_out_rows.split(corpus)
+    told = (*map(str, reports), *filter(None, [dropped, corpus.told]))
     prepared = Prepared(recipe, found, encoder, corpus, dev, test, told, others, held)
     check_same(recipe.made_with, prepared.facts())
     return prepared
