@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands import reading_flags
+from explorer.commands import fine_tuned_tasks, reading_flags
 from explorer.commands.line import Line
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="SUITE",
-        help="sts (the seven sets of papers, default), transfer (classification), search, or sts-more; repeatable",
+        help="sts (the seven sets of papers, default), transfer (classification), search, sts-more, or glue "
+        "(classification by fine-tuning the whole encoder); repeatable",
     )
     verb.add_argument(
         "--task",
@@ -56,10 +57,16 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--probe",
         default="logistic",
-        choices=("logistic", "senteval"),
-        help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers",
+        choices=("logistic", "senteval", fine_tuned_tasks.PROBE),
+        help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers; "
+        "'fine-tuned' trains the whole encoder with a classification layer instead, as --suite glue does",
     )
-    verb.add_argument("--seeds", default="1", metavar="N,N", help="seeds of the classifier (default 1)")
+    verb.add_argument(
+        "--seeds", default="1", metavar="N,N", help="seeds of the classifier, or of the fine-tuning (default 1)"
+    )
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="KNOB=VALUE", help="of fine-tuning: any setting of the training"
+    )
     verb.add_argument("--index", default="flat", choices=("flat", "ivf"), help="of searches: exact (default), or IVF")
     verb.add_argument(
         "--reading",
@@ -88,32 +95,36 @@ def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
     from explorer.errors import StrataError
     from explorer.evaluating.evaluation import evaluation
-    from explorer.evaluating.suites import Options, column, named, tasks_of
+    from explorer.evaluating.suites import Options, column
     from explorer.progress import finish
 
     if options.data:
         os.environ[sts.VARIABLE] = options.data
-    tasks = [task for suite in options.suite for task in tasks_of(suite)] + [named(task) for task in options.task]
-    tasks = list(dict.fromkeys(tasks)) or list(tasks_of("sts"))
+    tasks, tuned = fine_tuned_tasks.divided(options.suite, options.task, options.probe)
     chosen = Options(
         text=TEXTS[options.text],
-        probe=options.probe,
+        probe="logistic" if options.probe == fine_tuned_tasks.PROBE else options.probe,
         seeds=_seeds(options.seeds),
         index=options.index,
         titles=tuple(options.reading),
         online=options.online,
     )
     subjects = [_subject(name, options) for name in options.models]
+    training = fine_tuned_tasks.options_of(options, tuned, chosen.seeds)
     if options.estimate:
         _estimate(subjects, tasks, chosen)
+        fine_tuned_tasks.estimate(options.models, tuned, training)
         return
     with Line() as line:
         found = finish(evaluation([(_scored(subject), subject) for subject in subjects], tasks, chosen), line.tell)
-    for told in found.missing:
+        more = finish(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
+    for told in (*found.missing, *more.missing):
         print(told, file=sys.stderr)
-    if not found.results:
+    results = (*found.results, *more.results)
+    if not results:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
-    print(_told(found.results, [column(task, chosen) for task in tasks], options), end="")
+    columns = [column(task, chosen) for task in tasks] + fine_tuned_tasks.columns(tuned)
+    print(_told(results, columns, options), end="")
 
 
 def _estimate(subjects: list[Subject | WordSubject], tasks: list[str], options: Options) -> None:

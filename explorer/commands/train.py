@@ -207,7 +207,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         settings |= recipes.paper_values(kind, family)
     if options.as_released:
         settings |= recipes.released_values(kind, family)
-    settings |= dict(_knob_and_value(one) for one in options.set)
+    settings |= dict(knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
@@ -224,7 +224,8 @@ def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
 
 
-def _knob_and_value(text: str) -> tuple[str, str]:
+def knob_and_value(text: str) -> tuple[str, str]:
+    """The name and the value of `--set KNOB=VALUE`."""
     knob, equals, value = text.partition("=")
     if not equals:
         raise BadChoice(f"--set {text} lacks an equals sign. Write KNOB=VALUE, for example --set temperature=0.05.")

@@ -1,0 +1,1 @@
+"""Studies: several trainings and evaluations whose results are compared in one table."""
