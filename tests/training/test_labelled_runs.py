@@ -1,7 +1,9 @@
 """Test runs on labelled texts: which rows train, choose and test, and what the saved model classifies."""
 
+import ast
 import json
 import random
+import re
 
 import pytest
 import torch
@@ -68,6 +70,20 @@ def test_the_saved_model_classifies_the_test_rows_as_the_run_says(run):
     lines = (run.folder / "predictions" / f"seed-{kept.seed}.tsv").read_text().splitlines()[1:]
     assert [tuple(line.split("\t")) for line in lines] == list(zip(rows.test.labels, found, strict=True))
     assert [one.classes.rows for one in results] == [12, 12]
+
+
+def test_the_card_has_the_scores_and_code_that_classifies(run, capsys):
+    rows, _ = corpora.corpus(run.recipe().data, "labelled texts")
+    kept = max(run.status().results, key=lambda one: one.criterion)
+    section = (run.folder / "README.md").read_text().split("## Classification")[1].split("## Training")[0]
+    for name, score in (("accuracy", kept.classes.accuracy), ("Matthews", kept.classes.matthews)):
+        assert f"| {name} | {score:.2f} | " in section
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    code = code.replace('"path/to/this/folder"', repr(str(run.model)))
+    code = code.replace("tokenizer(sentences,", "tokenizer(*texts,")
+    exec(code, {"texts": [list(column) for column in rows.test.texts]})
+    lines = (run.folder / "predictions" / f"seed-{kept.seed}.tsv").read_text().splitlines()[1:]
+    assert ast.literal_eval(capsys.readouterr().out) == [line.split("\t")[1] for line in lines]
 
 
 def test_validation_rows_choose_the_checkpoint_and_neither_they_nor_test_rows_are_trained_on(run):
