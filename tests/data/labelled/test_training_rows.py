@@ -7,6 +7,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.labelled.labelled_sets import load
 from explorer.data.labelled.training_rows import OTHER, SAME, divided, read
 from explorer.errors import DataError, SetNotFound, TooFewRows
 
@@ -104,3 +105,8 @@ def test_a_set_of_glue_names_its_files_and_their_rows(tmp_path, monkeypatch, nam
     put(tmp_path / files, "dev", 100)
     with pytest.raises(DataError, match=f"30 rows here, but {train} as published"):
         read(name)
+
+
+def test_a_set_without_test_labels_is_not_scored_with_fixed_vectors():
+    with pytest.raises(DataError, match=r"GLUE RTE has no test split with labels.*evaluate --suite glue"):
+        load("GLUE RTE")
