@@ -38,7 +38,7 @@ class Evaluation:
     alike: float | None = None  # mean cosine of positive pairs
     strangers: float | None = None  # mean cosine of random pairs
     best: bool = False  # the best of its seed so far
-    held_out: float | None = None  # held-out triplets in the right order, in percent
+    held_out: float | None = None  # the score × 100 of held-out rows: triplets in the right order, or classes
     criterion: float | None = None  # what chooses the best checkpoint, if not the dev score alone
 
     @property

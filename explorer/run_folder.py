@@ -9,7 +9,7 @@ from explorer.places import examples_folder, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 WISH, LOCK = "wish", ".lock"  # a viewer's request to stop, and the trainer's hold
-MODEL, STATE, STEPS, PROBE = "model", "state", "steps", "probe"  # folders
+MODEL, STATE, STEPS, PROBE, PREDICTIONS = "model", "state", "steps", "probe", "predictions"  # folders
 PROBE_SENTENCES = "sentences.json"
 
 RUN = "run:"  # prefix of a run's name, for its model; a checkpoint follows after an @
@@ -70,3 +70,8 @@ def is_checkpoint(name: str) -> bool:
 def probe_file(folder: Path, seed: int, step: int, of: str = "") -> Path:
     """The file of the probe's vectors at an evaluation; `of` is `layers` for the weights of a pooler."""
     return folder / PROBE / f"seed-{seed}-step-{step:06d}{f'-{of}' if of else ''}.npy"
+
+
+def predictions_file(folder: Path, seed: int) -> Path:
+    """The file of the classes of the test rows, true and predicted, by the best checkpoint of a seed."""
+    return folder / PREDICTIONS / f"seed-{seed}.tsv"

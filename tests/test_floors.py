@@ -34,8 +34,8 @@ HOUSE = {  # everything here is allowed
 }
 
 MOST_ARROWS = {
-    "explorer.commands": 21,
-    "explorer.data": 33,
+    "explorer.commands": 17,
+    "explorer.data": 36,
     "explorer.drawing": 8,
     "explorer.encoding": 7,
     "explorer.evaluating": 19,

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands import reading_flags
-from explorer.commands.line import Line
+from explorer.commands.parts import reading_flags
+from explorer.commands.parts.line import Line
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs

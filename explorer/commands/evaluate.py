@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands import reading_flags
-from explorer.commands.line import Line
+from explorer.commands.parts import fine_tuned_tasks, reading_flags
+from explorer.commands.parts.line import Line
 
 if TYPE_CHECKING:
     from explorer.evaluating.evaluation import Evaluation, Forecast
@@ -46,7 +46,8 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="SUITE",
-        help="sts (the seven sets of papers, default), transfer (classification), search, or sts-more; repeatable",
+        help="sts (the seven sets of papers, default), transfer (classification), search, sts-more, or glue "
+        "(classification by fine-tuning the whole encoder); repeatable",
     )
     verb.add_argument(
         "--task",
@@ -61,10 +62,16 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--probe",
         default="logistic",
-        choices=PROBES,
-        help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers",
+        choices=(*PROBES, fine_tuned_tasks.PROBE),
+        help="classifier of transfer tasks: logistic regression (default), or SentEval's MLP, as in papers; "
+        "'fine-tuned' trains the whole encoder with a classification layer instead, as --suite glue does",
     )
-    verb.add_argument("--seeds", default="1", metavar="N,N", help="seeds of the classifier (default 1)")
+    verb.add_argument(
+        "--seeds", default="1", metavar="N,N", help="seeds of the classifier, or of the fine-tuning (default 1)"
+    )
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="KNOB=VALUE", help="of fine-tuning: any setting of the training"
+    )
     verb.add_argument("--index", default="flat", choices=INDEXES, help="of searches: exact (default), or IVF")
     verb.add_argument(
         "--reading",
@@ -96,19 +103,18 @@ def add(verbs: Any) -> None:
 
 def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
-    from explorer.errors import StrataError
+    from explorer.errors import BadChoice, StrataError
     from explorer.evaluating.evaluation import evaluation, forecast
-    from explorer.evaluating.suites import Options, named, tasks_of
+    from explorer.evaluating.suites import Options
     from explorer.evaluating.tasks.transfer import seeds_in
     from explorer.progress import finish
 
     if options.data:
         os.environ[sts.VARIABLE] = options.data
-    tasks = [task for suite in options.suite for task in tasks_of(suite)] + [named(task) for task in options.task]
-    tasks = list(dict.fromkeys(tasks)) or list(tasks_of("sts"))
+    tasks, tuned = fine_tuned_tasks.divided(options.suite, options.task, options.probe)
     chosen = Options(
         text=TEXTS[options.text],
-        probe=options.probe,
+        probe=PROBES[0] if options.probe == fine_tuned_tasks.PROBE else options.probe,
         seeds=seeds_in(options.seeds),
         index=options.index,
         titles=tuple(options.reading),
@@ -117,21 +123,26 @@ def _evaluate(options: argparse.Namespace) -> None:
     )
     subjects = [_subject(name, options) for name in options.models]
     models = [(_scored(subject), subject) for subject in subjects]
+    training = fine_tuned_tasks.options_of(options, tuned, chosen.seeds)
     world = None if options.estimate else _processes(options)
+    if world and tuned:
+        raise BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
+    if options.estimate:
+        with Line() as line:
+            expected = finish(forecast(models, tasks, chosen), line.tell)
+        _tell_forecast(expected)
+        fine_tuned_tasks.estimate(options.models, tuned, training)
+        return
     share = slice(world.rank, None, world.size) if world else slice(None)
     with Line() as line:
-        if options.estimate:
-            expected = finish(forecast(models, tasks, chosen), line.tell)
-        else:
-            found = finish(evaluation(models, tasks, chosen, share), line.tell)
-    if options.estimate:
-        _tell_forecast(expected)
-        return
+        found = finish(evaluation(models, tasks, chosen, share), line.tell)
+        more = finish(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
     if world:
         found = _of_all(found, [(model, name) for (model, _), name in product(models, found.columns)], world)
         world.leave()
         if not world.main:
             return
+    found = found.and_(more)
     for told in (*_reused(found), *found.missing, *found.failed):
         print(told, file=sys.stderr)
     if not found.results and not found.failed:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from explorer.commands.line import Line
+from explorer.commands.parts.line import Line
 from explorer.commands.score import role_and_name
 
 

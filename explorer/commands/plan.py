@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.line import Line
+from explorer.commands.parts.line import Line
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:

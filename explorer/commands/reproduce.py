@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import plan as plan_command
-from explorer.commands.line import Line
+from explorer.commands.parts.line import Line
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands import reading_flags
-from explorer.commands.line import Line
+from explorer.commands.parts import reading_flags
+from explorer.commands.parts.line import Line
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:

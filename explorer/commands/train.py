@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.line import Line
+from explorer.commands.parts.line import Line
 from explorer.commands.score import role_and_name
 from explorer.errors import BadChoice
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Lookup
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import fields, replace
 from itertools import chain
-from typing import Literal, cast, get_args
+from typing import get_args
 
 from explorer.data import sample, sources
 from explorer.data.graded import sets, sts, user_sets
-from explorer.data.kinds import BackTranslations, GradedPairs, Pairs, Sentences, Triplets, digest_of
+from explorer.data.kinds import (
+    BackTranslations,
+    Columns,
+    Corpus,
+    Eats,
+    GradedPairs,
+    Pairs,
+    Sentences,
+    Triplets,
+)
+from explorer.data.labelled import published_sets, training_rows
 from explorer.data.tables import text_rows
 from explorer.data.tables.column_roles import ROLES, Kind, Mapping
 from explorer.data.tables.columns import guess
@@ -21,9 +30,8 @@ from explorer.data.tables.row_reports import Report, report_on
 from explorer.data.tables.table import Table
 from explorer.errors import BadChoice, SetNotFound, WrongColumns
 
-Eats = Literal["sentences", "pairs", "triplets", "back-translations", "graded pairs"]
-Column = tuple[str, ...] | tuple[float, ...]  # sentences, or scores
-Columns = tuple[Column, ...]  # (column, row)
+__all__ = ["Columns", "Corpus", "Eats", "corpus", "evaluated_beside", "serves"]
+
 Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
 
 # as a reader knows it: `graded pairs` is kept in recipes and commands
@@ -36,9 +44,10 @@ SERVES: dict[Kind, tuple[Eats, ...]] = {
     "sentences": ("sentences",),
     "pairs": ("sentences", "pairs"),
     "graded pairs": ("sentences", "graded pairs"),
-    "triplets": ("sentences", "pairs", "triplets"),
+    # of a triplet: two pairs, with the same and with another meaning
+    "triplets": ("sentences", "pairs", "triplets", "labelled texts"),
     "back-translations": ("sentences", "pairs", "back-translations"),
-    "labelled texts": ("sentences",),
+    "labelled texts": ("sentences", "labelled texts"),
 }
 NO_TEXT = ("score", "part", "label")  # roles of columns that hold no sentences
 READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
@@ -48,37 +57,6 @@ READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
     "back-translations": text_rows.back_translations,
     "graded pairs": text_rows.graded_pairs,
 }
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Training rows: a tuple for each column."""
-
-    name: str
-    eats: Eats
-    columns: (
-        Columns  # 1 for sentences, 2 for pairs and back-translations, 3 for triplets; 2 and the scores for scored pairs
-    )
-
-    @cached_property
-    def texts(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of sentences."""
-        scored = self.eats == "graded pairs"
-        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if scored else self.columns)
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the rows, independent of the name."""
-        scores = self.columns[len(self.texts) :]
-        return digest_of((self.eats, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(scores))))
-
-    @cached_property
-    def duplicates(self) -> int:
-        """The number of rows that are equal to an earlier row."""
-        return len(self) - len(set(zip(*self.columns, strict=True)))
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
 
 
 def corpus(
@@ -95,10 +73,13 @@ def corpus(
     "STS-B", sentences are taken from all its splits, and scored pairs from its train split, if it has one. `columns`
     are corrections to the files' columns, by role. A sentence that occurs several times is kept once, unless
     `keep_duplicates`. Scores are scaled to 0 to 1 by the lowest and the highest of their source, so that sources with
-    different scales can be joined.
+    different scales can be joined. Labelled texts, also of a folder with a file for each split, are divided into
+    training, validation and test rows.
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
+    if eats == "labelled texts":
+        return _labelled_rows(sources, columns or {})
     names, parts, reports = zip(
         *(_read(source, eats, columns or {}, online, keep_duplicates) for source in sources), strict=True
     )
@@ -114,8 +95,14 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, s
         return {eats: _lack("graded pairs" if eats == "graded pairs" else "triplets", eats) for eats in get_args(Eats)}
     if source in SHIPPED:
         return {eats: _lack("triplets", eats) for eats in get_args(Eats)}
-    kind: Kind = _mapping(read_file(source), columns or {}).kind if _is_file(source) else "graded pairs"
-    return {eats: _lack(kind, eats) for eats in get_args(Eats)}
+    if _is_labelled(source):
+        return {eats: _lack("labelled texts", eats) for eats in get_args(Eats)}
+    if not _is_file(source):
+        return {eats: _lack("graded pairs", eats) for eats in get_args(Eats)}
+    table = read_file(source)
+    kind = _mapping(table, columns or {}).kind
+    lacks = {eats: _lack(kind, eats) for eats in get_args(Eats)}
+    return {**lacks, "labelled texts": training_rows.lack(table, columns or {})}
 
 
 def evaluated_beside(sources: Sequence[str], eats: Eats) -> tuple[str, str] | None:
@@ -134,6 +121,10 @@ def _read(
     if source in SHIPPED:
         _check("triplets", eats, source)
         given = _shipped(source, eats)
+    elif _is_labelled(source):
+        _check("labelled texts", eats, source)
+        texts = training_rows.joined([training_rows.read(source)[0]]).texts
+        given = (tuple(chain.from_iterable(texts)),)
     elif _is_file(source):
         table = read_file(source)
         mapping = _mapping(table, columns)
@@ -146,6 +137,24 @@ def _read(
             return source, *_scored(_pairs_of(source, online))
         given = (_sentences_of(source, online, keep_duplicates),)
     return source, given, _report(given)
+
+
+def _labelled_rows(named: Sequence[str], columns: Lookup[str, str]) -> tuple[Corpus, tuple[Report, ...]]:
+    """The training rows of labelled sources in order, with their validation and test rows."""
+    for source in named:
+        if source in SHIPPED or _is_labelled(source):
+            continue
+        if not _is_file(source):
+            _check("graded pairs", "labelled texts", source)
+        table = read_file(source)
+        _refuse_if(training_rows.lack(table, columns), "labelled texts", table.name)
+    parts, reports = zip(*(training_rows.read(source, columns) for source in named), strict=True)
+    return training_rows.joined(parts), tuple(chain.from_iterable(reports))
+
+
+def _is_labelled(source: str) -> bool:
+    """Whether a source is the name of a labelled set, or a folder with one."""
+    return published_sets.is_known(source) or sources.is_folder(source)
 
 
 def _shipped(source: str, eats: Eats) -> tuple[tuple[str, ...], ...]:
@@ -193,7 +202,7 @@ def _is_file(source: str) -> bool:
     try:
         sets.check(source)
     except SetNotFound as error:
-        named = " or ".join(f"'{name}'" for name in SHIPPED)
+        named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
         raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
     return False
 
@@ -249,7 +258,11 @@ def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
 
 
 def _check(kind: Kind, eats: Eats, name: str) -> None:
-    if lack := _lack(kind, eats):
+    _refuse_if(_lack(kind, eats), eats, name)
+
+
+def _refuse_if(lack: str, eats: Eats, name: str) -> None:
+    if lack:
         raise WrongColumns(f"{name} cannot give {eats}: it {lack}. Choose other data, or another method.")
 
 
@@ -264,6 +277,8 @@ def _lack(kind: Kind, eats: Eats) -> str:
             else ""
         )
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
+    if eats == "labelled texts":
+        return training_rows.LACK
     if eats == "graded pairs":
         return "has no scores: two columns of sentences and a column of numbers are needed"
     if kind in ("sentences", "labelled texts"):

@@ -6,6 +6,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from typing import Literal, cast
+
+# the rows that a method trains on
+Eats = Literal["sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts"]
+Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 
 
 def digest_of(parts: Iterable[str]) -> str:
@@ -165,3 +171,50 @@ class Labelled:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Training rows: a tuple for each column."""
+
+    name: str
+    eats: Eats
+    # 1 for sentences, 2 for pairs and back-translations, 3 for triplets; 2 and the scores for scored pairs; 1 or 2 and
+    # the labels for labelled texts
+    columns: Columns
+    validation: Corpus | None = None  # rows that choose the checkpoint, and rows to test on, of labelled texts
+    test: Corpus | None = None
+    told: str = ""  # how the rows were divided, in words
+
+    @cached_property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of sentences."""
+        answered = self.eats in ("graded pairs", "labelled texts")
+        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if answered else self.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The class of each row; () if the rows have none."""
+        return cast(tuple[str, ...], self.columns[-1]) if self.eats == "labelled texts" else ()
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, sorted."""
+        return tuple(sorted(set(self.labels)))
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the rows, also of those that are not trained on, independent of the name."""
+        answers = self.columns[len(self.texts) :]
+        others = (one.digest for one in (self.validation, self.test) if one)
+        return digest_of(
+            (self.eats, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others)
+        )
+
+    @cached_property
+    def duplicates(self) -> int:
+        """The number of rows that are equal to an earlier row."""
+        return len(self) - len(set(zip(*self.columns, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])

@@ -28,6 +28,13 @@ def is_file(source: str) -> bool:
     return False
 
 
+def is_folder(source: str) -> bool:
+    """Whether a source is a folder on this disk."""
+    with suppress(OSError, RuntimeError, ValueError):  # too long, no such user, or with a null byte
+        return bool(source) and Path(source).expanduser().is_dir()
+    return False
+
+
 def shown(source: str) -> str:
     """The name of a source as shown: of an uploaded file its name, of a path on this machine its last part."""
     uploaded = uploads.name_of(source)

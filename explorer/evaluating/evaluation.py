@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import TypeVar
 
@@ -32,6 +32,10 @@ class Evaluation:
     missing: tuple[str, ...]  # tasks without data
     failed: tuple[str, ...]  # models, with the error
     columns: tuple[str, ...]  # the names of the tasks in results
+
+    def and_(self, more: Evaluation) -> Evaluation:
+        """Both evaluations as one."""
+        return Evaluation(*(getattr(self, one.name) + getattr(more, one.name) for one in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)

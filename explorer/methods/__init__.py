@@ -50,15 +50,17 @@ class Method(nn.Module, Knobs):
     released: ClassVar[Values] = {}  # settings in which the released code differs from the paper
     by_family: ClassVar[Mapping[str, Values]] = {}  # the paper's values for other encoders than BERT-base
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
+    kept_for_scores: ClassVar[tuple[str, ...]] = ()  # those of them that held-out rows are scored with
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
     first: ClassVar[bool] = False  # the default of the form
 
-    def __init__(self, base: Tunable, values: Values | None = None) -> None:
+    def __init__(self, base: Tunable, values: Values | None = None, classes: tuple[str, ...] = ()) -> None:
+        """`classes` are those of the rows, for a method on labelled texts."""
         super().__init__()
         for need in self.needs:
             need.check()
         self.set(values or {})
-        self.base = base
+        self.base, self.classes = base, classes
         self.width = base.width
         self.watched: tuple[Tensor, Tensor] | None = None
         self.build()
@@ -149,6 +151,14 @@ class Method(nn.Module, Knobs):
         finally:
             self.train(learning)
         return found
+
+    def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
+        """The class of each row, by a method on labelled texts; `texts` are its columns of sentences."""
+        raise NotImplementedError
+
+    def classification(self) -> dict[str, Tensor]:
+        """The classification layer of a method that has one, to be saved next to the exported encoder."""
+        return {}
 
     def vectors(self, sentences: Sequence[str]) -> Tensor:
         """The same, all at once."""

@@ -198,3 +198,19 @@ SENTENCE_BERT = Paper(
 }""",
     "scored pairs",
 )
+
+BERT = Paper(
+    "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+    "Devlin and others",
+    2019,
+    "https://aclanthology.org/N19-1423",
+    """@inproceedings{devlin-etal-2019-bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {Proceedings of NAACL-HLT 2019},
+  pages = {4171--4186},
+  year = {2019},
+  url = {https://aclanthology.org/N19-1423}
+}""",
+    "classification",
+)

@@ -6,6 +6,7 @@ from explorer.knobs import Knobs, Values, knob
 
 EARLY_STOPS = ("none", "drops", "no new best")
 SELECTIONS = ("dev", "held-out triplets", "both")
+VALIDATIONS = ("accuracy", "macro F1", "Matthews")
 
 
 class Schedule(Knobs):
@@ -55,6 +56,13 @@ class Schedule(Knobs):
         rows="triplets",
         help="What chooses the best checkpoint: Spearman on the dev set; the accuracy on triplets held out of training "
         "(one in ten; right if the anchor is nearer to the positive); or the mean of both. Higher is better.",
+    )
+    validate_by: str = knob(
+        "accuracy",
+        choices=VALIDATIONS,
+        rows="labelled texts",
+        help="The score on the validation rows that chooses the best checkpoint: accuracy, the mean F1 of the classes, "
+        "or Matthews' correlation. Higher is better.",
     )
     keep_duplicates: bool = knob(
         True,

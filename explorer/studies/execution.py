@@ -17,9 +17,9 @@ from explorer.places import runs_folder
 from explorer.progress import Progress, Work
 from explorer.run_folder import model_name
 from explorer.studies import plan_folder
-from explorer.studies.measured_cells import CellRuns
 from explorer.studies.plan import Cell, Plan, cells
 from explorer.studies.plan_folder import PlanFolder, PlanStatus
+from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import running
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -41,7 +41,7 @@ class Spent:
 def check(plan: Plan) -> tuple[Cell, ...]:
     """Refuse a plan whose models or texts cannot be read, or with a run whose text is too small; return its cells."""
     found = cells(plan)
-    known = CellRuns()
+    known = RecipeRuns()
     for cell in found:
         if cell.seed == plan.seeds[0]:
             try:
@@ -80,11 +80,11 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
 
 def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
     plan = folder.plan()
-    every, known = cells(plan), CellRuns()
+    every, known = cells(plan), RecipeRuns()
     fresh = PlanStatus(plan_folder.RUNNING, folder.status().of_app, folder.status().started)
     status = _put(folder, replace(fresh, told=folder.status().told))
     yield Progress("looking for what is measured", 0, len(every))
-    found = known.of(every, plan.name)
+    found = known.of([cell.recipe for cell in every], f"{plan.name}-")
     for place, cell in enumerate(every):
         run = found[place]
         if run is None or run.status().state != statuses.FINISHED:

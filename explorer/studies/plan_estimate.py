@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from explorer import in_words
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
-from explorer.studies.measured_cells import CellRuns
 from explorer.studies.plan import Cell, Plan, cells
+from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
 
 
@@ -46,7 +46,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     from explorer.training.loop.estimate import try_out
 
     every = cells(plan)
-    found = CellRuns().of(every, plan.name)
+    found = RecipeRuns().of([cell.recipe for cell in every], f"{plan.name}-")
     done = [run is not None and run.status().state == statuses.FINISHED for run in found]
     rows: dict[str, list[Cell]] = {}
     for cell, finished in zip(every, done, strict=True):

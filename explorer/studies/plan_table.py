@@ -15,8 +15,8 @@ from explorer.evaluating.results.result_table import Cell as Score
 from explorer.evaluating.suites import Options
 from explorer.run_folder import model_name
 from explorer.studies.execution import tasks_of
-from explorer.studies.measured_cells import CellRuns
 from explorer.studies.plan import Cell, Plan, cells
+from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
 from explorer.training.record.run_origin import scored
 from explorer.training.record.runs import Run
@@ -130,7 +130,7 @@ def table(plan: Plan) -> PlanTable:
     tasks = tasks_of(plan)
     saved = _saved() if tasks else {}
     by_row: dict[str, list[Trained]] = {}
-    for cell, run in zip(every, CellRuns().of(every, plan.name), strict=True):
+    for cell, run in zip(every, RecipeRuns().of([cell.recipe for cell in every], f"{plan.name}-"), strict=True):
         by_row.setdefault(cell.row, []).append(Trained(cell, run, run.status() if run else None))
     rows = tuple(Row(label, tuple(found), _by_task(found, tasks, saved)) for label, found in by_row.items())
     bases = {model: {_column(task): _saved_score(saved, model, task) for task in tasks} for model in plan.models}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.recipe import paper_values
 from explorer.training.record.runs import Run
 
+CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
+
 
 def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
     """Write the tuned encoder into the run; an earlier one is kept until this one is complete."""
@@ -30,12 +33,24 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
     export(learner.method.base, learner.method.head(), new, text, training.prepared.found.folder)
+    _put_classifier(learner, new)
     if run.model.exists():
         run.model.rename(old)
     new.rename(run.model)
     sync(run.folder)
     shutil.rmtree(old, ignore_errors=True)
     write_whole(run.folder / "README.md", lambda file: file.write(text.encode("utf-8", "surrogatepass")))
+
+
+def _put_classifier(learner: Learner, folder: Path) -> None:
+    """Write the classification layer next to the encoder, if the method has one; libraries ignore the file."""
+    from safetensors.torch import save
+
+    tensors = learner.method.classification()
+    if tensors:
+        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        content = save(weights, {"classes": json.dumps(learner.method.classes)})
+        write_whole(folder / CLASSIFIER, lambda file: file.write(content))
 
 
 def put_step(run: Run, training: Training, learner: Learner) -> None:

@@ -1,5 +1,6 @@
 """Test that every source gives its rows in order, and the reason why it cannot give others."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -131,7 +132,7 @@ GIVEN: dict[tuple[Kind, Eats], Columns] = {
 }
 
 
-@pytest.mark.parametrize("eats", get_args(Eats))
+@pytest.mark.parametrize("eats", [eats for eats in get_args(Eats) if eats != "labelled texts"])
 @pytest.mark.parametrize("kind", FILES)
 def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, kind: Kind, eats: Eats) -> None:
     source = _file(folder, FILES[kind])
@@ -143,6 +144,51 @@ def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, ki
         with pytest.raises(WrongColumns, match=r"mine\.tsv cannot give .*: it has .*\. Choose other data") as raised:
             corpus([source], eats)
         assert lack in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_is_labelled_if_it_has_classes_or_triplets(folder: Path, kind: Kind) -> None:
+    source = _file(folder, FILES[kind])
+    lack = serves(source)["labelled texts"]
+    assert (lack == "") == ("labelled texts" in SERVES[kind]) == (kind in ("labelled texts", "triplets"))
+    with pytest.raises(WrongColumns if lack else TooFewRows, match=lack or "has 0 rows to choose the checkpoint by"):
+        corpus([source], "labelled texts")
+
+
+def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder: Path) -> None:
+    lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
+    source = _file(folder, f"label\ttext\n{lines}")
+    rows, (report, _) = corpus([source, source], "labelled texts")
+    assert (rows.name, report.rows_kept) == ("mine.tsv + mine.tsv", 100)
+    assert [len(part) for part in (rows, rows.validation, rows.test)] == [160, 20, 20]
+    assert len(rows.texts) == 1
+    assert set(rows.labels) == {"yes", "no"}
+    assert all(label == ("yes" if int(text[5:-1]) % 2 else "no") for text, label in zip(*rows.columns, strict=True))
+    assert rows.classes == ("no", "yes")
+    assert rows.told.count("a tenth of the rows chooses the checkpoint") == 2
+    changed = replace(rows, test=replace(rows.test, columns=(("x",) * 20, rows.test.labels)))
+    assert changed.digest != rows.digest, "a run is not resumed on other test rows"
+    assert corpus([source], "sentences")[0].columns[0][:2] == ("Text 0.", "Text 1.")
+
+
+def test_pairs_and_texts_with_labels_are_not_joined(folder: Path) -> None:
+    lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
+    with pytest.raises(WrongColumns, match=r"sample and mine\.tsv cannot be joined: some rows have one sentence"):
+        corpus(["sample", _file(folder, f"label\ttext\n{lines}")], "labelled texts")
+
+
+def test_a_labelled_set_gives_its_training_sentences(folder: Path) -> None:
+    assert {eats for eats, lack in serves("GLUE RTE").items() if not lack} == {"sentences", "labelled texts"}
+    (folder / "GLUE" / "RTE").mkdir(parents=True)
+    for split, count in (("train", 2490), ("dev", 277)):
+        lines = "".join(f"{at % 2}\t{split} {at}\tand {at}\n" for at in range(count))
+        (folder / "GLUE" / "RTE" / f"{split}.tsv").write_text(f"label\tsentence1\tsentence2\n{lines}")
+    (texts,) = _columns("rte", "sentences")
+    assert len(texts) == 2 * 2490
+    assert {text.split()[0] for text in texts} == {"train", "and"}
+    rows, _ = corpus(["GLUE RTE"], "labelled texts")
+    assert rows.validation.texts[0][-1] == "dev 26"
+    assert rows.test.texts[0][0] == "dev 27"
 
 
 def test_every_kind_of_file_has_its_needs() -> None:

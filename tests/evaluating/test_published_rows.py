@@ -68,3 +68,13 @@ def test_what_differs_names_both_sides():
     told = " ".join(what_differs(rows, model, "mean of layer 6"))
     for word in ("BERT-base", "mine", "mean of layer 6", "logistic", "SentEval's MLP"):
         assert word in told
+
+
+def test_figures_without_a_named_metric_are_under_glues_measures():
+    tasks = ["GLUE CoLA", "GLUE SST-2"]
+    row = row_of(tasks, "SG-BERT, Table 10", "BERT-base", "No tuning")
+    assert {task: row.cell(task).mean for task in tasks} == {"GLUE CoLA": 56.63, "GLUE SST-2": 91.08}
+    assert [row.measure(task) for task in tasks] == ["Matthews", "accuracy"]
+    (model,) = models([result("mine", "GLUE CoLA", 60, measure="Matthews")])
+    assert row.difference(model, "GLUE CoLA") == pytest.approx(60 - 56.63)
+    assert "not named in the paper" in " ".join(what_differs([row], model, "model default"))

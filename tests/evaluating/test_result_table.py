@@ -25,6 +25,14 @@ def test_runs_that_differ_by_their_seed_are_one_row():
     assert str(cell) == "81.50 ± 2.12"
 
 
+def test_seeds_of_one_result_have_a_deviation_too():
+    one = result("m", "MR", 80, seeds=(1, 2))
+    one.measured.table[0, 0] = [80.0, 83.0]
+    (row,) = models([one])
+    assert str(row.cell("MR")) == "81.50 ± 2.12"
+    assert row.cell("CR") is row.cell("MR", measure="macro F1") is row.cell("MR", "mean of layer 6") is None
+
+
 def test_other_recipes_and_other_models_are_other_rows():
     results = [result("run:1", "MR", 80, recipe="r"), result("run:2", "MR", 81, recipe="s"), result("base", "MR", 70)]
     assert set(by_name(results)) == {"run:1", "run:2", "base"}

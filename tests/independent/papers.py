@@ -78,6 +78,19 @@ simcse-sup simcse-hard
   keep_head         on       section 6.3
 simcse-hard
   weight            0.0      equation 5, which has no weight
+classify
+  epochs            3        section 4.1
+  batch_size        32       section 4.1
+  learning_rate     2e-5     section 4.1: one of four
+  beta2             0.999    appendix A.2
+  weight_decay      0.01     appendix A.2
+  decay             linear   appendix A.2
+  classifier_dropout  0.1    appendix A.3
+  pooling           cls      section 4.1
+  max_length        128      released code
+  warmup            0.1      released code
+  epsilon           1e-6     released code
+  clip              1.0      released code
 layer-attention layer-attention-sup layer-attention-hard layer-attention-diffcse
   pooler            attention of cls to mean, cls   Table 2 and equation 4
   activation        none     equation 1, which has no activation
@@ -170,6 +183,9 @@ contrast contrast-hard
 """
 
 LEFT_OPEN = """
+classify
+  evaluate_every    the paper evaluates after the last epoch
+  early_stop        the paper evaluates after the last epoch
 conisi-s conisi-o1 conisi-o2
   warmup            as SimCSE, on whose trainer such methods are built
   decay             as SimCSE
@@ -235,7 +251,7 @@ cosent cosine-regression
 
 # where a default is not what is stated above, and why
 DEPARTURES = """
-sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse
+sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse classify
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided            as the released code: both sides by the trained copy, which is what the paper's score is of

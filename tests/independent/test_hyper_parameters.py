@@ -10,7 +10,7 @@ from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
 
 # what no paper has: the length in steps, several batches for one update, and what chooses or keeps a checkpoint
-STRATAS_OWN = {"steps", "accumulate", "select_by", "keep_steps"}
+STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "keep_steps"}
 STATED = papers.lines(papers.STATED)
 RELEASED = papers.lines(papers.RELEASED)
 BY_FAMILY = papers.lines(papers.BY_FAMILY)

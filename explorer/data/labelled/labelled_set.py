@@ -36,7 +36,8 @@ class LabelledSet:
     @property
     def splits(self) -> dict[str, Labelled]:
         """The splits by name."""
-        by_name = {"all" if self.test is None else "train": self.train, "dev": self.dev, "test": self.test}
+        whole = self.test is None and self.dev is None
+        by_name = {"all" if whole else "train": self.train, "dev": self.dev, "test": self.test}
         return {name: rows for name, rows in by_name.items() if rows is not None}
 
     @property
@@ -55,13 +56,16 @@ class LabelledSet:
         return digest_of(f"{name} {rows.digest}" for name, rows in self.splits.items())
 
 
-def check(given: LabelledSet) -> LabelledSet:
-    """The set itself, if a classifier can be trained and scored on it."""
-    if given.dev is not None and given.test is None:
+def check(given: LabelledSet, folds: bool = True) -> LabelledSet:
+    """The set itself, if a classifier can be trained and scored on it.
+
+    Without `folds`, its rows are only divided once, so fewer are enough, and a dev split alone is too.
+    """
+    if folds and given.dev is not None and given.test is None:
         raise DataError(f"{given.name} has a dev split and no test split. Add a test split, or leave out dev.")
     for split, rows in given.splits.items():
         _check_split(given, split, rows)
-    if given.dev is None:  # settings are chosen by folds over the train split
+    if folds and given.dev is None:  # settings are chosen by folds over the train split
         _check_folds(given.train)
     return given
 

@@ -11,12 +11,15 @@ from explorer.data.tables.row_reports import Report
 
 
 def load(
-    source: str, columns: Mapping[str, str | None] | None = None, folder: Path | None = None
+    source: str, columns: Mapping[str, str | None] | None = None, folder: Path | None = None, folds: bool = True
 ) -> tuple[LabelledSet, tuple[Report, ...]]:
-    """A set by name or path, with a report on each file of the user; `columns` are corrections by role."""
+    """A set by name or path, with a report on each file of the user; `columns` are corrections by role.
+
+    Without `folds`, a set needs no rows for folds, and a dev split can be all that it has besides train.
+    """
     if _is_name(source):
-        return published_sets.load(source, folder), ()
-    return own_sets.read(Path(source).expanduser(), columns)
+        return published_sets.load(source, folder, folds), ()
+    return own_sets.read(Path(source).expanduser(), columns, folds)
 
 
 def _is_name(source: str) -> bool:

@@ -17,14 +17,20 @@ SPLITS = {"train": ("train", "training"), "dev": ("dev", "validation", "valid", 
 Columns = Mapping[str, str | None]
 
 
-def read(path: str | Path, columns: Columns | None = None) -> tuple[LabelledSet, tuple[Report, ...]]:
-    """The set in a file, or in the train, dev and test files of a folder, with a report on each file."""
+def read(
+    path: str | Path, columns: Columns | None = None, folds: bool = True
+) -> tuple[LabelledSet, tuple[Report, ...]]:
+    """The set in a file, or in the train, dev and test files of a folder, with a report on each file.
+
+    Without `folds`, a dev file is enough in place of a test file.
+    """
     path = Path(path)
     if not path.is_dir():
         rows, report = read_labelled(path, columns)
-        return check(LabelledSet(rows.name, rows)), (report,)
+        return check(LabelledSet(rows.name, rows), folds), (report,)
     files = {split: _file(path, split) for split in SPLITS}
-    missing = [split for split in ("train", "test") if files[split] is None]
+    scored = "dev" if files["dev"] and not folds else "test"
+    missing = [split for split in ("train", scored) if files[split] is None]
     if missing:
         there = ", ".join(sorted(file.name for file in path.iterdir() if file.is_file())) or "nothing"
         raise DataError(
@@ -33,8 +39,8 @@ def read(path: str | Path, columns: Columns | None = None) -> tuple[LabelledSet,
         )
     read_splits = {split: read_labelled(file, columns) for split, file in files.items() if file}
     splits = {split: rows for split, (rows, _) in read_splits.items()}
-    found = LabelledSet(path.name, splits["train"], splits.get("dev"), splits["test"])
-    return check(found), tuple(report for _, report in read_splits.values())
+    found = LabelledSet(path.name, splits["train"], splits.get("dev"), splits.get("test"))
+    return check(found, folds), tuple(report for _, report in read_splits.values())
 
 
 def _file(folder: Path, split: str) -> Path | None:

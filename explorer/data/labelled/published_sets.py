@@ -1,4 +1,4 @@
-"""Load the classification sets of SentEval from a folder, and check them against their published sizes."""
+"""Load the classification sets of SentEval and GLUE from a folder, and check them against their published sizes."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ class PublishedSet:
     columns: str = "label text"
     also: tuple[str, ...] = ()  # other names, normalised by `plain`
 
+    @property
+    def folds(self) -> bool:
+        """Whether a classifier on fixed vectors can be scored on it; not on a dev split alone."""
+        return any(split.name in ("all", "test") for split in self.splits)
+
 
 def _whole(name: str, about: str, *classes: int) -> PublishedSet:
     return PublishedSet(name, about, (Split("all", f"{name}/all.tsv", sum(classes), classes),))
@@ -72,25 +77,47 @@ SETS = (
 )
 
 
+def _glue(name: str, about: str, train: int, dev: int, pairs: bool = True, folder: str = "") -> PublishedSet:
+    files = folder or f"GLUE/{name}"
+    splits = Split("train", f"{files}/train.tsv", train), Split("dev", f"{files}/dev.tsv", dev)
+    columns = "label sentence1 sentence2" if pairs else "label text"
+    # the names alone are SentEval's for two of them, which have other rows
+    also = () if name in ("SST-2", "MRPC") else (plain(name),)
+    return PublishedSet(f"GLUE {name}", about, splits, columns=columns, also=also)
+
+
+# of GLUE (Wang et al. 2018) those that SG-BERT fine-tunes on; the labels of their test splits are not published
+GLUE = (
+    _glue("QNLI", "whether a sentence answers a question (Rajpurkar et al. 2016)", 104743, 5463),
+    _glue("SST-2", "film reviews, positive or negative, with phrases in train (Socher et al. 2013)", 67349, 872,
+          pairs=False, folder="SST2"),
+    _glue("CoLA", "grammatical or not (Warstadt et al. 2019)", 8551, 1043, pairs=False),
+    _glue("MRPC", "paraphrase or not (Dolan et al. 2004)", 3668, 408),
+    _glue("RTE", "entailment or not (Dagan et al. 2006, and three more)", 2490, 277),
+)  # fmt: skip
+EVERY = (*SETS, *GLUE)
+
+
 def names() -> tuple[str, ...]:
-    """The names of all published sets, in the order of papers."""
+    """The names of the sets of SentEval, in the order of papers."""
     return tuple(known.name for known in SETS)
 
 
 def is_known(name: str) -> bool:
     """Whether a published set has this name, ignoring case and punctuation."""
-    return any(plain(name) in (plain(known.name), *known.also) for known in SETS)
+    return any(plain(name) in (plain(known.name), *known.also) for known in EVERY)
 
 
 def find(name: str) -> PublishedSet:
     """The published set with this name, ignoring case and punctuation."""
-    by_name = {as_plain: known for known in SETS for as_plain in (plain(known.name), *known.also)}
+    by_name = {as_plain: known for known in EVERY for as_plain in (plain(known.name), *known.also)}
     if plain(name) in by_name:
         return by_name[plain(name)]
     near = difflib.get_close_matches(plain(name), by_name, n=1, cutoff=0.7)
     hint = f" Did you mean {by_name[near[0]].name!r}?" if near else ""
     raise SetNotFound(
-        f"There is no classification set {name!r}.{hint} There are: {', '.join(names())}. Or give a labelled file."
+        f"There is no classification set {name!r}.{hint} There are: {', '.join(known.name for known in EVERY)}. "
+        "Or give a labelled file."
     )
 
 
@@ -99,18 +126,23 @@ def available(folder: Path | None = None) -> tuple[str, ...]:
     root = data_folder(folder)
     if root is None:
         return ()
-    return tuple(known.name for known in SETS if all((root / split.file).is_file() for split in known.splits))
+    return tuple(known.name for known in EVERY if all((root / split.file).is_file() for split in known.splits))
 
 
-def load(name: str, folder: Path | None = None) -> LabelledSet:
+def load(name: str, folder: Path | None = None, folds: bool = True) -> LabelledSet:
     """Load all splits of a set, and check their counts against the published ones."""
     known, root = find(name), data_folder(folder)
+    if folds and not known.folds:
+        raise DataError(
+            f"{known.name} has no test split with labels, so no classifier on fixed vectors is scored on it. Fine-tune "
+            "on it instead: evaluate --suite glue."
+        )
     missing = [split for split in known.splits if root is None or not (root / split.file).is_file()]
     if missing or root is None:
         raise SetNotFound(_where_to_get(known, missing, root))
     splits = {split.name: _read(known, split, root) for split in known.splits}
     train = splits.get("all") or splits["train"]
-    return check(LabelledSet(known.name, train, splits.get("dev"), splits.get("test")))
+    return check(LabelledSet(known.name, train, splits.get("dev"), splits.get("test")), folds)
 
 
 def _read(known: PublishedSet, split: Split, root: Path) -> Labelled:

@@ -171,7 +171,7 @@ def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
 
 
 def _held_out(figure: go.Figure, lines: Lines) -> None:
-    """The accuracy on held-out triplets, if it chooses the best checkpoint: a faint line for each seed."""
+    """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
     for number, seed, own in _by_seed(lines):
         known = [line for line in own if isinstance(line, Evaluation) and line.held_out is not None]
         if known:
@@ -179,12 +179,10 @@ def _held_out(figure: go.Figure, lines: Lines) -> None:
                 x=[one.step for one in known],
                 y=[one.held_out for one in known],
                 mode="lines",
-                name=f"seed {seed}, accuracy on held-out triplets, %"
-                if _several(lines)
-                else "accuracy on held-out triplets, %",
+                name=f"seed {seed}, held-out rows, score × 100" if _several(lines) else "held-out rows, score × 100",
                 opacity=0.6,
                 line={**_line(number), "width": 1.5, "dash": "dashdot"},
-                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} % accuracy on held-out triplets<extra></extra>",
+                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} on held-out rows<extra></extra>",
             )
 
 

@@ -75,6 +75,19 @@ class Composer:
             return Composed(ids, None)
         return Composed(ids, [kind for part, kind in zip(parts, self._types, strict=True) for _ in part])
 
+    def joined_pairs(self, first: Sequence[str], second: Sequence[str], most: int) -> list[Composed]:
+        """Join pairs of sentences into one input each of at most `most` tokens; the longer one is truncated first."""
+        found = self._tokenizer(
+            self._texts(first),
+            self._texts(second),
+            truncation="longest_first",
+            max_length=most,
+            return_attention_mask=False,
+            verbose=False,
+        )
+        types = found.get("token_type_ids") or [None] * len(first)
+        return [Composed(ids, kinds) for ids, kinds in zip(found["input_ids"], types, strict=True)]
+
     @property
     def _prompt(self) -> str:
         return self._encoder.head.prompt if self._encoder.head else ""

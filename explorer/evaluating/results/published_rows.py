@@ -14,6 +14,8 @@ from explorer.evaluating.results.result_table import Cell, Model
 # the measure of results that a metric of a paper is, by its first word
 _METRICS = {"Spearman": "spearman", "Pearson": "pearson", "accuracy": "accuracy"}
 _OF_SEARCH = "MRR@10"
+# GLUE's own measures, for a table that does not name its metrics
+_OF_GLUE, _OF_OTHER_GLUE = {"GLUE CoLA": "Matthews"}, "accuracy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +27,13 @@ class PublishedRow:
     base: str
     pooling: str
     aggregation: str  # over sub-corpora; "" if it is not known or there are none
-    metric: str  # "spearman", …
+    metric: str  # "spearman", …; "" if the paper does not name it
     scores: Mapping[str, Score]  # by task, as results name it
 
     def measure(self, task: str) -> str:
         """The measure of results that this row has on a task: papers average sub-corpora of STS12 to STS16 only."""
+        if not self.metric:
+            return _OF_GLUE.get(task, _OF_OTHER_GLUE)
         averaged = self.aggregation not in ("", "all") and task.partition(" (")[0] in AGGREGATED
         return f"{self.metric} {self.aggregation}" if averaged else self.metric
 
@@ -61,7 +65,7 @@ def published_row(table: Table, row: Row, tasks: Sequence[str]) -> PublishedRow:
         base=row.base or "no transformer",
         pooling=row.pooling or "",
         aggregation=row.aggregation or table.aggregation or "",
-        metric=_METRICS.get((table.metric or "").partition(" ")[0], _OF_SEARCH),
+        metric=_METRICS.get(table.metric.partition(" ")[0], "") if table.metric else _OF_SEARCH,
         scores=_of_tasks(table, row.scores, {_bare(task): task for task in reversed(tasks)}),
     )
 
@@ -79,6 +83,8 @@ def what_differs(rows: Sequence[PublishedRow], measured: Model, title: str) -> l
         differs.append(f"text: SentEval's, here {', '.join(sorted(map(str, texts)))}")
     if probes - {"SentEval's MLP"}:
         differs.append(f"classifier: SentEval's MLP, here {', '.join(sorted(map(str, probes)))}")
+    if not all(row.metric for row in rows):
+        differs.append("metric: not named in the paper, here GLUE's (accuracy; Matthews' correlation for CoLA)")
     return differs
 
 

@@ -15,7 +15,7 @@ from explorer.evaluating.results.result_files import Result
 
 @dataclass(frozen=True)
 class Cell:
-    """A score × 100: the mean over seeds, and the standard deviation if there are several."""
+    """A score × 100: the mean over seeds, and their standard deviation if there are several."""
 
     mean: float
     std: float | None = None
@@ -33,8 +33,9 @@ class Model:
 
     def cell(self, task: str, title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
         """The score on a task; None if a seed lacks it, or has no such measure."""
-        scores = [_score(run.get(task), title, measure) for run in self.runs]
-        return _cell(scores)
+        if len(self.runs) == 1:
+            return _cell(_of_seeds(self.runs[0].get(task), title, measure))
+        return _cell([_score(run.get(task), title, measure) for run in self.runs])
 
     def average(self, tasks: Sequence[str], title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
         """The average over tasks; None unless every seed has every task."""
@@ -117,6 +118,14 @@ def _score(measured: Measured | None, title: str, measure: str | None) -> float 
         return None
     score = measured.score(title, measure)
     return score if math.isfinite(score) else None
+
+
+def _of_seeds(measured: Measured | None, title: str, measure: str | None) -> list[float | None]:
+    """The score of each seed of one result."""
+    if measured is None or title not in measured.titles or (measure or measured.measures[0]) not in measured.measures:
+        return [None]
+    row, column = measured.titles.index(title), measured.measures.index(measure or measured.measures[0])
+    return [float(score) if math.isfinite(score) else None for score in measured.table[row, column]]
 
 
 def _cell(scores: Sequence[float | None]) -> Cell | None:

@@ -25,8 +25,8 @@ from explorer.methods import load
 from explorer.progress import Work
 from explorer.run_folder import model_name
 from explorer.studies.execution import EVALUATED
-from explorer.studies.measured_cells import CellRuns
 from explorer.studies.plan import Plan, Variant, cells
+from explorer.studies.recipe_runs import RecipeRuns
 from explorer.studies.reproduce.paper_table import AVERAGE, BASES, WHOLE, How, NotRun, PaperTable, Trained, Untrained
 from explorer.training.recipe import PAPER, paper_values
 from explorer.training.record import status as statuses
@@ -86,7 +86,7 @@ def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
     lines = [line for row in rows for line in _lines(table, row, scale, first)]
     trained = dict.fromkeys(line.base for line in lines if isinstance(line.how, Trained))
     lines = [line for base in trained for line in _bases(base, scale)] + lines
-    known = CellRuns()
+    known = RecipeRuns()
     plans: dict[str, Plan] = {}
     checked: list[Line] = []
     for line in lines:
@@ -165,7 +165,7 @@ def _measured(
     if isinstance(line.how, Trained) and line.base in found.plans:
         plan = found.plans[line.base]
         of_row = [cell for cell in cells(plan) if cell.row == line.trained_as]
-        runs = CellRuns().of(of_row, plan.name)
+        runs = RecipeRuns().of([cell.recipe for cell in of_row], f"{plan.name}-")
         if not of_row or any(run is None or run.status().state != statuses.FINISHED for run in runs):
             return None, MODEL_DEFAULT
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]

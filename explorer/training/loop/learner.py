@@ -17,7 +17,7 @@ from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.methods import Method
 from explorer.progress import Work
-from explorer.training.loop import held_out_triplets
+from explorer.training.loop import held_out_rows
 from explorer.training.loop.optimizer import adamw, learning_rate, uncorrect
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
@@ -48,7 +48,7 @@ class Learner:
         self.schedule = recipe.schedule()
         sow(seed)  # every process initialises the same weights …
         base = Tunable(prepared.encoder, self.schedule.max_length)
-        self.method: Method = recipe.kind(base, recipe.method_values())
+        self.method: Method = recipe.kind(base, recipe.method_values(), prepared.corpus.classes)
         self._module = world.place(self.method)
         self.method.train()
         sow(seed + 7919 * world.rank)  # … but draws its own dropout
@@ -164,20 +164,21 @@ class Learner:
         vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
         return checkup(pairs, vectors, probe.mean(), self.world.precision)
 
-    def held_out_accuracy(self) -> Work[float | None]:
-        """The accuracy × 100 of the current weights on the held-out triplets; None if none are held out."""
-        held = self.held_out
-        if held is None:
+    def held_out_score(self) -> Work[float | None]:
+        """The score × 100 of the current weights on the held-out rows; None if none are held out."""
+        if self.held_out is None:
             return None
-        texts = held_out_triplets.sentences(held)
-        vectors = yield from self.method.reading(texts, None, self.world.autocast)
-        return held_out_triplets.accuracy(held, texts, vectors.numpy())
+        by = self.schedule.validate_by
+        return (yield from held_out_rows.score(self.method, self.held_out, by, self.world.autocast))
 
-    def criterion(self, dev: float, accuracy: float | None) -> float:
-        """The score that chooses the best checkpoint: dev score, accuracy on held-out triplets, or their mean."""
-        if accuracy is None:
+    def criterion(self, dev: float, held_out: float | None) -> float:
+        """The score that chooses the best checkpoint: that of the dev set, of held-out rows, or their mean.
+
+        Of labelled texts it is that of the validation rows.
+        """
+        if held_out is None:
             return dev
-        return accuracy if self.schedule.select_by == "held-out triplets" else (dev + accuracy) / 2
+        return (dev + held_out) / 2 if self.schedule.select_by == "both" else held_out
 
     def note(self, score: float, dev: float | None = None) -> bool:
         """Keep the weights if `score` is the best so far, and return whether it is.
@@ -217,7 +218,8 @@ class Learner:
 
     def _kept(self) -> list[tuple[Tensor, str]]:
         """The trained weights that are saved: all except heads that only the loss uses."""
-        outside = tuple(f"{name}." for name in self.method.training_only)
+        unused = set(self.method.training_only) - set(self.method.kept_for_scores)
+        outside = tuple(f"{name}." for name in unused)
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
 
 

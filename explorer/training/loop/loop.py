@@ -20,6 +20,7 @@ from explorer import run_folder, typed_json
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.class_scores import ClassScores, class_scores
 from explorer.measuring.scores.verdict import BaseCosines, Verdict
 from explorer.progress import Progress, Work
 from explorer.training.loop import judging, resume_state
@@ -46,12 +47,13 @@ class Step:
     total: int = 0
     updates: tuple[Update, ...] = ()
     checkup: Checkup | None = None
-    accuracy: float | None = None  # on held-out triplets, at an evaluation
+    held_out: float | None = None  # the score of held-out rows, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
     told: str = ""
     looked_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
     result: SeedScores | None = None
+    predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row, with the result
 
 
 class Training:
@@ -186,11 +188,11 @@ class Training:
         if not learner.look_due:
             return
         found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
-        accuracy = yield from self._telling(learner.held_out_accuracy(), "evaluating on held-out triplets")
-        criterion = learner.criterion(found.spearman, accuracy)
+        held_out = yield from self._telling(learner.held_out_score(), "evaluating on held-out rows")
+        criterion = learner.criterion(found.spearman, held_out)
         best = learner.note(criterion, found.spearman)
         self._stopped_early = bool(self.world.said(int(learner.enough)))  # rounding may differ between processes
-        yield self._training(learner, checkup=found, accuracy=accuracy, criterion=criterion, best=best)
+        yield self._training(learner, checkup=found, held_out=held_out, criterion=criterion, best=best)
 
     def _save_if_due(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
@@ -203,6 +205,7 @@ class Training:
         for name, pairs in self.judged():
             work = judging.tuned_outcome(learner.method, pairs, self.base[name])
             found[name] = yield from self._telling(work, "evaluating the best checkpoint")
+        classes, predicted = yield from self._telling(self._classified(learner), "evaluating on the test rows")
         verdict = Verdict(**found, optimistic=bool(self.prepared.seen))
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
@@ -218,9 +221,18 @@ class Training:
             verdict=verdict,
             criterion=own if self.prepared.held_out else None,
             remark=remark,
+            classes=classes,
         )
         self.results.append(result)
-        yield self._training(learner, result=result, told=remark)
+        yield self._training(learner, result=result, predicted=predicted, told=remark)
+
+    def _classified(self, learner: Learner) -> Work[tuple[ClassScores | None, tuple[tuple[str, str], ...]]]:
+        """The scores of the test rows of labelled texts, in float32, with their classes; none for other rows."""
+        test = self.prepared.corpus.test
+        if test is None:
+            return None, ()
+        predicted = yield from learner.method.predicted(test.texts)
+        return class_scores(test.labels, predicted), tuple(zip(test.labels, predicted, strict=True))
 
     def _recall(self, state: State) -> Iterator[Step]:
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])

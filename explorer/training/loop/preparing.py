@@ -16,7 +16,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.progress import Progress, Work
-from explorer.training.loop import held_out_triplets
+from explorer.training.loop import held_out_rows
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Prepared:
     test: GradedPairs | None
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
-    held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
+    held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
 
     @property
     def seen(self) -> str:
@@ -122,10 +122,10 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
     corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
-    held: Corpus | None = None
+    held = corpus.validation
     if recipe.schedule().select_by != "dev":
-        corpus, held = held_out_triplets.split(corpus)
-    return Texts(corpus, dev, test, (*map(str, reports), *filter(None, [dropped])), held)
+        corpus, held = held_out_rows.split(corpus)
+    return Texts(corpus, dev, test, (*map(str, reports), *filter(None, [dropped, corpus.told])), held)
 
 
 def _found(model: str, online: bool) -> Work[Found]:

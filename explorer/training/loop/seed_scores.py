@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from explorer.measuring.scores.class_scores import ClassScores
 from explorer.measuring.scores.verdict import Verdict
 
 
@@ -22,6 +23,7 @@ class SeedScores:
     verdict: Verdict | None = None  # compared with the base
     criterion: float | None = None  # the score that chose the best step, if not the dev score alone
     remark: str = ""  # what the method reports about its rows
+    classes: ClassScores | None = None  # of the test rows of labelled texts
 
     @property
     def selection_score(self) -> float | None:
@@ -29,8 +31,8 @@ class SeedScores:
         return self.dev if self.criterion is None else self.criterion
 
     def as_json(self) -> dict[str, Any]:
-        """The scores for status.json and the output of `train`; without a criterion and a remark of their own."""
-        unsaid = {"criterion": None, "remark": ""}
+        """The scores for status.json and the output of `train`; without fields that only some methods have."""
+        unsaid = {"criterion": None, "remark": "", "classes": None}
         return {name: value for name, value in asdict(self).items() if name not in unsaid or value != unsaid[name]}
 
 

@@ -15,7 +15,7 @@ from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
 from explorer.training.loop.seed_scores import spread
-from explorer.training.model_card import usage_code
+from explorer.training.model_card import classification, usage_code
 from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.model_card.markdown import fenced, one_line, plain, table
 
@@ -25,7 +25,15 @@ def card(facts: CardFacts) -> str:
     import yaml
 
     head = yaml.safe_dump(_metadata(facts), sort_keys=False, allow_unicode=True, width=10_000)
-    parts = (_what(facts), _use(facts), _results(facts), _training(facts), _settings(facts), _sources(facts))
+    parts = (
+        _what(facts),
+        _use(facts),
+        _results(facts),
+        *classification.section(facts),
+        _training(facts),
+        _settings(facts),
+        _sources(facts),
+    )
     return f"---\n{head}---\n\n" + "\n\n".join(parts) + "\n"
 
 
@@ -117,6 +125,7 @@ def _results(facts: CardFacts) -> str:
     text += f"The base's model default is: {plain(facts.default)}."
     if facts.model.dev is not None:
         by = "the dev set" if facts.model.criterion is None else "the dev set and held-out triplets"
+        by = by if facts.model.classes is None else "validation rows"
         text += f" {'Step and seed were' if len(facts.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))
     return "\n\n".join(("## Results", *_verdict(facts), text, table(lines[0], lines[1:])))

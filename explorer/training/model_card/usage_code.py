@@ -27,7 +27,9 @@ def sentence_transformers(head: Head | None = None) -> str:
 vectors = SentenceTransformer("{FOLDER}"{trusting}).encode(sentences)  # (sentence, dimension)"""
 
 
-def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = False) -> str | None:
+def transformers(
+    head: Head, opener: str, prompt: str = "", lower_case: bool = False, max_length: int | None = None
+) -> str | None:
     """The lines for transformers alone; None for a layer & pooling that needs more than a few lines."""
     steps = _steps(head)
     if steps is None:
@@ -41,6 +43,7 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
     if lower_case:
         text = f"({text}).lower()" if prompt else "text.lower()"
     written = f"[{text} for text in sentences]" if text != "text" else "sentences"
+    length = f", max_length={max_length}" if max_length else ""
     lines = [
         *["import sys", ""] * bool(head.own_modules),
         "import torch",
@@ -50,7 +53,7 @@ def transformers(head: Head, opener: str, prompt: str = "", lower_case: bool = F
         f'folder = "{FOLDER}"',
         _SENTENCES,
         f"tokenizer, model = AutoTokenizer.from_pretrained(folder), {opener}.from_pretrained(folder)",
-        f'rows = tokenizer({written}, padding=True, truncation=True, return_tensors="pt")',
+        f'rows = tokenizer({written}, padding=True, truncation=True{length}, return_tensors="pt")',
         "with torch.no_grad():",
         *states,
         *steps,

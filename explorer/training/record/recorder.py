@@ -17,7 +17,7 @@ from explorer import metric_lines, typed_json
 from explorer.errors import NotWritable, RunGone
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.places import write_whole
-from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES, probe_file
+from explorer.run_folder import LOG, METRICS, PROBE, PROBE_SENTENCES, predictions_file, probe_file
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
@@ -80,11 +80,15 @@ class Recorder:
             self._evaluated(step, step.checkup)
         if step.told:
             self.log(step.told)
+        if step.predicted:
+            self._predictions(step.seed, step.predicted)
         if step.result is not None:
             scores = {
                 name: value for name, value in step.result.as_json().items() if isinstance(value, (int, float, str))
             }
             self.log("seed done: " + ", ".join(f"{name} {_told(value)}" for name, value in scores.items()))
+            if step.result.classes is not None:
+                self.log(f"test rows: {step.result.classes.told}")
         changed = step.progress.stage != self.status.doing
         if changed and step.progress.stage != "training":
             self.log(step.progress.stage)
@@ -115,6 +119,13 @@ class Recorder:
             _ROOM,
         )
 
+    def _predictions(self, seed: int, rows: Sequence[tuple[str, str]]) -> None:
+        """Save the true and the predicted class of each test row, without its text."""
+        lines = "".join(f"{true}\t{predicted}\n" for true, predicted in rows)
+        text = f"label\tpredicted\n{lines}"
+        path = predictions_file(self.run.folder, seed)
+        write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
+
     def _evaluated(self, step: Step, found: Checkup) -> None:
         path = probe_file(self.run.folder, step.seed, step.step)
         write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
@@ -122,7 +133,7 @@ class Recorder:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
         self._append(METRICS, metric_lines.as_text(_evaluation(step, found)))
-        told = "" if step.accuracy is None else f", held-out triplets {step.accuracy:.1f} % right"
+        told = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {found.spearman:.2f}{told}{best}")
         if step.best and step.criterion is not None and (self._best is None or step.criterion > self._best):
@@ -167,7 +178,7 @@ def _training_step(step: Step, update: Update) -> TrainingStep:
 
 
 def _evaluation(step: Step, found: Checkup) -> Evaluation:
-    """`criterion` is recorded if held-out triplets are used."""
+    """`criterion` is recorded if rows are held out."""
     return Evaluation(
         **_when(step),
         dev=found.spearman,
@@ -176,8 +187,8 @@ def _evaluation(step: Step, found: Checkup) -> Evaluation:
         alike=found.alike,
         strangers=found.strangers,
         best=step.best,
-        held_out=step.accuracy,
-        criterion=None if step.accuracy is None else step.criterion,
+        held_out=step.held_out,
+        criterion=None if step.held_out is None else step.criterion,
     )
 
 

@@ -23,7 +23,7 @@ class RunFacts:
     seen: str | None = None  # a warning if test sentences are in the training text
     default: str | None = None  # the base's model default, in words
     pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev` and `test`
-    held_out: int | None = None  # triplets
+    held_out: int | None = None  # rows that choose the best checkpoint
     estimate: str | None = None  # of time and memory, in words
     memory: int | None = None  # bytes of a step on the longest rows, as measured before the first one
 

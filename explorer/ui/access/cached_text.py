@@ -109,8 +109,8 @@ def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) 
 
 def rows(
     sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], keep_duplicates: bool = False
-) -> tuple[int, int, tuple[Report, ...]]:
-    """The number of rows of a kind in the sources and of duplicates among them, with a report on each source.
+) -> tuple[int, int, tuple[Report, ...], str]:
+    """The number of rows of a kind in the sources and of duplicates, a report on each source, and how it was divided.
 
     The text itself is not cached.
     """
@@ -124,9 +124,9 @@ def _rows(
     columns: tuple[tuple[str, str], ...],
     keep_duplicates: bool,
     stamps: Hashable,
-) -> tuple[int, int, tuple[Report, ...]]:
+) -> tuple[int, int, tuple[Report, ...], str]:
     found, reports = corpora.corpus(sources, eats, dict(columns), keep_duplicates=keep_duplicates)
-    return len(found), found.duplicates, reports
+    return len(found), found.duplicates, reports, found.told
 
 
 def shared(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs) -> int:

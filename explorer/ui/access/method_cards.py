@@ -14,7 +14,7 @@ from explorer.knobs import Knob, Values
 from explorer.ui.access import method_cards
 
 # from the least to the most that a method needs of its text
-NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs")
+NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts")
 
 
 @dataclass(frozen=True)

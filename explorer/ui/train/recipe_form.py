@@ -101,10 +101,10 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
     from explorer.methods import Schedule, load
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
-    from explorer.training.loop import held_out_triplets
+    from explorer.training.loop import held_out_rows
 
     schedule = load(card.name).schedule.but(scheduled)
-    held = 0 if schedule.select_by == "dev" else held_out_triplets.count(rows)
+    held = 0 if schedule.select_by == "dev" else held_out_rows.count(rows)
     steps = schedule.updates(rows - held)
     every = schedule.look_every(steps)
     told = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")

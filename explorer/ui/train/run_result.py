@@ -31,6 +31,7 @@ def card(run: Run, status: Status) -> None:
     elif not status.live and status.verdict is not None:
         st.info(NOT_TESTED, icon=":material/science_off:")
     run_scores.show(status)
+    run_scores.classes(status)
     _progress(status)
     below = run_scores.lower(status)
     if below:
@@ -47,7 +48,8 @@ def _progress(status: Status) -> None:
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
         of = f"of {status.total:,} steps, dev {in_words.number(status.best)}"
-        help = "The step with the highest dev score. The saved model is this checkpoint."
+        by = "score on the rows that are held out to choose it" if status.facts.held_out else "dev score"
+        help = f"The step with the highest {by}. The saved model is this checkpoint."
         messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)
     if status.seconds:
         messages.number(cards, "Time", in_words.duration(status.seconds), _steps(status), border=True)
@@ -65,8 +67,9 @@ def _seeds(status: Status) -> None:
             column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
         )
         test = spread([one.test for one in status.results])
+        by = "score on held-out rows" if status.facts.held_out else "dev score"
         told = "" if test is None else f"{OF_SEEDS.format(*test)} "
-        st.caption(f"{told}Gain: minus the base under model default. The seed with the best dev score is saved.")
+        st.caption(f"{told}Gain: minus the base under model default. The seed with the best {by} is saved.")
 
 
 def _seed_row(one: SeedScores) -> dict[str, object]:

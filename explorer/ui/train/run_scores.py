@@ -6,7 +6,9 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.measuring.scores.class_scores import MEASURES
 from explorer.measuring.scores.verdict import Outcome
+from explorer.training.loop.seed_scores import spread
 from explorer.training.record.status import Status
 from explorer.ui import messages
 
@@ -18,6 +20,11 @@ HELP = {
     "same": "Spearman × 100 of the base under the trained layer & pooling. The gap to the tuned model is the effect of "
     "training alone. Higher is better.",
     "tuned": "Spearman × 100 of the tuned model, as sentence-transformers loads it. Higher is better, at most 100.",
+}
+OF_CLASSES = {
+    "accuracy": "The share of rows with the right class, in percent. Higher is better.",
+    "macro F1": "The mean F1 of the classes, each counted the same. Higher is better, at most 100.",
+    "Matthews": "Correlation of predicted and true classes. Higher is better: 100 is perfect, 0 as good as chance.",
 }
 
 
@@ -31,6 +38,23 @@ def show(status: Status) -> None:
     for use, found in (("Test", verdict.test), ("Dev", verdict.dev)):
         if found is not None:
             _row(use, found, trained, status)
+
+
+def classes(status: Status) -> None:
+    """The scores of the classes of the test rows, over all seeds that are done, of a run on labelled texts."""
+    found = [one.classes for one in status.results if one.classes is not None]
+    if not found:
+        return
+    seeds = f", mean ± standard deviation of {len(found)} seeds" if len(found) > 1 else ""
+    st.markdown(f"**Test rows**: classes of {found[0].rows:,} rows · × 100{seeds}")
+    cards = st.columns(3, gap="small")
+    for card, name in zip(cards, MEASURES, strict=True):
+        average = spread([one.measure(name) for one in found])
+        if average is not None:
+            deviation = f" ± {average[1]:.2f}" if len(found) > 1 else ""
+            messages.number(
+                card, f"Test rows: {name}", f"{average[0]:.2f}{deviation}", border=True, help=OF_CLASSES[name]
+            )
 
 
 def lower(status: Status) -> list[str]:

@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.data import sources, uploads
 from explorer.data.corpora import SAMPLE, SHIPPED, Eats
 from explorer.data.graded import sets, sts, user_sets
+from explorer.data.labelled import published_sets
 from explorer.data.sample import MINIMAL_PAIRS
 from explorer.data.tables.column_roles import ROLES
 from explorer.data.tables.row_reports import Report
@@ -35,15 +36,17 @@ def chosen_text() -> tuple[str, ...]:
         accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
-        "`sample` and `minimal pairs` come with Strata. Only methods for scored pairs use the scores; every other "
-        "method uses the sentences alone.",
+        "`sample` and `minimal pairs` come with Strata. Methods for scored pairs use the scores, methods for labelled "
+        "texts the labels (of a folder with train and dev or test files too); every other method uses the sentences "
+        "alone.",
     )
     upload_boxes.to_stay(
         "Training text (file)",
         UPLOAD,
         _take,
         "The file is kept on this machine, so that the run can be resumed and repeated from the command line.",
-        "One sentence a line, or a table: two columns for pairs, three for triplets, two and a score for scored pairs. "
+        "One sentence a line, or a table: two columns for pairs, three for triplets, two and a score for scored pairs, "
+        "one or two and a label for labelled texts. "
         "For more than 20 MB, type the file's path instead.",
     )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
@@ -55,7 +58,7 @@ def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False) -> 
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
-        count, duplicates, reports = cached_text.rows(chosen, eats, columns(chosen, eats), keep_duplicates)
+        count, duplicates, reports, divided = cached_text.rows(chosen, eats, columns(chosen, eats), keep_duplicates)
     except SetNotFound as error:
         titles = (title for source in chosen for title in availability.published(source))
         availability.set_not_found(error, *dict.fromkeys(titles))
@@ -64,6 +67,8 @@ def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False) -> 
         messages.trouble(error)
         return None
     _told(count, duplicates if keep_duplicates else 0, eats, reports)
+    if divided:
+        st.caption(messages.plain(f"{divided}."))
     return count
 
 
@@ -133,7 +138,8 @@ def _roles(eats: Eats) -> list[str]:
 def _offered() -> list[str]:
     """The names to choose from, with the current choice."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    known = [*SHIPPED, *user_sets.names(), *_train_parts(), *whole, *sts.menu()]
+    labelled = published_sets.available()
+    known = [*SHIPPED, *user_sets.names(), *_train_parts(), *whole, *sts.menu(), *labelled]
     chosen = st.session_state.get(SOURCES, st.query_params.get_all(SOURCES))
     return upload_boxes.offered([*known, *chosen])
 

@@ -72,7 +72,7 @@ def test_a_best_checkpoint_below_the_base_says_so():
 
 def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
     lines = [replace(line, held_out=75.0) if isinstance(line, Evaluation) else line for line in ONE]
-    drawn = named(metric_curves.dev_scores(lines, None), "accuracy on held-out triplets, %")
+    drawn = named(metric_curves.dev_scores(lines, None), "held-out rows, score × 100")
     assert set(drawn.y) == {75.0}
 
 

@@ -60,6 +60,16 @@ def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
     assert not app.button(key=START).disabled
 
 
+def test_labelled_texts_say_how_they_are_divided(app):
+    app.query_params["method"] = "classify"
+    well(app.run())
+    assert words(app.error) == []
+    assert any("256 rows to train on, 32 to validate, 32 to test" in told for told in words(app.caption))
+    assert planned(app, 256, 32, 24)
+    assert "knob classify validate_by" in {box.key for box in app.selectbox}
+    assert not app.button(key=START).disabled
+
+
 def test_the_form_can_be_started_as_it_stands(app):
     well(app.run())
     assert app.selectbox(key="method").value == "sg-opt"

@@ -7,6 +7,7 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import uploads
+from explorer.measuring.scores.class_scores import ClassScores
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training.loop.seed_scores import SeedScores
@@ -167,3 +168,17 @@ def test_a_status_of_wrong_types_takes_no_page_away(app, place, damage):
     well(show(app, damaged))
     damaged.delete()
     assert not damaged.folder.exists()
+
+
+def test_the_scores_of_test_rows_are_their_means_over_seeds(app, place):
+    run = new(place)
+    scores = ClassScores(40, 80.0, 75.0, 60.0), ClassScores(40, 84.0, 79.0, 66.0)
+    results = tuple(result(seed=seed, classes=one) for seed, one in enumerate(scores, start=1))
+    stands(run, state=statuses.FINISHED, results=results, verdict=Verdict())
+    well(show(app, run))
+    found = {label: value for label, value in cards(app).items() if label.startswith("Test rows")}
+    assert found == {
+        "Test rows: accuracy": "82.00 ± 2.83",
+        "Test rows: macro F1": "77.00 ± 2.83",
+        "Test rows: Matthews": "63.00 ± 4.24",
+    }

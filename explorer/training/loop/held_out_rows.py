@@ -1,9 +1,10 @@
-"""Hold triplets out of training, so that the best checkpoint can be chosen by their accuracy."""
+"""Score the rows that are not trained on: triplets or validation rows that choose the checkpoint, and test rows."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +12,29 @@ import numpy as np
 from explorer.data.corpora import Corpus
 from explorer.data.splitting import linked
 from explorer.errors import TooFewRows
+from explorer.measuring.scores.class_scores import class_scores
 from explorer.measuring.scores.correlation import unit
+from explorer.methods import Method
+from explorer.progress import Work
 
 SHARE = 0.1  # of the rows
 LEAST = 10  # rows, for an accuracy in steps of 10 points at most
 
 
+def score(
+    method: Method, held: Corpus, by: str, autocast: Callable[[], AbstractContextManager[object]] = nullcontext
+) -> Work[float]:
+    """The score × 100 of held-out rows: of triplets their accuracy, of labelled texts the measure `by`."""
+    if held.labels:
+        found = yield from method.predicted(held.texts, autocast)
+        return class_scores(held.labels, found).measure(by)
+    texts = sentences(held)
+    vectors = yield from method.reading(texts, None, autocast)
+    return accuracy(held, texts, vectors.numpy())
+
+
 def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
-    """Rows to train on, and rows held out: a tenth, without a sentence in common.
+    """Triplets to train on, and triplets held out: a tenth, without a sentence in common.
 
     Rows that share a sentence, directly or through others, stay on one side. Which are held out follows from their
     text alone.

@@ -1,4 +1,4 @@
-"""Find the runs of a plan's cells: a run belongs to a cell if recipe, model and text are the same."""
+"""Find the runs of recipes that were trained already: recipe, model and text are the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import cache
 
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
-from explorer.studies.plan import Cell
 from explorer.training.loop.preparing import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
@@ -19,8 +18,8 @@ from explorer.training.record.runs import Run
 Digests = dict[str, str | None]
 
 
-class CellRuns:
-    """The runs of cells, from what is on the disk; `digests` remembers what it has read."""
+class RecipeRuns:
+    """The runs of recipes, from what is on the disk; `digests` remembers what it has read."""
 
     def __init__(self) -> None:
         self._texts = cache(_digests_of)  # of recipes that differ in their seed only
@@ -33,23 +32,23 @@ class CellRuns:
                   for name, knob in recipe.kind.knobs.items() if knob.masked_model}  # fmt: skip
         return {"model_digest": self._model(recipe.model), **self._texts(_Key(recipe)), **others}
 
-    def of(self, cells: Sequence[Cell], name: str = "") -> list[Run | None]:
-        """The run of each cell: a finished one, else one of the plan with this name that can be resumed, or None."""
+    def of(self, recipes: Sequence[Recipe], prefix: str = "") -> list[Run | None]:
+        """The run of each recipe: a finished one, else one to resume whose name has this prefix, or None."""
         by_recipe = _by_recipe()
-        return [self._best(cell, by_recipe.get(_identity(cell.recipe), []), name) for cell in cells]
+        return [self._best(recipe, by_recipe.get(_identity(recipe), []), prefix) for recipe in recipes]
 
-    def _best(self, cell: Cell, found: Sequence[Run], name: str) -> Run | None:
+    def _best(self, recipe: Recipe, found: Sequence[Run], prefix: str) -> Run | None:
         finished = [run for run in found if run.status().state == statuses.FINISHED]
         if finished:
             try:
-                now = self.digests(cell.recipe)
+                now = self.digests(recipe)
             except StrataError:  # the text is gone: what was measured on it stays
                 return finished[0]
             for run in finished:
                 then = run.recipe().made_with
                 if all(then.get(what) == digest for what, digest in now.items()):
                     return run
-        return next((run for run in found if run not in finished and run.name.startswith(f"{name}-")), None)
+        return next((run for run in found if run not in finished and run.name.startswith(prefix)), None)
 
 
 class _Key:

@@ -1,0 +1,1 @@
+"""What several commands share: the line of progress, and flags with what they mean."""

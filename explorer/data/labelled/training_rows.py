@@ -1,0 +1,161 @@
+"""Divide a labelled source into rows to train on, validation rows that choose the checkpoint, and test rows.
+
+A dev split is divided as in Table 10 of SG-BERT (Kim, Yoo and Lee 2021): its first tenth validates, the rest tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from explorer.data import sample
+from explorer.data.kinds import Corpus, Labelled, Triplets
+from explorer.data.labelled import labelled_sets, published_sets
+from explorer.data.labelled.labelled_set import LabelledSet, check
+from explorer.data.splitting import linked
+from explorer.data.tables import text_rows
+from explorer.data.tables.column_roles import ROLES
+from explorer.data.tables.column_roles import Mapping as Roles
+from explorer.data.tables.columns import LABEL_NAMES, guess, plain
+from explorer.data.tables.files import read_file
+from explorer.data.tables.row_reports import Report
+from explorer.data.tables.table import Table
+from explorer.errors import TooFewRows, WrongColumns
+
+SHARE = 0.1  # of the rows that are divided
+LEAST = 10  # validation rows, for an accuracy in steps of 10 points at most
+SAME, OTHER = "same meaning", "other meaning"  # the classes of the two pairs in a triplet
+LACK = "has no labels: a column of texts and a column with the class of each are needed"
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The rows of one source by their use."""
+
+    train: Labelled
+    validation: Labelled
+    test: Labelled
+    told: str  # how the source was divided, in words
+
+
+def read(source: str, columns: Mapping[str, str] | None = None) -> tuple[Divided, tuple[Report, ...]]:
+    """The rows of a source: text that ships, a published set, a file or a folder, with a report on each file."""
+    if source in _SHIPPED:
+        return divided(LabelledSet(source, replace(of_triplets(_SHIPPED[source]()), name=source))), ()
+    path = Path(source).expanduser()
+    if not published_sets.is_known(source) and path.is_file():
+        table = read_file(source)
+        if _is_triplets(table, columns or {}):
+            triplets, report = text_rows.triplets(table, guess(table, "triplets").corrected(columns or {}))
+            return divided(LabelledSet(table.name, of_triplets(triplets))), (report,)
+    given, reports = labelled_sets.load(source, columns, folds=False)
+    return divided(given), reports
+
+
+def lack(table: Table, columns: Mapping[str, str]) -> str:
+    """The reason why a file has no labelled rows, as the end of a sentence; "" if it has them."""
+    if _is_triplets(table, columns):
+        return ""
+    if not set(columns) <= {role.name for role in ROLES["labelled texts"]}:
+        return LACK
+    mapping = guess(table, "labelled texts").corrected(columns)
+    try:
+        mapping.check(table)
+        rows, _ = text_rows.labelled(table, mapping)
+    except (WrongColumns, TooFewRows):
+        return LACK
+    return "" if len(rows.classes) > 1 else f"has the label {rows.labels[0]!r} in every row: two classes are needed"
+
+
+def divided(given: LabelledSet) -> Divided:
+    """The rows of a set by their use: its own three splits, the scored one divided, or all rows divided by text."""
+    scored = given.dev if given.test is None else given.test
+    if given.dev is not None and given.test is not None:
+        parts = given.train, given.dev, given.test
+        how = "its dev split chooses the checkpoint"
+    elif scored is not None:
+        count = int(SHARE * len(scored))
+        parts = given.train, _taken(scored, range(count)), _taken(scored, range(count, len(scored)))
+        how = f"the first tenth of {scored.name} chooses the checkpoint, the rest is the test"
+    else:
+        parts = _by_text(given.train)
+        how = "a tenth of the rows chooses the checkpoint, another tenth is the test; no sentence is in two parts"
+    train, validation, test = parts
+    if len(validation) < LEAST:
+        raise TooFewRows(
+            f"{given.name} has {len(validation)} rows to choose the checkpoint by; at least {LEAST} are needed. They "
+            "are its dev split, or else a tenth of its test split, or of all rows. Add rows."
+        )
+    check(LabelledSet(given.name, train, validation, test))
+    told = f"{given.name}: {len(train):,} rows to train on, {len(validation):,} to validate, {len(test):,} to test"
+    return Divided(train, validation, test, f"{told} ({how})")
+
+
+def joined(parts: Sequence[Divided]) -> Corpus:
+    """The training rows of several sources in order, with their validation and test rows."""
+    if len({bool(part.train.second) for part in parts}) > 1:
+        names = " and ".join(part.train.name for part in parts)
+        raise WrongColumns(f"{names} cannot be joined: some rows have one sentence, some two. Choose one of them.")
+    return replace(
+        _corpus([part.train for part in parts]),
+        validation=_corpus([part.validation for part in parts]),
+        test=_corpus([part.test for part in parts]),
+        told="; ".join(part.told for part in parts),
+    )
+
+
+def of_triplets(triplets: Triplets) -> Labelled:
+    """Two labelled pairs of each triplet: anchor and positive, anchor and negative."""
+    rows = zip(triplets.anchors, triplets.positives, triplets.negatives, strict=True)
+    pairs = [pair for anchor, same, other in rows for pair in ((anchor, same, SAME), (anchor, other, OTHER))]
+    first, second, labels = zip(*pairs, strict=True)
+    return Labelled(triplets.name, first, labels, second)
+
+
+_SHIPPED = {
+    "sample": sample.triplets,
+    sample.MINIMAL_PAIRS: sample.minimal_pairs,
+    sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
+}
+
+
+def _is_triplets(table: Table, columns: Mapping[str, str]) -> bool:
+    """Whether a file holds triplets and no column of labels."""
+    named = any(plain(column) in LABEL_NAMES for column in table.columns)
+    own = set(columns) <= {role.name for role in ROLES["triplets"]}
+    mapping: Roles = guess(table)
+    return own and not named and mapping.kind == "triplets"
+
+
+def _corpus(parts: Sequence[Labelled]) -> Corpus:
+    columns = zip(*((part.texts, part.second, part.labels) for part in parts), strict=True)
+    joined_columns = (tuple(chain.from_iterable(column)) for column in columns)
+    return Corpus(" + ".join(part.name for part in parts), "labelled texts", tuple(filter(None, joined_columns)))
+
+
+def _by_text(rows: Labelled) -> tuple[Labelled, Labelled, Labelled]:
+    """Eight, one and one tenth of the rows, by a digest of their text alone; linked rows stay together."""
+    texts = list(zip(rows.texts, rows.second, strict=True)) if rows.second else [(text,) for text in rows.texts]
+    digests = [_digest((*text, label)) for text, label in zip(texts, rows.labels, strict=True)]
+    families = sorted(linked(texts), key=lambda family: min(digests[row] for row in family))
+    wanted = round(SHARE * len(rows))
+    parts: tuple[list[int], list[int], list[int]] = [], [], []
+    for family in families:
+        place = next((place for place in (1, 2) if len(parts[place]) + len(family) <= wanted), 0)
+        parts[place].extend(family)
+    train, validation, test = (_taken(rows, sorted(part)) for part in parts)
+    return train, validation, test
+
+
+def _digest(texts: Sequence[str]) -> bytes:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
+
+
+def _taken(rows: Labelled, places: Sequence[int]) -> Labelled:
+    texts, labels, second = (
+        tuple(column[place] for place in places) if column else () for column in (rows.texts, rows.labels, rows.second)
+    )
+    return replace(rows, texts=texts, labels=labels, second=second)

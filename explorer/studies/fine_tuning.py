@@ -1,0 +1,167 @@
+"""Fine-tune models on classification tasks, with a run for each, and save the scores of their test rows as results.
+
+The suite `glue` is Table 10 of SG-BERT (Kim, Yoo and Lee 2021): whole encoders are fine-tuned, the first tenth of the
+dev split validates and the rest is the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from explorer import methods, run_folder
+from explorer.data import corpora, sources
+from explorer.data.kinds import Corpus, Eats
+from explorer.data.labelled import published_sets
+from explorer.data.tables.columns import plain
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import DataError, RunError
+from explorer.evaluating.evaluation import Evaluation
+from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.results import result_files
+from explorer.evaluating.results.result_files import Result
+from explorer.knobs import Values
+from explorer.measuring.scores.class_scores import MEASURES
+from explorer.progress import Progress, Work
+from explorer.studies.recipe_runs import RecipeRuns
+from explorer.training import running
+from explorer.training.recipe import Recipe
+from explorer.training.record import runs
+from explorer.training.record.run_origin import scored
+from explorer.training.record.runs import Run
+from explorer.training.record.status import FINISHED
+
+SUITE = "glue"
+TASKS = tuple(known.name for known in published_sets.GLUE)
+MAIN = {"GLUE CoLA": "Matthews"}  # GLUE's measure where it is not accuracy
+_ROWS: Eats = "labelled texts"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What decides the scores besides model and task."""
+
+    seeds: tuple[int, ...] = (1,)
+    settings: Values = field(default_factory=dict)  # of the training that are not the default
+    precision: str = "auto"
+    device: str = "auto"
+    online: bool = False
+
+
+def named(task: str) -> str | None:
+    """The task of the suite with this name, ignoring case and punctuation; None if there is none."""
+    return next((name for name in TASKS if plain(name) == plain(task)), None)
+
+
+def column(task: str) -> str:
+    """The name of a task's results; a task that is also scored without fine-tuning says that it is."""
+    if task in TASKS:
+        return task
+    known = published_sets.is_known(task) and not sources.is_folder(task)
+    return f"{published_sets.find(task).name if known else Path(task).name} (fine-tuned)"
+
+
+def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[Evaluation]:
+    """Fine-tune every model on every task; a task without its data is left out and named."""
+    results: list[Result] = []
+    missing: dict[str, None] = {}
+    failed: dict[str, None] = {}
+    known = RecipeRuns()
+    for model, task in product(models, tasks):
+        try:
+            result = yield from _result(model, task, options, known)
+        except DataError as error:
+            missing[str(error)] = None
+        except RunError as error:
+            failed[f"{model} ({column(task)}): {error}"] = None
+        else:
+            result_files.write(result)
+            results.append(result)
+    return Evaluation(tuple(results), (), tuple(missing), tuple(failed), tuple(map(column, tasks)))
+
+
+def recipe_of(model: str, task: str, options: Options) -> Recipe:
+    """The recipe of the run that fine-tunes a model on a task."""
+    settings = {"validate_by": MAIN.get(task, MEASURES[0]), **options.settings}
+    return Recipe(
+        _method(),
+        model,
+        (task,),
+        settings=settings,
+        seeds=options.seeds,
+        precision=options.precision,
+        device=options.device,
+    ).checked()
+
+
+def _method() -> str:
+    """The method that fine-tunes on labelled texts."""
+    return next(name for name in methods.names() if methods.load(name).eats == _ROWS)
+
+
+def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[Result]:
+    yield Progress(f"{model}: {column(task)}", 0, 0)
+    rows, _ = corpora.corpus([task], _ROWS)
+    recipe = recipe_of(model, task, options)
+    found = model_names.find(model, online=options.online)
+    (run,) = known.of([recipe])
+    if run is None:
+        run = runs.new(recipe)
+    elif run.status().state != FINISHED:
+        runs.restarted(run)
+    if run.status().state != FINISHED:
+        yield from _trained(run, options.online, column(task))
+    return Result(scored(found), _measured(run, task, rows))
+
+
+def _trained(run: Run, online: bool, task: str) -> Work[None]:
+    """Train a run to its end."""
+    work = running.train(run, online)
+    try:
+        for progress in work:
+            yield Progress(f"{task}: {progress.stage}", progress.done, progress.total, progress.unit)
+    finally:
+        work.close()  # saves the state
+    if not run.folder.is_dir() or run.status().state != FINISHED:
+        raise RunError(f"The run '{run.name}' was stopped before its end. Evaluate again to resume it.")
+
+
+def _measured(run: Run, task: str, rows: Corpus) -> Measured:
+    """The scores of the test rows of each seed; the items are whether a row is right, averaged over seeds."""
+    status, recipe = run.status(), run.recipe()
+    scores = [one.classes for one in status.results if one.classes is not None]
+    if len(scores) < len(recipe.seeds) or rows.test is None:
+        raise RunError(f"The run '{run.name}' has no scores of its test rows. Delete it, then evaluate again.")
+    main = MAIN.get(task, MEASURES[0])
+    measures = (main, *(name for name in MEASURES if name != main))
+    table = np.array([[[one.measure(name) for one in scores] for name in measures]])
+    right = [_right(run, seed) for seed in recipe.seeds]
+    items = None
+    if all(len(one) == len(rows.test) for one in right):
+        items = Items(np.mean(right, axis=0), digest=rows.test.digest)
+    setting: dict[str, Setting] = {
+        "training": "whole encoder",
+        "run": run.name,
+        "precision": status.facts.precision,
+        "train rows": len(rows),
+        "validation rows": len(rows.validation or ()),
+        **recipe.every_setting(),
+    }
+    # under the pooling that was fine-tuned, by default the model's own
+    return Measured(
+        column(task), "test", (MODEL_DEFAULT,), measures, table, recipe.seeds, setting, items, status.seconds
+    )
+
+
+def _right(run: Run, seed: int) -> list[float]:
+    """For each test row 1 if its predicted class is right, else 0; empty if the file is damaged."""
+    try:
+        lines = run_folder.predictions_file(run.folder, seed).read_text("utf-8", "surrogatepass").split("\n")[1:-1]
+    except OSError:
+        return []
+    return [float(label == predicted) for label, _, predicted in (line.partition("\t") for line in lines)]
