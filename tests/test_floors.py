@@ -34,7 +34,7 @@ HOUSE = {  # everything here is allowed
 }
 
 MOST_ARROWS = {
-    "explorer.commands": 17,
+    "explorer.commands": 11,
     "explorer.data": 36,
     "explorer.drawing": 8,
     "explorer.encoding": 7,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line
-from explorer.commands.score import role_and_name
+from explorer.commands.parts.named_values import role_and_name
 
 if TYPE_CHECKING:
     from explorer.studies.embedding.embedding import Embedded, Request

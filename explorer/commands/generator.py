@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.commands.parts.line import Line
-from explorer.commands.score import role_and_name
+from explorer.commands.parts.named_values import role_and_name
 
 
 def add(verbs: Any) -> None:

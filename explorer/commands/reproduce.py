@@ -76,7 +76,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _scale(options: argparse.Namespace) -> Scale:
-    from explorer.commands.train import knob_and_value
+    from explorer.commands.parts.named_values import knob_and_value
     from explorer.studies.reproduce.reproduction import Scale
 
     settings: dict[str, Any] = dict(knob_and_value(one) for one in options.set)

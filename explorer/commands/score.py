@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line
+from explorer.commands.parts.named_values import role_and_name
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -87,13 +88,3 @@ def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
     if report is not None:
         print(report, file=sys.stderr)
     return pairs
-
-
-def role_and_name(column: str) -> tuple[str, str]:
-    """`score=rating` as a role and the column that plays it."""
-    from explorer.errors import BadChoice
-
-    role, equals, name = column.partition("=")
-    if not equals:
-        raise BadChoice(f"--column {column} lacks an equals sign. Write ROLE=NAME, for example --column score=rating.")
-    return role, name

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts.line import Line
-from explorer.commands.score import role_and_name
+from explorer.commands.parts.named_values import knob_and_value, role_and_name
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
@@ -219,14 +219,6 @@ def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:
 
     beside = evaluated_beside(changes.get("data", recipe.data), recipe.kind.eats)
     return {} if beside is None else dict(zip(("dev", "test"), beside, strict=True))
-
-
-def knob_and_value(text: str) -> tuple[str, str]:
-    """The name and the value of `--set`."""
-    knob, equals, value = text.partition("=")
-    if not equals:
-        raise BadChoice(f"--set {text} lacks an equals sign. Write KNOB=VALUE, for example --set temperature=0.05.")
-    return knob.replace("-", "_"), value
 
 
 def _tell_estimate(recipe: Recipe, online: bool) -> None:
