@@ -14,7 +14,7 @@ PROGRAM = ("app.py", "pages", "explorer")
 FLOORS = {
     6: ("app", "pages"),
     5: ("explorer.ui",),
-    4: ("explorer.training", "explorer.commands", "explorer.notebook", "explorer.__main__"),
+    4: ("explorer.training", "explorer.studies", "explorer.commands", "explorer.notebook", "explorer.__main__"),
     3: ("explorer.methods", "explorer.measuring", "explorer.evaluating", "explorer.drawing"),
     2: ("explorer.encoding",),
     1: (

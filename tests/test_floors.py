@@ -34,13 +34,14 @@ HOUSE = {  # everything here is allowed
 }
 
 MOST_ARROWS = {
-    "explorer.commands": 14,
+    "explorer.commands": 15,
     "explorer.data": 33,
     "explorer.drawing": 8,
     "explorer.encoding": 7,
     "explorer.evaluating": 14,
     "explorer.measuring": 16,
-    "explorer.training": 17,
+    "explorer.studies": 13,
+    "explorer.training": 18,
     "explorer.ui": 57,
 }
 
