@@ -28,7 +28,7 @@ MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
 VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
-USUAL, NO_TEST = "as the text says", "none"
+USUAL, NO_TEST = "default for this text", "none"
 # as the options of a plan: see explorer.studies.plan
 WHICH = {"defaults": "Strata's defaults", "as in the paper": "As in the paper", "as released": "As released"}
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
@@ -44,8 +44,8 @@ def plan(name: str) -> Plan | None:
     with left:
         text = _text()
     with right:
-        methods = _methods(cards, text)
-    models = _models()
+        models = _models()
+    methods = _methods(cards, text)
     st.subheader("Settings")
     settings = _settings()
     grid = setting_lists.grid([cards[name] for name in methods or ()])
@@ -236,8 +236,8 @@ def _seeds_and_sets() -> tuple[tuple[int, ...] | None, str, str]:
         sidebar.with_current(known, DEV),
         key=DEV,
         persist_state="session",
-        help="The best checkpoint is chosen on these scored pairs. 'As the text says': the dev part that belongs to "
-        "the text, else that of the sample.",
+        help="The best checkpoint is chosen on these scored pairs. 'Default for this text': the dev part that "
+        "belongs to the text, else that of the sample.",
     )
     test: str = middle.selectbox(
         "Test set",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from explorer.data import sources
 from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
@@ -51,11 +52,7 @@ def _row(folder: PlanFolder) -> dict[str, Any]:
     except StrataError as error:
         return row | {"Methods": messages.shortened(str(error))}
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
-    return row | {
-        "Methods": ", ".join(methods),
-        "Models": ", ".join(plan.models),
-        "Rows": plan.rows,
-        "Seeds": len(plan.seeds),
-        "Failures": len(status.failures) or None,
-        "Left out": len(status.left_out) or None,
-    }
+    row |= {"Methods": ", ".join(methods), "Models": ", ".join(map(sources.shown, plan.models))}
+    row |= {"Rows": plan.rows, "Seeds": len(plan.seeds)}
+    problems = {"Failures": len(status.failures), "Left out": len(status.left_out)}
+    return row | {name: count for name, count in problems.items() if count}  # most plans have neither

@@ -12,7 +12,8 @@ from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
-    from explorer.studies.plan_table import PlanTable, Row, Trained
+    from explorer.studies.plan_table import PlanTable, Trained
+    from explorer.studies.plan_verdict import Scored
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
@@ -50,7 +51,7 @@ def show(name: str, found: PlanTable) -> None:
     _runs(found)
 
 
-def _figure(name: str, rows: list) -> None:  # type: ignore[type-arg]
+def _figure(name: str, rows: list[Scored]) -> None:
     marks = [
         Mark(one.row.label, one.row.seconds, one.gain.mean, one.gain.low, one.gain.high, str(one.row.score("test")))
         for one in rows
@@ -103,19 +104,18 @@ def _runs(found: PlanTable) -> None:
         st.session_state[ROW] = next(iter(begun))
     label: str = st.selectbox("Runs of row", list(begun), key=ROW, persist_state="session")
     for one in begun[label].cells:
-        _run(begun[label], one)
+        _run(one)
 
 
-def _run(row: Row, one: Trained) -> None:
+def _run(one: Trained) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
-    run = one.run
+    run, told = one.run, messages.plain(f"Seed {one.cell.seed}: {one.state}")
     if run is None:
-        line.caption(messages.plain(f"seed {one.cell.seed}: {one.state}"))
+        line.caption(told)
         return
-    seed = f"Seed {one.cell.seed}" if len(row.cells) > 1 else "The run"
     line.page_link(
         TRAIN,
-        label=messages.plain(f"{seed}: {one.state}"),
+        label=told,
         icon=":material/model_training:",
         query_params={"run": run.name},
         help=messages.plain(run.name),

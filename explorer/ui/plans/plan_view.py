@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from explorer.studies.plan_folder import PlanFolder, PlanStatus
     from explorer.studies.plan_table import PlanTable
 
+IDLE = 3.0  # seconds
 STOP, RESUME, DELETE, NEW, COPY = "plan stop", "plan resume", "plan delete", "plan new", "plan copy"
 INTERRUPTED = (
     "The process that worked on the plan ended. Press **Resume** to go on with it: what is trained stays, and the "
@@ -46,7 +47,9 @@ def show(folder: PlanFolder) -> None:
     _buttons(folder, plan, status)
     _headline(folder, plan, status)
     told = (status.live, cached_tables.stamp(plan))
-    st.fragment(_progress, run_every=1.0 if status.live else None)(folder, plan, found, told)
+    # a plan that is not finished may be resumed in another tab
+    every = 1.0 if status.live else None if status.state == "finished" else IDLE
+    st.fragment(_progress, run_every=every)(folder, plan, found, told)
     _what_failed(status)
     plan_result.show(folder.name, found)
 

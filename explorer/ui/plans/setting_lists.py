@@ -26,10 +26,12 @@ def grid(cards: Sequence[MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
     found: dict[str, tuple[Any, ...]] = {}
     wrong = False
     for number in range(1, LISTS + 1):
-        name = _setting(number, options)
+        left, right = st.columns([1, 2])
+        with left:
+            name = _setting(number, options)
         if name == NONE:
             continue
-        with st.container():
+        with right:
             values = _values(number, name, cards)
             if name in found:
                 messages.trouble(SAME.format(name, NONE))
@@ -65,7 +67,7 @@ def _setting(number: int, options: list[str]) -> str:
     key = key_of(number, "setting")
     if st.session_state.get(key) not in options:
         st.session_state[key] = NONE
-    label = "Try several values of" if number == 1 else "and of"
+    label = "Try several values of" if number == 1 else "And several values of"
     name: str = st.selectbox(
         label,
         options,
