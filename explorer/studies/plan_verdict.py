@@ -8,6 +8,7 @@ from explorer.measuring.scores.verdict_text import CI, Sentence, kind_of
 from explorer.studies.plan_table import TEST, Gain, PlanTable, Row
 
 MOST_NAMED = 3  # rows in a sentence
+OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ def verdict(found: PlanTable) -> Sentence | None:
     told += f"({CI} {gain.low:+.2f} to {gain.high:+.2f}). "
     told += "The interval includes 0, so the difference may be chance." if gain.low <= 0 <= gain.high else ""
     told = f"{told.strip()} {_over_others(best, others)}".strip()
-    return Sentence(kind_of(gain.low, gain.high), told, _optimistic(rows))
+    optimistic = _optimistic(rows)
+    return Sentence(kind_of(gain.low, gain.high), f"{told} {OPTIMISTIC}" if optimistic else told, optimistic)
 
 
 def _over_others(best: Scored, others: list[Scored]) -> str:

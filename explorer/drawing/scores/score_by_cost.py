@@ -30,7 +30,7 @@ def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
     figure = go.Figure()
     figure.add_hline(y=0, line={"color": QUIET, "dash": "dash", "width": 1.5})
     figure.add_annotation(
-        x=1, xref="paper", xanchor="right", y=0, yanchor="bottom", showarrow=False, text="base, model default"
+        x=0, xref="paper", xanchor="left", y=0, yanchor="bottom", showarrow=False, text="base, model default"
     )
     for place, mark in enumerate(marks):
         colour = COLOURS[place % len(COLOURS)]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
 BEST_OF = (
-    "The best of {} rows is chosen on the test set, so its score is slightly too high. Intervals are those of single "
-    "runs, the widest of the seeds, without a correction for the number of rows."
+    "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
+    "intervals, without a correction for the number of rows."
 )
 HELP = {
     "test": "Test score of the tuned model: Spearman × 100, mean ± standard deviation over seeds. Higher is better, at "
@@ -77,7 +77,7 @@ def _table(name: str, found: PlanTable) -> None:
         hide_index=True,
         key="plan table",
         column_config={
-            "row": st.column_config.TextColumn(pinned=True, width="medium"),
+            "row": st.column_config.TextColumn(pinned=True),
             **{column: st.column_config.TextColumn(help=help) for column, help in HELP.items()},
         },
     )
