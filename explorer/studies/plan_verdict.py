@@ -48,7 +48,8 @@ def verdict(found: PlanTable) -> Sentence | None:
         return None
     best, others = rows[0], rows[1:]
     so_far = "" if found.done == found.total else f", so far ({found.done} of {found.total} trainings)"
-    tested = "has the highest test score" if others else "has the test score"
+    alone = "is the first row with a test score" if len(found.rows) > 1 else "has a test score"
+    tested = "has the highest test score" if others else alone
     gain = best.gain
     told = f"{best.row.label} {tested}{so_far}: {best.row.score(TEST)}, {gain.mean:+.2f} over the base "
     told += f"({CI} {gain.low:+.2f} to {gain.high:+.2f}). "

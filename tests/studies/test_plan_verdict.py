@@ -63,7 +63,7 @@ def test_a_best_row_is_better_than_the_base_only_if_the_interval_excludes_0(tmp_
 
 def test_a_row_that_lacks_a_seed_is_not_compared(tmp_path):
     table = found(tmp_path, (done(1, 0.5),) * 2, (done(9, 1), Status(RUNNING)))
-    assert "temperature 0.1 has the test score, so far (3 of 4 trainings)" in verdict(table).detail
+    assert "temperature 0.1 is the first row with a test score, so far (3 of 4 trainings)" in verdict(table).detail
     assert verdict(found(tmp_path, (done(9, 1), Status(RUNNING)))) is None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.places import results_folder
-from explorer.training.record import runs
-from explorer.training.record import status as statuses
+from explorer.places import results_folder, runs_folder
+from explorer.run_folder import STATUS
+from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
     from explorer.studies.plan import Plan
@@ -32,7 +34,22 @@ def _table(folder: str, told: str, stamp: Hashable, _plan: Plan) -> PlanTable:
 
 def stamp(plan: Plan) -> Hashable:
     """A value that changes when a run begins or ends, and when a task of the plan is evaluated."""
-    states = tuple((str(run.folder), status.state, status.seconds if status.state == statuses.FINISHED else 0.0)
-                   for run in runs.every() for status in [run.status()])  # fmt: skip
-    results = sorted(path.stat().st_mtime_ns for path in results_folder().glob("*/*")) if plan.tasks else []
+    files = sorted(runs_folder().glob(f"[!.]*/{STATUS}"))
+    states = tuple((str(path), _ended(str(path), _changed(path)) or Run(path.parent).status().state) for path in files)
+    results = sorted(map(_changed, results_folder().glob("*/*"))) if plan.tasks else []
     return states, tuple(results)
+
+
+@lru_cache(maxsize=10_000)
+def _ended(path: str, changed: int) -> str:
+    """The state of a run that ended, and when; "" for one that may change without a word, since its process ends."""
+    status = Run(Path(path).parent).status()
+    return "" if status.live else f"{status.state} {changed}"
+
+
+def _changed(path: Path) -> int:
+    """When a file was changed; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

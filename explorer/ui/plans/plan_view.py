@@ -29,7 +29,7 @@ INTERRUPTED = (
 )
 STOPPED = "Stopped. Press **Resume** to go on with the plan: what is trained stays."
 LEFT_OUT = (
-    "The budget did not suffice for {} trainings: {}. To train them too, start a plan with a larger budget under "
+    "The budget did not suffice for {} training{}: {}. To train them too, start a plan with a larger budget under "
     "another name; it uses what is trained already."
 )
 
@@ -50,6 +50,7 @@ def show(folder: PlanFolder) -> None:
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     st.fragment(_progress, run_every=every)(folder, plan, found, told)
+    plan_result.verdict(found)
     _what_failed(status)
     plan_result.show(folder.name, found)
 
@@ -157,7 +158,8 @@ def _what_failed(status: PlanStatus) -> None:
             icon=":material/error:",
         )
     if status.left_out:
-        told = LEFT_OUT.format(len(status.left_out), "; ".join(status.left_out))
+        count = len(status.left_out)
+        told = LEFT_OUT.format(count, "s" * (count != 1), "; ".join(status.left_out))
         st.warning(messages.plain(told), icon=":material/hourglass_disabled:")
     for missing in status.missing:
         st.warning(messages.plain(missing), icon=":material/block:")
