@@ -107,7 +107,7 @@ def _text() -> tuple[str, ...]:
     text = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if not text:
         messages.trouble(EMPTY.format("training text"))
-    return text
+    return () if unreadable(text) else text
 
 
 def _known_texts() -> list[str]:
@@ -157,7 +157,7 @@ def _lack(card: MethodCard, text: tuple[str, ...]) -> str:
     for source in text:
         try:
             lack = cached_text.serves(source, {})[card.eats]
-        except StrataError:  # `unreadable` shows the error
+        except StrataError:  # the field of the text shows the error
             continue
         if lack:
             return f"{sources.shown(source)} {lack}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
+FORM = "plan"  # the name of a plan that is not started yet
 FIX = "Fix the highlighted fields to start."
 TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 
@@ -30,8 +32,8 @@ def form() -> None:
     """The form of a new plan, or an uploaded plan.yaml in its place, and the buttons."""
     refused_clicks.refused()
     given = _uploaded()
-    plan = plan_form.plan("plan") if given is None else given
-    found = _checked(plan) if plan is not None else None
+    plan = plan_form.plan(FORM) if given is None else given
+    found = _checked(replace(plan, name=FORM)) if plan is not None else None
     line = st.container(horizontal=True, vertical_alignment="bottom")
     usual = plan.name if given is not None and plan is not None else _free_name()
     typed = line.text_input(
@@ -63,16 +65,24 @@ def _uploaded() -> Plan | None:
     """The plan of an uploaded file."""
     with st.popover("Open a plan.yaml", icon=":material/upload_file:"):
         upload = st.file_uploader(
-            "plan.yaml", type=["yaml", "yml"], key=FILE, help="The file replaces the form until you remove it."
+            "plan.yaml",
+            type=["yaml", "yml"],
+            key=FILE,
+            max_upload_size=1,
+            help="The file replaces the form until you remove it.",
         )
     if upload is None:
         return None
     from explorer.studies import plan_file
 
     try:
-        found = plan_file.from_yaml(upload.getvalue().decode("utf-8", errors="replace"), upload.name)
+        found = plan_file.from_yaml(
+            upload.getvalue().decode("utf-8", errors="replace"), upload.name, Path(upload.name).stem
+        )
     except StrataError as error:
         messages.trouble(error)
+        return None
+    if any(plan_form.unreadable(text) for text in found.data):
         return None
     st.info(f"The plan of {messages.plain(upload.name)} replaces the form. Remove the file to use the form.")
     st.code(plan_file.as_yaml(found), language="yaml")
@@ -83,8 +93,6 @@ def _checked(plan: Plan) -> tuple[Cell, ...]:
     """The trainings of a plan, with their number shown; none if something is wrong, with the error shown."""
     from explorer.studies.plan import cells
 
-    if any(plan_form.unreadable(text) for text in plan.data):
-        return ()
     try:
         found = cells(plan)
         wrong = _too_few_rows(found)

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.knobs import Knob
 from explorer.studies import plan_file, plan_folder
-from explorer.studies.plan import Budget, Plan, cells
+from explorer.studies.plan import Budget, Plan, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
@@ -217,7 +216,7 @@ def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
     shown(app, folder)
     assert any("temperature 0.05: The disk is full." in error for error in words(app.error))
     told = words(app.warning)
-    assert any("The budget did not suffice for 1 trainings: temperature 0.1" in one for one in told)
+    assert any("The budget did not suffice for 1 training: temperature 0.1" in one for one in told)
     assert any("STS12 is not there" in one for one in told)
 
 
@@ -247,7 +246,30 @@ def test_a_plan_that_cannot_be_read_can_be_deleted(app, plan):
     assert plan_folder.every() == []
 
 
-def test_the_plan_of_the_form_can_be_read_as_a_file(app, plan):
-    filled(app, plan)
-    assert plan_file.from_yaml(plan_file.as_yaml(plan), "there") == plan
-    assert ", ".join(map(Knob.told, plan.grid["temperature"])) == "0.05, 0.1"
+def upload(app, name, text):
+    app.file_uploader(key=plan_start.FILE).set_value((name, text.encode(), "application/yaml")).run()
+    return well(app)
+
+
+def test_an_uploaded_file_replaces_the_form_and_names_the_plan(form, plan):
+    whole = replace(plan, grid={}, variants=(Variant("plain"), Variant("hot", {"temperature": 0.5})))
+    text = plan_file.as_yaml(whole).partition("\n")[2]  # without its name
+    upload(form, "mine.yaml", text)
+    assert not form.multiselect
+    assert any(one.value.startswith("**2 trainings**") for one in form.markdown)
+    form.button(key=plan_start.START).click().run()
+    (folder,) = plan_folder.every()
+    assert folder.plan() == replace(whole, name="mine")
+
+
+@pytest.mark.parametrize("text", ["methods: [", "seedz: 1", "\0", "methods: simcse\ndata: nowhere.csv"])
+def test_a_file_that_is_no_plan_is_an_error_and_starts_nothing(form, text):
+    upload(form, "bad.yaml", text)
+    assert form.error
+
+
+def test_text_that_is_not_there_is_named_at_its_field(form):
+    form.multiselect(key=plan_form.TEXT).set_value(["nowhere.csv"]).run()
+    (error,) = words(well(form).error)
+    assert "There is no file nowhere.csv" in error
+    assert form.button(key=plan_start.START).disabled
