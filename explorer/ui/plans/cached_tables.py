@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from explorer.studies.plan_table import PlanTable
 
 
-def table(folder: PlanFolder) -> PlanTable:
-    """The table as it stands; an error if the plan cannot be read."""
-    plan = folder.plan()
-    return _table(str(folder.folder), repr(plan), stamp(plan), plan)
+def table(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:
+    """The table as it stood at a stamp, or a little later."""
+    return _table(str(folder.folder), repr(plan), stamp, plan)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

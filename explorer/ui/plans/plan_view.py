@@ -38,7 +38,9 @@ def show(folder: PlanFolder) -> None:
     """The plan; while it is under way its progress is updated every second, its table after each training."""
     refused_clicks.refused()
     try:
-        plan, found = folder.plan(), cached_tables.table(folder)
+        plan = folder.plan()
+        stamp = cached_tables.stamp(plan)  # before the table, so that what changes meanwhile draws it again
+        found = cached_tables.table(folder, plan, stamp)
     except StrataError as error:
         messages.trouble(error)
         _delete(folder)
@@ -46,7 +48,7 @@ def show(folder: PlanFolder) -> None:
     status = plan_queue.standing(folder)
     _buttons(folder, plan, status)
     _headline(folder, plan, status)
-    told = (status.live, cached_tables.stamp(plan))
+    told = (status.live, stamp)
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     st.fragment(_progress, run_every=every)(folder, plan, found, told)

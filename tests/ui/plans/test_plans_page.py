@@ -10,7 +10,7 @@ from explorer.studies.plan import Budget, Plan, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
-from explorer.ui.plans import plan_form, plan_result, plan_start, plan_view, setting_lists
+from explorer.ui.plans import cached_tables, plan_form, plan_result, plan_start, plan_view, setting_lists
 from explorer.ui.runs import plan_queue
 from tests.visits import buttons, wait_until, words
 
@@ -196,6 +196,21 @@ def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
     app.button(key=plan_view.RESUME).click().run()
     assert ended(folder).state == plan_folder.FINISHED
     assert [run.status().state for run in runs.every()] == [statuses.FINISHED] * 2
+
+
+def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypatch):
+    folder = plan_folder.new(plan)
+    table = cached_tables.table
+
+    def begins_meanwhile(*given):
+        found = table(*given)
+        if not runs.every():
+            runs.new(cells(plan)[0].recipe, "short-first")
+        return found
+
+    monkeypatch.setattr(cached_tables, "table", begins_meanwhile)
+    shown(app, folder)
+    assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05"]
 
 
 def test_a_second_plan_waits_and_can_be_stopped_at_once(app, plan, gate):
