@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from explorer.ui.access import jobs
 from explorer.ui.frame import page_frame, same_origin
+from explorer.ui.runs import restored_queue
 
 if page_frame.in_a_visit():
     page_frame.run()
 else:
-    app = st.App(__file__, lifespan=jobs.until_the_server_ends, middleware=same_origin.MIDDLEWARE)
+    app = st.App(__file__, lifespan=restored_queue.until_the_server_ends, middleware=same_origin.MIDDLEWARE)

@@ -23,12 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from explorer.run_folder import QUEUED
 from explorer.training.loop import loop
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, STOPPED
+from explorer.ui.runs import training_queue
 from tests import kill_points, live, trainings
 from tests.disk_calls import Killed, Watch, watched
 from tests.kill_outcomes import Outcome, heading, show, spread, verdict
@@ -99,8 +101,10 @@ def _train(run: Run, told: Path) -> None:
     _as_in_trials()
     watch = Watch(run.folder)
     with trainings.in_no_time(), watched(watch):
-        runs.restarted(run)
-        trainings.train(run)
+        training_queue.resume(run)  # as the page does: a run that waits has a marker
+        job = training_queue.job_of(run)
+        assert job is not None
+        assert job.ends_within(PATIENCE)
     told.write_text(json.dumps(watch.calls), encoding="utf-8")
 
 
@@ -135,11 +139,14 @@ class Trial:
             if server.exitcode != -signal.SIGKILL:
                 return f"it was not killed: {server.exitcode}, the run is {self.run.status().state}"
         self.page.wait_for_selector(APART)
-        state, badge = self.run.status().state, self._badge()
+        state, badge, waited = self.run.status().state, self._badge(), (self.run.folder / QUEUED).exists()
         if badge == FINISHED != state or badge == FAILED:
             return f"the page says {badge} of a run that is {state}"
         with self._served():
             self._reconnect()
+            if waited:  # it is queued again by itself
+                self._wait_for_badge(FINISHED)
+                return kill_points.different(self.run, whole)
             self._wait_for_badge(state)
             if state != FINISHED:
                 self._press_resume()

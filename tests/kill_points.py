@@ -2,7 +2,8 @@
 
 `python -m tests.kill_points` (`make kill`) does so at every call of five methods; the tests take some of the calls.
 The process is killed, or the disk is full from this call on, or read-only. `python -m tests.kill_points app` kills the
-app instead, with a browser open (`tests.app_kills`).
+app instead, with a browser open (`tests.app_kills`), `python -m tests.kill_points plan` while it works on a plan
+(`tests.plan_kills`).
 """
 
 from __future__ import annotations
@@ -253,6 +254,10 @@ def main(arguments: Sequence[str]) -> int:
         from tests import app_kills
 
         return app_kills.main(arguments[1:])
+    if arguments[:1] == ["plan"]:
+        from tests import plan_kills
+
+        return plan_kills.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.kill_points", description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"default: {', '.join(METHODS)}; app: the app's")
     parser.add_argument("--way", action="append", choices=WAYS, metavar="WAY", help=f"default: {', '.join(WAYS)}")

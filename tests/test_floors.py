@@ -40,9 +40,9 @@ MOST_ARROWS = {
     "explorer.encoding": 7,
     "explorer.evaluating": 19,
     "explorer.measuring": 16,
-    "explorer.studies": 16,
+    "explorer.studies": 18,
     "explorer.training": 18,
-    "explorer.ui": 57,
+    "explorer.ui": 62,
 }
 
 # rule, planted file, the line that breaks the rule, what the message has to name

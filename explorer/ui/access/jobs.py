@@ -3,7 +3,7 @@
 A page requests a job by key; every request with the same key follows the same job. A job's thread draws nothing: it
 updates the job, and pages poll it. A lane has one worker, first in, first out, since two jobs at once would only share
 the processor. Measuring does not wait for training, which takes hours, nor loading for measuring, which takes minutes;
-a download has its own thread.
+a download has its own thread. A plan waits in its own lane while its trainings wait in that of training.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 Make = Callable[[], Work[Any]]
 
-MEASURING, TRAINING, NETWORK, LOADING = "measuring", "training", "network", "loading"
+MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network", "loading", "plans"
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 
 

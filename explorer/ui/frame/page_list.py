@@ -77,6 +77,14 @@ PAGES = (
         scores=False,
     ),
     PageEntry(
+        "pages/plans.py",
+        "Plans",
+        ":material/checklist:",
+        "Which of several methods or settings is best, by how much over the base, and at what cost?",
+        TUNE,
+        scores=False,
+    ),
+    PageEntry(
         "pages/replay.py",
         "Runs & replay",
         ":material/replay:",

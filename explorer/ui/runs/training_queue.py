@@ -1,6 +1,7 @@
 """Queue runs for the background worker; stop, resume, rename and delete them.
 
-A run's job is keyed by its folder, so every tab follows the same run; its results are in that folder.
+A run's job is keyed by its folder, so every tab follows the same run; its results are in that folder. A run that waits
+has a file with the time at which it was queued, so that a server that starts after a crash can queue it again.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import StrataError
+from explorer.places import runs_folder, write_whole
 from explorer.progress import Work
+from explorer.run_folder import QUEUED
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, Run
@@ -43,12 +47,31 @@ def resume(run: Run) -> None:
     _follow(run)
 
 
+def queue_again() -> list[Run]:
+    """Queue every run again that waited when its server ended, in the same order; a run that was training is not."""
+    found = []
+    for marker in sorted(runs_folder().glob(f"[!.]*/{QUEUED}"), key=_queued_at):
+        run = Run(marker.parent)
+        with suppress(StrataError):  # one that cannot be queued does not keep the others from it
+            if run.status().state == statuses.INTERRUPTED:
+                runs.restarted(run)
+                _follow(run)
+                found.append(run)
+    return found
+
+
+def follow(run: Run) -> Job:
+    """Queue a waiting run for a plan, which queues it again after a crash; the job of the run if it has one."""
+    return _follow(run, of_plan=True)
+
+
 def stop(run: Run, wish: str) -> None:
     """Stop a waiting or running run, in whichever process it is; `wish` says whether to keep it."""
     job = job_of(run)
     if job is not None and job.state == jobs.WAITING:
         job.stop()
         if job.state == jobs.STOPPED:
+            _unmark(run)
             statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
             if wish == DISCARD:
                 delete(run)
@@ -116,10 +139,28 @@ def _key(run: Run) -> str:
     return str(run.folder)
 
 
-def _follow(run: Run) -> Job:
+def _follow(run: Run, *, of_plan: bool = False) -> Job:
     """Queue a run, replacing the job of an earlier run with the same folder."""
     _wait_for_the_end(run)
+    if not of_plan:
+        now = str(time.time_ns()).encode()
+        with suppress(StrataError):  # on a full disk the run is queued all the same
+            write_whole(run.folder / QUEUED, lambda file: file.write(now))
     return jobs.follow(_key(run), run.name, lambda: _trained(run), lane=jobs.TRAINING)
+
+
+def _unmark(run: Run) -> None:
+    """Say that a run no longer waits."""
+    with suppress(OSError):
+        (run.folder / QUEUED).unlink(missing_ok=True)
+
+
+def _queued_at(marker: Path) -> int:
+    """The time in a marker of a run; 0 if there is none."""
+    try:
+        return int(marker.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0
 
 
 def _wait_for_the_end(run: Run) -> None:
@@ -134,6 +175,7 @@ def _wait_for_the_end(run: Run) -> None:
 def _trained(run: Run) -> Work[Run | None]:
     from explorer.training import running
 
+    _unmark(run)
     return (yield from running.train(run))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -14,6 +13,7 @@ from explorer.errors import BadChoice, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.runs import typed_seeds
 from explorer.ui.runs.train_form_keys import BY_HAND
 from explorer.ui.train import knob_form, text_form
 
@@ -76,17 +76,9 @@ def fill(judging: Judging) -> None:
     state[BY_HAND] = {DEV, TEST}
 
 
-def read_seeds(typed: str) -> tuple[int, ...]:
-    """Parse `1, 2, 3` as numbers."""
-    words = re.split(r"[\s,;]+", typed.strip(" ,;\t"))
-    if not all(re.fullmatch(r"[0-9]{1,10}", word) for word in words):
-        raise BadChoice(f"Seeds cannot be '{typed}'. Type whole numbers with commas between them, such as 1, 2, 3.")
-    return tuple(map(int, words))
-
-
 def _seeds(typed: str) -> tuple[int, ...] | None:
     try:
-        return read_seeds(typed)
+        return typed_seeds.read(typed)
     except BadChoice as error:
         messages.trouble(error)
         return None

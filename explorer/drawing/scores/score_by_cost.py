@@ -1,0 +1,66 @@
+"""Gain over the base against the time of training, a marker with an interval for each method and setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from explorer.drawing.scores.task_lines import COLOURS, SYMBOLS
+from explorer.drawing.style import QUIET, hover_text, laid_out, short_text
+
+FAR = 20.0  # times: seconds that differ by more are on a logarithmic axis
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row: its mean difference to the base with its 95 % interval, and the seconds of one training."""
+
+    label: str
+    seconds: float
+    gain: float
+    low: float
+    high: float
+    score: str  # with its deviation, as the table has it
+
+
+def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
+    """The figure: cheaper is further left, better is higher, and the base is a line at 0."""
+    figure = go.Figure()
+    figure.add_hline(y=0, line={"color": QUIET, "dash": "dash", "width": 1.5})
+    figure.add_annotation(
+        x=0, xref="paper", xanchor="left", y=0, yanchor="bottom", showarrow=False, text="base, model default"
+    )
+    for place, mark in enumerate(marks):
+        colour = COLOURS[place % len(COLOURS)]
+        told = (
+            f"{hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
+            f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
+        )
+        figure.add_scatter(
+            x=[mark.seconds],
+            y=[mark.gain],
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [mark.high - mark.gain],
+                "arrayminus": [mark.gain - mark.low],
+                "thickness": 1.5,
+                "width": 5,
+            },
+            mode="markers",
+            name=short_text(mark.label, 40),
+            marker={"size": 12, "symbol": SYMBOLS[place % len(SYMBOLS)], "color": colour},
+            hovertemplate=f"{told}<extra></extra>",
+        )
+    seconds = [mark.seconds for mark in marks if mark.seconds > 0]
+    far = len(seconds) == len(marks) and bool(seconds) and max(seconds) > FAR * min(seconds)
+    figure.update_xaxes(title="seconds of one training", zeroline=False, type="log" if far else "linear")
+    if not far:
+        figure.update_xaxes(rangemode="tozero")
+    figure.update_yaxes(title="difference to the base (test)", zeroline=False)
+    # a line of the legend has about three names
+    lines = -(-len(marks) // 3)
+    legend = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}
+    return laid_out(figure, 400 + 22 * lines, showlegend=True, hovermode="closest", legend=legend)

@@ -1,0 +1,299 @@
+"""Draw the form of a plan: methods, models, text, settings, seeds and evaluation become a Plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from explorer.data import sources, uploads
+from explorer.data.corpora import SAMPLE, SHIPPED
+from explorer.data.graded import sets, sts, user_sets
+from explorer.errors import SetNotFound, StrataError
+from explorer.evaluating.suites import SUITES
+from explorer.knobs import Values
+from explorer.ui import messages
+from explorer.ui.access import availability, cached_text, method_cards, sidebar_choice
+from explorer.ui.access.method_cards import MethodCard
+from explorer.ui.frame import sidebar
+from explorer.ui.plans import setting_lists
+from explorer.ui.runs import typed_seeds
+from explorer.ui.widgets import upload_boxes
+
+if TYPE_CHECKING:
+    from explorer.studies.plan import Plan
+
+MOST_METHODS = 8
+METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
+VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
+TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
+USUAL, NO_TEST = "default for this text", "none"
+# as the options of a plan: see explorer.studies.plan
+WHICH = {"defaults": "Strata's defaults", "as in the paper": "As in the paper", "as released": "As released"}
+LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
+NEEDS = "{} needs {}, which is not on this machine. Open the method on the Train page to fetch it, or leave it out."
+EMPTY = "No {} is chosen. Choose at least one."
+
+
+def plan(name: str) -> Plan | None:
+    """The plan of the form under this name; None if a field is invalid, with the error shown at the field."""
+    st.subheader("Methods, models and text")
+    cards = method_cards.methods()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        text = _text()
+    with right:
+        models = _models()
+    methods = _methods(cards, text)
+    st.subheader("Settings")
+    settings = _settings()
+    grid = setting_lists.grid([cards[name] for name in methods or ()])
+    st.subheader("Seeds and evaluation")
+    seeds, dev, test = _seeds_and_sets()
+    tasks, minutes, most_steps = _tasks_and_budget()
+    if not text or methods is None or not models or grid is None or seeds is None:
+        return None
+    from explorer.studies.plan import Budget, Plan
+
+    return Plan(
+        name,
+        methods,
+        models,
+        (text,),
+        settings,
+        grid,
+        seeds=seeds,
+        dev=dev,
+        test=test,
+        values=st.session_state[VALUES],
+        tasks=tasks,
+        budget=Budget(minutes, most_steps),
+    )
+
+
+def holds(plan: Plan) -> bool:
+    """Whether the form can state a plan: it has one text, no variants, and no other settings than the form."""
+    lists = len(plan.data) == 1 and not plan.variants and len(plan.grid) <= setting_lists.LISTS
+    return lists and set(plan.settings) <= {"steps", "batch_size"} and plan.precision == plan.device == "auto"
+
+
+def fill(plan: Plan) -> None:
+    """Fill the form with a plan; only in a callback."""
+    state = st.session_state
+    state[METHODS], state[MODELS], state[TEXT] = list(plan.methods), list(plan.models), list(plan.data[0])
+    state[SEEDS], state[VALUES] = ", ".join(map(str, plan.seeds)), plan.values
+    state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
+    state[DEV], state[TEST] = plan.dev or USUAL, plan.test or USUAL
+    state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
+    setting_lists.fill(plan.grid)
+
+
+def _text() -> tuple[str, ...]:
+    """The sources of the one training text."""
+    chosen: list[str] = st.multiselect(
+        "Training text",
+        upload_boxes.offered([*_known_texts(), *st.session_state.get(TEXT, [SAMPLE])]),
+        None if TEXT in st.session_state else [SAMPLE],
+        format_func=uploads.label,
+        key=TEXT,
+        accept_new_options=True,
+        persist_state="session",
+        placeholder="a name, or the path of a file",
+        help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
+        "All methods of the plan are trained on this text.",
+    )
+    upload_boxes.to_stay("Training text (file)", "plan text file", _take)
+    text = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+    if not text:
+        messages.trouble(EMPTY.format("training text"))
+    return () if unreadable(text) else text
+
+
+def _known_texts() -> list[str]:
+    return [*SHIPPED, *user_sets.names(), *(one.name for one in sts.SETS if len(one.splits) > 1), *sts.menu()]
+
+
+def _take(path: str) -> None:
+    before = [one for one in st.session_state.get(TEXT, ()) if one not in (SAMPLE, path)]
+    st.session_state[TEXT] = [*before, path]
+
+
+def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The chosen methods; None, with the reasons shown, if one of them cannot be trained on the text."""
+    lacks = {card.name: _lack(card, text) for card in cards.values()}
+    fitting = [name for name, lack in lacks.items() if not lack and not cards[name].lacks]
+    chosen: list[str] = st.multiselect(
+        "Methods",
+        list(cards),
+        None if METHODS in st.session_state else fitting[:2],
+        format_func=lambda name: _told(cards[name], lacks[name]),
+        key=METHODS,
+        max_selections=MOST_METHODS,
+        persist_state="session",
+        help=f"1 to {MOST_METHODS} methods. Each is named with the rows that it trains on, and marked if the text has "
+        "none of them.",
+    )
+    st.caption(f"{len(fitting)} of {len(cards)} methods fit this text.")
+    wrong = not chosen
+    if wrong:
+        messages.trouble(EMPTY.format("method"))
+    for name in chosen:
+        missing = cards[name].lacks
+        if lacks[name]:
+            messages.trouble(LACKS.format(name, lacks[name]))
+        elif missing:
+            messages.trouble(NEEDS.format(name, missing[0].name))
+        wrong |= bool(lacks[name] or missing)
+    return None if wrong else tuple(chosen)
+
+
+def _told(card: MethodCard, lack: str) -> str:
+    return f"{card.name} ({method_cards.kind(card.eats)})" + " – does not fit" * bool(lack)
+
+
+def _lack(card: MethodCard, text: tuple[str, ...]) -> str:
+    """The reason why the text has no rows for a method; "" if it has, or cannot be read."""
+    for source in text:
+        try:
+            lack = cached_text.serves(source, {})[card.eats]
+        except StrataError:  # the field of the text shows the error
+            continue
+        if lack:
+            return f"{sources.shown(source)} {lack}"
+    return ""
+
+
+def unreadable(text: Sequence[str]) -> bool:
+    """Whether a source cannot be read, with the error shown."""
+    for source in text:
+        try:
+            cached_text.serves(source, {})
+        except SetNotFound as error:
+            availability.set_not_found(error, *availability.published(source))
+            return True
+        except StrataError as error:
+            messages.trouble(error)
+            return True
+    return False
+
+
+def _models() -> tuple[str, ...]:
+    current = sidebar_choice.chosen().source
+    known = dict.fromkeys([current, *sidebar.encoders(), *st.session_state.get(MODELS, ())])
+    chosen: list[str] = st.multiselect(
+        "Base models",
+        list(known),
+        None if MODELS in st.session_state else [current],
+        format_func=sources.shown,
+        key=MODELS,
+        accept_new_options=True,
+        persist_state="session",
+        help="Every method fine-tunes a copy of every model. Choose models on this disk, or type a folder.",
+    )
+    if not chosen:
+        messages.trouble(EMPTY.format("base model"))
+        return ()
+    there = [availability.encoder(model) is not None for model in chosen]
+    return tuple(chosen) if all(there) else ()
+
+
+def _settings() -> Values:
+    which, steps, batch = st.columns(3)
+    which.selectbox(
+        "Values of the settings",
+        list(WHICH),
+        key=VALUES,
+        format_func=WHICH.__getitem__,
+        persist_state="session",
+        help="The values of all settings that are not stated below, for each method its own.",
+    )
+    fields: tuple[tuple[str, Any, str, str, int], ...] = (
+        ("steps", steps, "Steps", STEPS, 1),
+        ("batch_size", batch, "Batch size", BATCH, 2),
+    )
+    found = {
+        name: where.number_input(
+            label,
+            least,
+            value=None,
+            step=1,
+            key=key,
+            placeholder="that of each method",
+            persist_state="session",
+            help="The same for every method. Empty: each method's own value.",
+        )
+        for name, where, label, key, least in fields
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _seeds_and_sets() -> tuple[tuple[int, ...] | None, str, str]:
+    left, middle, right = st.columns(3)
+    known = [USUAL, *sets.halves(), *sets.names()]
+    dev: str = left.selectbox(
+        "Dev set",
+        sidebar.with_current(known, DEV),
+        key=DEV,
+        persist_state="session",
+        help="The best checkpoint is chosen on these scored pairs. 'Default for this text': the dev part that "
+        "belongs to the text, else that of the sample.",
+    )
+    test: str = middle.selectbox(
+        "Test set",
+        sidebar.with_current([USUAL, NO_TEST, *known[1:]], TEST),
+        key=TEST,
+        persist_state="session",
+        help="The scored pairs of the table: base and best checkpoint are compared on them.",
+    )
+    with right:
+        typed = st.text_input(
+            "Seeds",
+            "1, 2, 3" if SEEDS not in st.session_state else None,
+            key=SEEDS,
+            persist_state="session",
+            help="Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation.",
+        )
+        try:
+            seeds = typed_seeds.read(typed or "")
+        except StrataError as error:
+            messages.trouble(error)
+            seeds = None
+    return seeds, "" if dev == USUAL else dev, "" if test == USUAL else test
+
+
+def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
+    left, middle, right = st.columns([2, 1, 1])
+    single = [task for tasks, _ in SUITES.values() for task in tasks]
+    tasks: list[str] = left.multiselect(
+        "Also evaluate on",
+        list(dict.fromkeys([*SUITES, *single])),
+        key=TASKS,
+        format_func=lambda task: f"{task} ({len(SUITES[task][0])} tasks)" if task in SUITES else task,
+        persist_state="session",
+        placeholder="no tasks",
+        help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
+        "column for each. Their files are read from the folder that STRATA_DATA names.",
+    )
+    minutes: float | None = middle.number_input(
+        "Budget in minutes",
+        1.0,
+        value=None,
+        step=10.0,
+        key=MINUTES,
+        format="%g",
+        placeholder="no limit",
+        persist_state="session",
+        help="No training is started that is not expected to end within these minutes of training.",
+    )
+    steps: int | None = right.number_input(
+        "Budget in steps",
+        1,
+        value=None,
+        step=100,
+        key=MOST_STEPS,
+        placeholder="no limit",
+        persist_state="session",
+        help="No training is started that would exceed this number of steps in all.",
+    )
+    return tuple(tasks), minutes, steps

@@ -1,0 +1,184 @@
+"""Say how many trainings a plan is; estimate and start it, or show it as a command line and plan.yaml."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.errors import StrataError
+from explorer.places import runs_folder
+from explorer.ui import messages
+from explorer.ui.access import cached_text, job_progress, jobs
+from explorer.ui.plans import plan_form, plan_in_address
+from explorer.ui.runs import plan_queue, training_queue
+from explorer.ui.widgets import refused_clicks
+
+if TYPE_CHECKING:
+    from explorer.studies.plan import Cell, Plan
+
+NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
+FILE = "plan from a file"
+FORM = "plan"  # the name of a plan that is not started yet
+FIX = "Fix the highlighted fields to start."
+TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch size or add text."
+
+
+def form() -> None:
+    """The form of a new plan, or an uploaded plan.yaml in its place, and the buttons."""
+    refused_clicks.refused()
+    given = _uploaded()
+    plan = plan_form.plan(FORM) if given is None else given
+    found = _checked(replace(plan, name=FORM)) if plan is not None else None
+    line = st.container(horizontal=True, vertical_alignment="bottom")
+    usual = plan.name if given is not None and plan is not None else _free_name()
+    typed = line.text_input(
+        "Plan name",
+        key=NAME,
+        width=280,
+        placeholder=usual,
+        persist_state="session",
+        help="The names of its runs begin with it: letters, digits, '-', '_' and '.'. Optional.",
+    )
+    named = replace(plan, name=typed.strip() or usual) if plan is not None else None
+    line.button(
+        "Start",
+        key=START,
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=not found,
+        on_click=_start,
+        args=(named,),
+    )
+    if named is None or not found:
+        st.caption(FIX)
+        return
+    _estimate(named, line)
+    _take_away(named)
+
+
+def _uploaded() -> Plan | None:
+    """The plan of an uploaded file."""
+    with st.popover("Open a plan.yaml", icon=":material/upload_file:"):
+        upload = st.file_uploader(
+            "plan.yaml",
+            type=["yaml", "yml"],
+            key=FILE,
+            max_upload_size=1,
+            help="The file replaces the form until you remove it.",
+        )
+    if upload is None:
+        return None
+    from explorer.studies import plan_file
+
+    try:
+        found = plan_file.from_yaml(
+            upload.getvalue().decode("utf-8", errors="replace"), upload.name, Path(upload.name).stem
+        )
+    except StrataError as error:
+        messages.trouble(error)
+        return None
+    if any(plan_form.unreadable(text) for text in found.data):
+        return None
+    st.info(f"The plan of {messages.plain(upload.name)} replaces the form. Remove the file to use the form.")
+    st.code(plan_file.as_yaml(found), language="yaml")
+    return found
+
+
+def _checked(plan: Plan) -> tuple[Cell, ...]:
+    """The trainings of a plan, with their number shown; none if something is wrong, with the error shown."""
+    from explorer.studies.plan import cells
+
+    try:
+        found = cells(plan)
+        wrong = _too_few_rows(found)
+    except StrataError as error:
+        messages.trouble(error)
+        return ()
+    if wrong:
+        messages.trouble(wrong)
+        return ()
+    seeds = "1 seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
+    told = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
+    st.markdown(f"{told} × {seeds}." + _once(found, plan))
+    return found
+
+
+def _once(found: tuple[Cell, ...], plan: Plan) -> str:
+    """Which methods use no random numbers, so that one seed is enough for them."""
+    if len(plan.seeds) == 1:
+        return ""
+    names = dict.fromkeys(cell.recipe.method for cell in found if not cell.recipe.kind.trains())
+    uses = "use" if len(names) > 1 else "uses"
+    return f" {messages.plain(', '.join(names))} {uses} no random numbers: one seed is enough." if names else ""
+
+
+def _too_few_rows(found: tuple[Cell, ...]) -> str:
+    """The first row whose batch is larger than the text; "" if there is none."""
+    for cell in found:
+        recipe = cell.recipe
+        if not recipe.kind.trains():
+            continue
+        rows, *_ = cached_text.rows(recipe.data, recipe.kind.eats, recipe.columns, recipe.keeps_duplicates)
+        batch = recipe.schedule().batch_size
+        if rows < batch:
+            return TOO_FEW_ROWS.format(cell.row, rows, batch)
+    return ""
+
+
+def _free_name() -> str:
+    """The first of plan-1, plan-2, … that no plan has."""
+    return next(name for number in itertools.count(1)
+                if not (runs_folder() / "plans" / (name := f"plan-{number}")).exists())  # fmt: skip
+
+
+def _start(plan: Plan) -> None:
+    def start() -> None:
+        plan_in_address.choose(plan_queue.start(plan).name)
+        st.session_state[NAME] = ""
+
+    refused_clicks.attempt(start)
+
+
+def _try(plan: Plan) -> None:
+    plan_queue.estimate(plan)
+
+
+def _estimate(plan: Plan, line: DeltaGenerator) -> None:
+    """Estimate what a plan takes from one step of each row, if no run is under way."""
+    job = jobs.find(plan_queue.estimate_key(plan))
+    if job is not None and job.state == jobs.DONE:
+        st.info(messages.plain(f"Estimate: {job.result.told}."), icon=":material/speed:")
+        for row, error in job.result.failures.items():
+            messages.trouble(f"{row}: {error}")
+    elif job is not None:
+        job_progress.progress_of(job)
+    else:
+        busy = bool(training_queue.under_way())
+        line.button(
+            "Estimate time and memory",
+            key=ESTIMATE,
+            icon=":material/speed:",
+            disabled=busy,
+            on_click=_try,
+            args=(plan,),
+            help="Not available while a run trains: the times would be wrong."
+            if busy
+            else "Trains one step of each row and reports time, memory and disk. Nothing is saved.",
+        )
+
+
+def _take_away(plan: Plan) -> None:
+    """The same plan for the command line."""
+    from explorer.studies import plan_file
+
+    st.caption("The same plan from the command line:")
+    st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
+    st.download_button(
+        "plan.yaml", plan_file.as_yaml(plan), "plan.yaml", "application/yaml", icon=":material/download:",
+        on_click="ignore", key="plan yaml",
+    )  # fmt: skip

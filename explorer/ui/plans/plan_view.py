@@ -1,0 +1,188 @@
+"""Show a plan: its progress, what failed, and buttons to stop, resume, copy and delete it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer import in_words
+from explorer.data import sources
+from explorer.errors import StrataError
+from explorer.ui import messages
+from explorer.ui.access import job_progress, jobs
+from explorer.ui.plans import cached_tables, plan_form, plan_in_address, plan_result
+from explorer.ui.runs import plan_queue, run_status_text
+from explorer.ui.widgets import refused_clicks
+
+if TYPE_CHECKING:
+    from explorer.studies.plan import Plan
+    from explorer.studies.plan_folder import PlanFolder, PlanStatus
+    from explorer.studies.plan_table import PlanTable
+
+IDLE = 3.0  # seconds
+STOP, RESUME, DELETE, NEW, COPY = "plan stop", "plan resume", "plan delete", "plan new", "plan copy"
+INTERRUPTED = (
+    "The process that worked on the plan ended. Press **Resume** to go on with it: what is trained stays, and the "
+    "training that was cut off continues from its last saved state."
+)
+STOPPED = "Stopped. Press **Resume** to go on with the plan: what is trained stays."
+LEFT_OUT = (
+    "The budget did not suffice for {} training{}: {}. To train them too, start a plan with a larger budget under "
+    "another name; it uses what is trained already."
+)
+
+
+def show(folder: PlanFolder) -> None:
+    """The plan; while it is under way its progress is updated every second, its table after each training."""
+    refused_clicks.refused()
+    try:
+        plan = folder.plan()
+        stamp = cached_tables.stamp(plan)  # before the table, so that what changes meanwhile draws it again
+        found = cached_tables.table(folder, plan, stamp)
+    except StrataError as error:
+        messages.trouble(error)
+        _delete(folder)
+        return
+    status = plan_queue.standing(folder)
+    _buttons(folder, plan, status)
+    _headline(folder, plan, status)
+    told = (status.live, stamp)
+    # a plan that is not finished may be resumed in another tab
+    every = 1.0 if status.live else None if status.state == "finished" else IDLE
+    st.fragment(_progress, run_every=every)(folder, plan, found, told)
+    plan_result.verdict(found)
+    _what_failed(status)
+    plan_result.show(folder.name, found)
+
+
+def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
+    with st.container(horizontal=True):
+        st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_in_address.leave, help="Open the form.")
+        if plan_form.holds(plan):
+            st.button(
+                "Duplicate and edit",
+                key=COPY,
+                icon=":material/content_copy:",
+                on_click=_duplicate,
+                args=(plan,),
+                help="Fills the form with this plan.",
+            )
+        if status.live:
+            return
+        if status.state != "finished" or status.failures:
+            st.button(
+                "Resume" if status.state != "finished" else "Train what failed again",
+                key=RESUME,
+                icon=":material/resume:",
+                type="primary",
+                on_click=_resume,
+                args=(folder,),
+            )
+        _delete(folder)
+
+
+def _delete(folder: PlanFolder) -> None:
+    with st.popover("Delete", icon=":material/delete:"):
+        st.write("This deletes the plan. Its runs stay, in the list of the Train page.")
+        st.button("Delete plan", key=DELETE, type="primary", on_click=_deleted, args=(folder,))
+
+
+def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.subheader(messages.plain(folder.name), width="content")
+    colour, icon = run_status_text.BADGES.get(status.state, run_status_text.UNKNOWN)
+    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
+    methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
+    texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
+    told = [
+        ", ".join(methods),
+        f"on {', '.join(map(sources.shown, plan.models))}",
+        f"text: {texts}",
+        f"seeds: {', '.join(map(str, plan.seeds))}",
+    ]
+    st.caption(messages.plain(" · ".join(told)))
+
+
+def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
+    """Which training of how many, its stage, and roughly how long the rest takes; a change redraws the page."""
+    status = plan_queue.standing(folder)
+    if not folder.folder.is_dir() or (status.live, cached_tables.stamp(plan)) != shown:
+        st.rerun()
+    if status.live:
+        _under_way(folder, status, found)
+    elif status.state == "interrupted":
+        st.warning(INTERRUPTED, icon=":material/power_off:")
+    elif status.state == "stopped":
+        st.info(STOPPED, icon=":material/stop_circle:")
+    elif status.state == "failed":
+        messages.trouble(status.error or "The plan failed.")
+
+
+def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
+    from explorer.studies.plan_pace import seconds_left
+
+    job = plan_queue.job_of(folder)
+    told = [f"{found.done} of {found.total} trainings done"]
+    if job is not None and job.state == jobs.RUNNING:
+        progress = job.progress
+        told.append(progress.stage + (f", {progress.amount}" if progress.amount else ""))
+    left = seconds_left(found, len(status.left_out))
+    if left is not None and found.done < found.total:
+        told.append(f"about {in_words.duration(left)} of training left")
+    st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(told)))
+    front = jobs.in_front(job) if job is not None else None
+    if front is not None:
+        st.caption(job_progress.WAITING.format(messages.plain(front.title)))
+    elif job is None:
+        st.caption("Another process works on this plan.")
+    if folder.asked():
+        st.caption("Stopping after this step …")
+        return
+    st.button(
+        "Stop (can be resumed)",
+        key=STOP,
+        icon=":material/stop_circle:",
+        on_click=_stop,
+        args=(folder,),
+        help="Saves the training under way. What is trained stays.",
+    )
+
+
+def _what_failed(status: PlanStatus) -> None:
+    if status.failures:
+        count = len(status.failures)
+        lines = [f"- {messages.plain(what)}: {messages.plain(why)}" for what, why in status.failures.items()]
+        st.error(
+            f"{count} training{'s' if count > 1 else ''} or evaluation{'s' if count > 1 else ''} failed:\n\n"
+            + "\n".join(lines),
+            icon=":material/error:",
+        )
+    if status.left_out:
+        count = len(status.left_out)
+        told = LEFT_OUT.format(count, "s" * (count != 1), "; ".join(status.left_out))
+        st.warning(messages.plain(told), icon=":material/hourglass_disabled:")
+    for missing in status.missing:
+        st.warning(messages.plain(missing), icon=":material/block:")
+
+
+def _stop(folder: PlanFolder) -> None:
+    refused_clicks.attempt(lambda: plan_queue.stop(folder))
+
+
+def _resume(folder: PlanFolder) -> None:
+    refused_clicks.attempt(lambda: plan_queue.resume(folder))
+
+
+def _duplicate(plan: Plan) -> None:
+    plan_form.fill(plan)
+    plan_in_address.leave()
+
+
+def _deleted(folder: PlanFolder) -> None:
+    def delete() -> None:
+        plan_queue.delete(folder)
+        plan_in_address.leave()
+
+    refused_clicks.attempt(delete)

@@ -1,0 +1,290 @@
+"""Test the Plans page without a browser: the form and its errors, a plan under way, its result and its runs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from explorer.studies import plan_file, plan_folder
+from explorer.studies.plan import Budget, Plan, Variant, cells
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.ui.access import jobs
+from explorer.ui.plans import cached_tables, plan_form, plan_result, plan_start, plan_view, setting_lists
+from explorer.ui.runs import plan_queue
+from tests.visits import buttons, wait_until, words
+
+PAGE = "pages/plans.py"
+VALUES = f"{setting_lists.key_of(1, 'values')} temperature"
+
+
+@pytest.fixture(autouse=True)
+def no_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    monkeypatch.delenv("STRATA_DATA", raising=False)
+    monkeypatch.setattr(plan_queue, "PAUSE", 0.02)
+    yield
+    jobs.stop_all()
+    jobs._jobs.clear()
+
+
+@pytest.fixture
+def plan(place) -> Plan:
+    """Two rows of one seed, of some milliseconds."""
+    return Plan(
+        "short",
+        ("simcse",),
+        (str(place.model),),
+        ((str(place.text),),),
+        {"batch_size": 4, "steps": 2},
+        {"temperature": (0.05, 0.1)},
+        dev=str(place.dev),
+        test=str(place.test),
+    )
+
+
+@pytest.fixture
+def form(app):
+    app.switch_page(PAGE)
+    return well(app.run())
+
+
+def well(app):
+    assert [error.value for error in app.exception] == []
+    return app
+
+
+def filled(app, plan):
+    """The form with a plan, by the button of a plan that is there."""
+    plan_folder.new(plan)
+    app.switch_page(PAGE)
+    app.query_params["plan"] = plan.name
+    well(app.run()).button(key=plan_view.COPY).click().run()
+    return well(app)
+
+
+def shown(app, folder):
+    app.switch_page(PAGE)
+    app.query_params["plan"] = folder.name
+    return well(app.run())
+
+
+def ended(folder):
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    return folder.status()
+
+
+def test_the_form_states_the_number_of_trainings_at_once(form):
+    (told,) = [one.value for one in form.markdown if "trainings" in one.value]
+    assert told.startswith("**6 trainings**: 2 rows × 3 seeds")
+    form.text_input(key=plan_form.SEEDS).set_value("1 2").run()
+    assert any(one.value.startswith("**4 trainings**") for one in form.markdown)
+    assert not form.button(key=plan_start.START).disabled
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "told"),
+    [
+        (plan_form.SEEDS, "one", "Seeds cannot be 'one'"),
+        (plan_form.SEEDS, "1, 1", "seeds has a value twice"),
+        (plan_form.SEEDS, "", "Seeds cannot be ''"),
+        (plan_start.NAME, "../up", "cannot be called '../up'"),
+    ],
+)
+def test_nonsense_in_a_field_is_named_in_place(form, key, typed, told):
+    form.text_input(key=key).set_value(typed).run()
+    if key == plan_start.NAME:
+        form.button(key=plan_start.START).click().run()
+    assert any(told in error for error in words(well(form).error))
+    assert plan_folder.every() == []
+
+
+def test_a_method_that_the_text_does_not_fit_is_named(form, place):
+    form.multiselect(key=plan_form.TEXT).set_value([str(place.text)]).run()
+    field = form.multiselect(key=plan_form.METHODS)
+    (hard,) = [option for option in field.options if option.startswith("simcse-hard")]
+    assert hard.endswith("does not fit")
+    field.set_value(["simcse", "simcse-hard"]).run()
+    assert any(error.startswith("simcse-hard does not fit this text") for error in words(well(form).error))
+    assert form.button(key=plan_start.START).disabled
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [("0.1, 0.1", "a value twice"), ("hot, cold", "temperature cannot be 'hot'"), ("0.1, -1", "cannot be '-1'")],
+)
+def test_values_of_a_setting_are_checked_in_place(form, typed, told):
+    form.selectbox(key=setting_lists.key_of(1, "setting")).set_value("temperature").run()
+    assert any("at least two values" in warning for warning in words(well(form).warning))
+    form.text_input(key=VALUES).set_value(typed).run()
+    assert any(told in error for error in words(well(form).error))
+    form.text_input(key=VALUES).set_value("0.05 0.1;0.2").run()
+    assert any(one.value.startswith("**18 trainings**: 6 rows") for one in well(form).markdown)
+
+
+def test_a_setting_that_one_method_lacks_is_not_offered(form):
+    form.multiselect(key=plan_form.METHODS).set_value(["simcse", "whitening"]).run()
+    assert "temperature" not in form.selectbox(key=setting_lists.key_of(1, "setting")).options
+
+
+def test_a_batch_that_is_larger_than_the_text_is_named(app, plan):
+    filled(app, plan).number_input(key=plan_form.BATCH).set_value(512).run()
+    assert any("the text has 24 rows; a batch needs 512" in error for error in words(well(app).error))
+    assert app.button(key=plan_start.START).disabled
+
+
+def test_a_plan_that_is_copied_fills_every_field(app, plan):
+    whole = replace(plan, seeds=(3, 1), values="as in the paper", tasks=("STS12",), budget=Budget(5, 100))
+    filled(app, whole)
+    (yaml,) = [code for code in app.get("download_button") if code.key == "plan yaml"]
+    assert yaml.label == "plan.yaml"
+    assert app.text_input(key=VALUES).value == "0.05, 0.1"
+    assert app.multiselect(key=plan_form.TASKS).value == ["STS12"]
+    assert app.number_input(key=plan_form.MINUTES).value == 5
+    app.button(key=plan_start.START).click().run()
+    (_, made) = sorted(plan_folder.every(), key=lambda one: one.name != whole.name)
+    assert replace(made.plan(), name=whole.name) == whole
+
+
+def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_table(app, plan):
+    filled(app, plan).text_input(key=plan_start.NAME).set_value("mine").run()
+    app.button(key=plan_start.START).click().run()
+    assert app.query_params["plan"] in ("mine", ["mine"])
+    folder = plan_folder.find("mine")
+    assert ended(folder).state == plan_folder.FINISHED
+    well(app.run())
+    assert len(runs.every()) == 2
+    assert len(app.get("plotly_chart")) == 1
+    rows = json.loads(app.dataframe[0].value.to_json(orient="records"))
+    assert [row["row"] for row in rows] == ["temperature 0.05", "temperature 0.1"]
+    assert all(row["seeds"] == "1 of 1" for row in rows)
+    assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05", "temperature 0.1"]
+    keys = {button.key for button in app.get("download_button")}
+    assert {"plan as csv", "plan as markdown", "plan as latex"} <= keys
+
+
+@pytest.fixture
+def gate():
+    """Another run is in training until this is set."""
+    import threading
+
+    from explorer.progress import Progress
+
+    opened = threading.Event()
+
+    def in_front():
+        opened.wait(60)
+        yield Progress("working", 1, 1)
+
+    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
+    yield opened
+    opened.set()
+
+
+def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
+    folder = plan_queue.start(plan)
+    wait_until(lambda: any(run.status().live for run in runs.every()))
+    shown(app, folder)
+    assert {plan_view.RESUME, plan_view.DELETE}.isdisjoint(buttons(app))
+    app.button(key=plan_view.STOP).click().run()
+    assert ended(folder).state == plan_folder.STOPPED
+    (run,) = runs.every()
+    assert run.status().state == statuses.STOPPED
+    assert plan_view.STOPPED in words(well(app.run()).info)
+    gate.set()
+    app.button(key=plan_view.RESUME).click().run()
+    assert ended(folder).state == plan_folder.FINISHED
+    assert [run.status().state for run in runs.every()] == [statuses.FINISHED] * 2
+
+
+def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypatch):
+    folder = plan_folder.new(plan)
+    table = cached_tables.table
+
+    def begins_meanwhile(*given):
+        found = table(*given)
+        if not runs.every():
+            runs.new(cells(plan)[0].recipe, "short-first")
+        return found
+
+    monkeypatch.setattr(cached_tables, "table", begins_meanwhile)
+    shown(app, folder)
+    assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05"]
+
+
+def test_a_second_plan_waits_and_can_be_stopped_at_once(app, plan, gate):
+    plan_queue.start(plan)
+    second = plan_queue.start(replace(plan, name="second"))
+    shown(app, second)
+    assert any("Waiting for: plan short" in told for told in words(app.caption))
+    app.button(key=plan_view.STOP).click().run()
+    assert second.status().state == plan_folder.STOPPED
+    assert well(app).button(key=plan_view.RESUME)
+
+
+def test_a_failure_and_what_the_budget_left_out_are_named(app, plan):
+    folder = plan_folder.new(plan)
+    names = [cell.row for cell in cells(plan)]
+    folder.put(replace(folder.status(), state="finished", failures={names[0]: "The disk is full."},
+                       left_out=(names[1],), missing=("STS12 is not there.",)))  # fmt: skip
+    shown(app, folder)
+    assert any("temperature 0.05: The disk is full." in error for error in words(app.error))
+    told = words(app.warning)
+    assert any("The budget did not suffice for 1 training: temperature 0.1" in one for one in told)
+    assert any("STS12 is not there" in one for one in told)
+
+
+def test_a_plan_is_deleted_and_its_runs_stay(app, plan):
+    folder = plan_queue.start(plan)
+    ended(folder)
+    shown(app, folder).button(key=plan_view.DELETE).click().run()
+    assert plan_folder.every() == []
+    assert len(runs.every()) == 2
+    assert plan_start.START in buttons(well(app))
+
+
+def test_a_plan_that_is_not_there_is_an_error_and_the_form(app):
+    app.switch_page(PAGE)
+    app.query_params["plan"] = "<b>none</b>"
+    assert any("There is no plan" in error for error in words(well(app.run()).error))
+    assert plan_start.START in buttons(app)
+
+
+def test_a_plan_that_cannot_be_read_can_be_deleted(app, plan):
+    folder = plan_folder.new(plan)
+    folder.put(replace(folder.status(), state="stopped"))
+    (folder.folder / plan_folder.PLAN).write_text("methods: [", encoding="utf-8")
+    shown(app, folder)
+    assert app.error
+    app.button(key=plan_view.DELETE).click().run()
+    assert plan_folder.every() == []
+
+
+def upload(app, name, text):
+    app.file_uploader(key=plan_start.FILE).set_value((name, text.encode(), "application/yaml")).run()
+    return well(app)
+
+
+def test_an_uploaded_file_replaces_the_form_and_names_the_plan(form, plan):
+    whole = replace(plan, grid={}, variants=(Variant("plain"), Variant("hot", {"temperature": 0.5})))
+    text = plan_file.as_yaml(whole).partition("\n")[2]  # without its name
+    upload(form, "mine.yaml", text)
+    assert not form.multiselect
+    assert any(one.value.startswith("**2 trainings**") for one in form.markdown)
+    form.button(key=plan_start.START).click().run()
+    (folder,) = plan_folder.every()
+    assert folder.plan() == replace(whole, name="mine")
+
+
+@pytest.mark.parametrize("text", ["methods: [", "seedz: 1", "\0", "methods: simcse\ndata: nowhere.csv"])
+def test_a_file_that_is_no_plan_is_an_error_and_starts_nothing(form, text):
+    upload(form, "bad.yaml", text)
+    assert form.error
+
+
+def test_text_that_is_not_there_is_named_at_its_field(form):
+    form.multiselect(key=plan_form.TEXT).set_value(["nowhere.csv"]).run()
+    (error,) = words(well(form).error)
+    assert "There is no file nowhere.csv" in error
+    assert form.button(key=plan_start.START).disabled

@@ -1,0 +1,181 @@
+"""Test that a server takes up what another one left: waiting runs in their order, and plans under way."""
+
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+
+from explorer.progress import Progress, finish
+from explorer.run_folder import QUEUED
+from explorer.studies import execution, plan_folder
+from explorer.studies.plan import Plan
+from explorer.training.record import runs
+from explorer.training.record import status as statuses
+from explorer.ui.access import jobs
+from explorer.ui.runs import plan_queue, restored_queue, training_queue
+from tests import trainings
+from tests.processes import process
+from tests.visits import wait_until
+
+
+@pytest.fixture(autouse=True)
+def own_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(plan_queue, "PAUSE", 0.02)
+    yield tmp_path / "runs"
+    jobs.stop_all()
+    jobs._jobs.clear()
+
+
+@pytest.fixture
+def gate():
+    """Another run is in training until this is set."""
+    opened = threading.Event()
+
+    def in_front():
+        opened.wait(60)
+        yield Progress("working", 1, 1)
+
+    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
+    yield opened
+    opened.set()
+
+
+@pytest.fixture
+def plan(place) -> Plan:
+    settings = {"batch_size": 4, "steps": 2, "max_length": 16}
+    sets = {"dev": str(place.dev), "test": str(place.test)}
+    return Plan("short", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1, 2), **sets)
+
+
+def server_ends():
+    """Forget every job as a killed process does; the folders stay as they are."""
+    jobs._jobs.clear()
+
+
+def orphaned(folder):
+    """Make a folder's status that of a process that has ended."""
+    path = folder / "status.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": 1.0}))
+
+
+def test_waiting_runs_are_queued_again_in_their_order(place, gate):
+    queued = [training_queue.start(trainings.recipe(place, seeds=(seed,)), name) for seed, name in enumerate("cab")]
+    assert all((run.folder / QUEUED).is_file() for run in queued)
+    server_ends()
+    for run in queued:
+        orphaned(run.folder)
+    assert {run.status().state for run in queued} == {statuses.INTERRUPTED}
+    restored_queue.restore()
+    assert [key for key in jobs._jobs if key != "front"] == [str(run.folder) for run in queued]
+    assert {run.status().state for run in queued} == {statuses.WAITING}
+
+
+def test_a_run_that_was_training_stays_interrupted(place):
+    run = training_queue.start(trainings.recipe(place, settings={"steps": 100_000}))
+    wait_until(lambda: run.status().step > 1)
+    assert not (run.folder / QUEUED).exists()
+    jobs.stop_all()
+    server_ends()
+    restored_queue.restore()
+    assert run.status().state == statuses.INTERRUPTED
+    assert training_queue.job_of(run) is None
+
+
+def test_a_waiting_run_that_was_stopped_is_not_queued_again(place, gate):
+    run = training_queue.start(trainings.recipe(place))
+    training_queue.stop(run, runs.KEEP)
+    server_ends()
+    restored_queue.restore()
+    assert run.status().state == statuses.STOPPED
+    assert not jobs._jobs
+
+
+def test_a_second_server_leaves_what_another_one_has_queued(place, gate):
+    run = training_queue.start(trainings.recipe(place))
+    before = run.status()
+    server = jobs._jobs.copy()
+    server_ends()  # this process stands for the second server; the first one lives
+    restored_queue.restore()
+    assert not jobs._jobs
+    assert run.status() == before
+    jobs._jobs.update(server)
+
+
+def test_plans_of_the_app_go_on_in_their_order_and_others_do_not(plan):
+    for name, of_app, started in (("second", True, 2.0), ("first", True, 1.0), ("by-hand", False, 0.0)):
+        folder = plan_folder.new(replace(plan, name=name), of_app=of_app)
+        folder.put(replace(folder.status(), started=started))
+        orphaned(folder.folder)
+    restored_queue.restore()
+    names = [job.title for job in jobs._jobs.values() if job.lane == jobs.PLANS]
+    assert names == ["plan first", "plan second"]
+    wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
+    assert plan_folder.find("first").status().state == plan_folder.FINISHED
+    assert plan_folder.find("by-hand").status().state == plan_folder.INTERRUPTED
+    assert len(runs.every()) == 2, "both plans have the same trainings"
+
+
+def test_nothing_is_loaded_where_nothing_is_left(own_runs, monkeypatch):
+    own_runs.mkdir()
+    monkeypatch.setattr(training_queue, "queue_again", None)
+    monkeypatch.setattr(plan_queue, "go_on", None)
+    restored_queue.restore()
+    assert list(own_runs.iterdir()) == []
+
+
+def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
+    folder = plan_queue.start(plan)
+    wait_until(lambda: runs.every())
+    mine = training_queue.start(trainings.recipe(place), "mine")
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    began = {run.name: run.status().since for run in runs.every()}
+    first, second = sorted(began[name] for name in began if name != "mine")
+    assert first <= began["mine"] <= second
+    assert mine.status().state == statuses.FINISHED
+
+
+def test_a_run_of_a_plan_that_fails_is_named_with_its_error(plan, monkeypatch):
+    def fails(run):
+        yield Progress("training", 1, 2)
+        raise statuses.RunGone("The disk is full.")
+
+    monkeypatch.setattr(training_queue, "_trained", fails)
+    folder = plan_queue.start(plan)
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    assert set(folder.status().failures.values()) == {"The disk is full."}
+
+
+def test_a_plan_ends_in_the_same_table_by_the_queue_as_by_the_command_line(plan, tmp_path, monkeypatch):
+    from explorer.studies import plan_table
+
+    folder = plan_queue.start(plan)
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    found = [row.score("test") for row in plan_table.table(plan).rows]
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "other"))
+    finish(execution.execute(plan_folder.new(plan)))
+    assert [row.score("test") for row in plan_table.table(plan).rows] == found
+
+
+def test_a_plan_that_another_process_works_on_is_refused(plan):
+    folder = plan_folder.new(plan)
+    work = execution.execute(folder)
+    next(work)
+    with pytest.raises(Exception, match="running already"):
+        plan_queue.resume(folder)
+    work.close()
+
+
+def test_a_process_of_its_own_can_be_killed(plan):
+    """A fork that queued a plan and ended at once leaves it interrupted, as a killed server does."""
+    process(_queue, plan).join()
+    folder = plan_folder.find(plan.name)
+    assert folder.status().state == plan_folder.INTERRUPTED
+    restored_queue.restore()
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    assert folder.status().state == plan_folder.FINISHED
+
+
+def _queue(plan: Plan) -> None:
+    plan_folder.new(plan, of_app=True)
