@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from explorer.progress import finish
-from explorer.studies import execution, plan_folder, plan_table
-from explorer.studies.plan import Plan, cells
-from explorer.studies.plan_folder import PlanFolder
+from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans.plan import Plan, cells
+from explorer.studies.plans.plan_folder import PlanFolder
 from explorer.training.record import runs
 from tests.app_kills import free_port, serve, served
 from tests.processes import process

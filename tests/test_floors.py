@@ -40,7 +40,7 @@ MOST_ARROWS = {
     "explorer.encoding": 7,
     "explorer.evaluating": 19,
     "explorer.measuring": 16,
-    "explorer.studies": 18,
+    "explorer.studies": 4,
     "explorer.training": 18,
     "explorer.ui": 62,
 }

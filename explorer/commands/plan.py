@@ -11,8 +11,8 @@ from explorer.commands.parts.line import Line
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Plan
-    from explorer.studies.plan_folder import PlanFolder, PlanStatus
+    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
 
 
 def add(verbs: Any) -> None:
@@ -48,7 +48,7 @@ def add(verbs: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
-    from explorer.studies import execution, plan_folder
+    from explorer.studies.plans import execution, plan_folder
 
     plan, begun = _named(options.plan)
     if options.processes < 1:
@@ -83,7 +83,7 @@ def _named(given: str) -> tuple[Plan, PlanFolder | None]:
     """The plan in a file, or one that was begun, by its name."""
     from pathlib import Path
 
-    from explorer.studies import plan_file, plan_folder
+    from explorer.studies.plans import plan_file, plan_folder
 
     if Path(given).expanduser().is_file():
         return plan_file.read(Path(given).expanduser()), None
@@ -112,8 +112,8 @@ def _check_same(plan: Plan, begun: PlanFolder) -> None:
 def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
     """Execute a plan with its progress on standard error; Ctrl-C saves the run under way. `again` resumes it."""
     from explorer.progress import finish
-    from explorer.studies import execution
-    from explorer.studies.torchrun import trained_by
+    from explorer.studies.plans import execution
+    from explorer.studies.plans.torchrun import trained_by
     from explorer.training import running
 
     print(begun.folder, file=sys.stderr)
@@ -137,7 +137,7 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
 def told(plan: Plan, options: argparse.Namespace) -> str:
     """The table of a plan in the form that was asked for."""
     from explorer.evaluating.results import table_formats
-    from explorer.studies import plan_table
+    from explorer.studies.plans import plan_table
 
     found = plan_table.table(plan)
     if options.json:
@@ -150,7 +150,7 @@ def told(plan: Plan, options: argparse.Namespace) -> str:
 def tell_estimate(plan: Plan) -> None:
     """Print what a plan takes; an error if no row of it can be trained."""
     from explorer.progress import finish
-    from explorer.studies.plan_estimate import estimate
+    from explorer.studies.plans.plan_estimate import estimate
 
     with Line() as line:
         found = finish(estimate(plan), line.tell)

@@ -10,7 +10,7 @@ from explorer.commands.parts.line import Line
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Plan
+    from explorer.studies.plans.plan import Plan
     from explorer.studies.reproduce.reproduction import Reproduction, Scale
 
 LIST = "list"
@@ -100,7 +100,7 @@ def _scale(options: argparse.Namespace) -> Scale:
 
 def _worked_off(plan: Plan) -> bool:
     """Train and evaluate what is missing; whether something failed."""
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     try:
         begun = plan_folder.find(plan.name)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.studies.plan import Plan
+from explorer.studies.plans.plan import Plan
 from tests.trainings import Place, furnish, in_no_time
 
 

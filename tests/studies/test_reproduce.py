@@ -9,8 +9,8 @@ from explorer.data import published_figures
 from explorer.errors import BadChoice
 from explorer.methods import load
 from explorer.progress import finish
-from explorer.studies import execution, plan_folder
-from explorer.studies.plan import cells
+from explorer.studies.plans import execution, plan_folder
+from explorer.studies.plans.plan import cells
 from explorer.studies.reproduce import paper_table
 from explorer.studies.reproduce.paper_table import NotRun, Trained, Untrained
 from explorer.studies.reproduce.reproduction import POOLINGS, Scale, base_scores, reproduction, written

@@ -24,8 +24,8 @@ from explorer.knobs import Knob, Values
 from explorer.methods import load
 from explorer.progress import Work
 from explorer.run_folder import model_name
-from explorer.studies.execution import EVALUATED
-from explorer.studies.plan import Plan, Variant, cells
+from explorer.studies.plans.execution import EVALUATED
+from explorer.studies.plans.plan import Plan, Variant, cells
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.studies.reproduce.paper_table import AVERAGE, BASES, WHOLE, How, NotRun, PaperTable, Trained, Untrained
 from explorer.training.recipe import PAPER, paper_values

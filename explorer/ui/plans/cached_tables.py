@@ -14,9 +14,9 @@ from explorer.run_folder import STATUS
 from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Plan
-    from explorer.studies.plan_folder import PlanFolder
-    from explorer.studies.plan_table import PlanTable
+    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_folder import PlanFolder
+    from explorer.studies.plans.plan_table import PlanTable
 
 
 def table(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:
@@ -26,7 +26,7 @@ def table(folder: PlanFolder, plan: Plan, stamp: Hashable) -> PlanTable:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _table(folder: str, told: str, stamp: Hashable, _plan: Plan) -> PlanTable:
-    from explorer.studies import plan_table
+    from explorer.studies.plans import plan_table
 
     return plan_table.table(_plan)
 

@@ -22,14 +22,14 @@ from explorer.ui.runs import typed_seeds
 from explorer.ui.widgets import upload_boxes
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Plan
+    from explorer.studies.plans.plan import Plan
 
 MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
 VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
 USUAL, NO_TEST = "default for this text", "none"
-# as the options of a plan: see explorer.studies.plan
+# as the options of a plan: see explorer.studies.plans.plan
 WHICH = {"defaults": "Strata's defaults", "as in the paper": "As in the paper", "as released": "As released"}
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
 NEEDS = "{} needs {}, which is not on this machine. Open the method on the Train page to fetch it, or leave it out."
@@ -54,7 +54,7 @@ def plan(name: str) -> Plan | None:
     tasks, minutes, most_steps = _tasks_and_budget()
     if not text or methods is None or not models or grid is None or seeds is None:
         return None
-    from explorer.studies.plan import Budget, Plan
+    from explorer.studies.plans.plan import Budget, Plan
 
     return Plan(
         name,

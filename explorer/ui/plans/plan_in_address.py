@@ -10,7 +10,7 @@ from explorer.errors import RunNotFound
 from explorer.ui import messages
 
 if TYPE_CHECKING:
-    from explorer.studies.plan_folder import PlanFolder
+    from explorer.studies.plans.plan_folder import PlanFolder
 
 PLAN = "plan"
 SEEN = "_plan that was shown"
@@ -22,7 +22,7 @@ def asked_for() -> PlanFolder | None:
     name = st.query_params.get(PLAN)
     if name is None:
         return None
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     try:
         found = plan_folder.find(name)

@@ -14,14 +14,14 @@ from explorer.ui.plans import plan_in_address
 from explorer.ui.runs import plan_queue
 
 if TYPE_CHECKING:
-    from explorer.studies.plan_folder import PlanFolder
+    from explorer.studies.plans.plan_folder import PlanFolder
 
 
 def table(shown: str) -> None:
     """The list; nothing if there is no plan yet. No row is selected after `shown`, what the page shows, changes."""
     if not any(runs_folder().glob("plans/[!.]*")):
         return
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     found = plan_folder.every()
     if not found:

@@ -12,8 +12,8 @@ from explorer.ui.frame import shortcuts
 from explorer.ui.widgets import downloads, picture_format, verdict_banner
 
 if TYPE_CHECKING:
-    from explorer.studies.plan_table import PlanTable, Trained
-    from explorer.studies.plan_verdict import Scored
+    from explorer.studies.plans.plan_table import PlanTable, Trained
+    from explorer.studies.plans.plan_verdict import Scored
 
 TRAIN, COMPARE = "pages/train.py", "pages/compare.py"
 ROW = "plan row"
@@ -38,7 +38,7 @@ FORMS = (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex",
 
 def verdict(found: PlanTable) -> None:
     """Which row is best, if one has a test score."""
-    from explorer.studies import plan_verdict
+    from explorer.studies.plans import plan_verdict
 
     told = plan_verdict.verdict(found)
     if told is not None:
@@ -50,7 +50,7 @@ def verdict(found: PlanTable) -> None:
 
 def show(name: str, found: PlanTable) -> None:
     """Figure, table and runs, as far as they are there."""
-    from explorer.studies.plan_verdict import scored
+    from explorer.studies.plans.plan_verdict import scored
 
     rows = scored(found)
     if len(rows) > 1:
@@ -76,7 +76,7 @@ def _figure(name: str, rows: list[Scored]) -> None:
 
 def _table(name: str, found: PlanTable) -> None:
     from explorer.evaluating.results import table_formats
-    from explorer.studies import plan_table
+    from explorer.studies.plans import plan_table
 
     header, rows = plan_table.written(found)
     st.subheader("Table")

@@ -19,7 +19,7 @@ from explorer.ui.runs import plan_queue, training_queue
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Cell, Plan
+    from explorer.studies.plans.plan import Cell, Plan
 
 NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
@@ -73,7 +73,7 @@ def _uploaded() -> Plan | None:
         )
     if upload is None:
         return None
-    from explorer.studies import plan_file
+    from explorer.studies.plans import plan_file
 
     try:
         found = plan_file.from_yaml(
@@ -91,7 +91,7 @@ def _uploaded() -> Plan | None:
 
 def _checked(plan: Plan) -> tuple[Cell, ...]:
     """The trainings of a plan, with their number shown; none if something is wrong, with the error shown."""
-    from explorer.studies.plan import cells
+    from explorer.studies.plans.plan import cells
 
     try:
         found = cells(plan)
@@ -174,7 +174,7 @@ def _estimate(plan: Plan, line: DeltaGenerator) -> None:
 
 def _take_away(plan: Plan) -> None:
     """The same plan for the command line."""
-    from explorer.studies import plan_file
+    from explorer.studies.plans import plan_file
 
     st.caption("The same plan from the command line:")
     st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)

@@ -17,9 +17,9 @@ from explorer.ui.runs import plan_queue, run_status_text
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Plan
-    from explorer.studies.plan_folder import PlanFolder, PlanStatus
-    from explorer.studies.plan_table import PlanTable
+    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
+    from explorer.studies.plans.plan_table import PlanTable
 
 IDLE = 3.0  # seconds
 STOP, RESUME, DELETE, NEW, COPY = "plan stop", "plan resume", "plan delete", "plan new", "plan copy"
@@ -121,7 +121,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
 
 
 def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None:
-    from explorer.studies.plan_pace import seconds_left
+    from explorer.studies.plans.plan_pace import seconds_left
 
     job = plan_queue.job_of(folder)
     told = [f"{found.done} of {found.total} trainings done"]

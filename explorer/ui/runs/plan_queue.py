@@ -19,9 +19,9 @@ from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
 
 if TYPE_CHECKING:
-    from explorer.studies.plan import Plan
-    from explorer.studies.plan_estimate import PlanEstimate
-    from explorer.studies.plan_folder import PlanFolder, PlanStatus
+    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_estimate import PlanEstimate
+    from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
 
 PAUSE = 0.5  # seconds between two looks at the run under way
 PATIENCE = 60.0  # seconds for which a plan that is stopped waits for its run
@@ -29,7 +29,7 @@ PATIENCE = 60.0  # seconds for which a plan that is stopped waits for its run
 
 def start(plan: Plan) -> PlanFolder:
     """Queue a new plan; an error names what is not allowed, or a text or model that cannot be read."""
-    from explorer.studies import execution, plan_folder
+    from explorer.studies.plans import execution, plan_folder
 
     execution.check(plan)
     folder = plan_folder.new(plan, of_app=True)
@@ -47,7 +47,7 @@ def resume(folder: PlanFolder) -> None:
 
 def go_on() -> list[PlanFolder]:
     """Queue every plan again whose server ended while it waited or was worked on, in the order of their start."""
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     found = []
     for folder in sorted(plan_folder.every(), key=lambda one: one.status().started):
@@ -60,7 +60,7 @@ def go_on() -> list[PlanFolder]:
 
 def stop(folder: PlanFolder) -> None:
     """Stop a plan, in whichever process it is; the run under way is saved, and the plan can be resumed."""
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     job = job_of(folder)
     if job is not None and job.state == jobs.WAITING:
@@ -86,7 +86,7 @@ def job_of(folder: PlanFolder) -> Job | None:
 
 def standing(folder: PlanFolder) -> PlanStatus:
     """A plan's status; a job that failed before it wrote its status counts as failed."""
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     status, job = folder.status(), job_of(folder)
     if status.live and job is not None and job.state == jobs.FAILED and not folder_lock.is_held(folder.folder):
@@ -101,7 +101,7 @@ def estimate(plan: Plan) -> Job:
 
 def estimate_key(plan: Plan) -> str:
     """The job key of a plan's estimate, which does not depend on the plan's name."""
-    from explorer.studies import plan_file
+    from explorer.studies.plans import plan_file
 
     return f"estimate {plan_file.as_yaml(replace(plan, name='plan'))}"
 
@@ -127,7 +127,7 @@ def train(run: Run) -> Work[Run | None]:
 
 
 def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
-    from explorer.studies import plan_folder
+    from explorer.studies.plans import plan_folder
 
     folder.unask()
     started = time.time() if anew else status.started
@@ -145,12 +145,12 @@ def _follow(folder: PlanFolder) -> Job:
 
 
 def _executed(folder: PlanFolder) -> Work[PlanStatus]:
-    from explorer.studies import execution
+    from explorer.studies.plans import execution
 
     return (yield from execution.execute(folder, train))
 
 
 def _estimated(plan: Plan) -> Work[PlanEstimate]:
-    from explorer.studies.plan_estimate import estimate
+    from explorer.studies.plans.plan_estimate import estimate
 
     return (yield from estimate(plan))

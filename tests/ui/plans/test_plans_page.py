@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.studies import plan_file, plan_folder
-from explorer.studies.plan import Budget, Plan, Variant, cells
+from explorer.studies.plans import plan_file, plan_folder
+from explorer.studies.plans.plan import Budget, Plan, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs

@@ -8,8 +8,8 @@ import pytest
 
 from explorer.progress import Progress, finish
 from explorer.run_folder import QUEUED
-from explorer.studies import execution, plan_folder
-from explorer.studies.plan import Plan
+from explorer.studies.plans import execution, plan_folder
+from explorer.studies.plans.plan import Plan
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
@@ -148,7 +148,7 @@ def test_a_run_of_a_plan_that_fails_is_named_with_its_error(plan, monkeypatch):
 
 
 def test_a_plan_ends_in_the_same_table_by_the_queue_as_by_the_command_line(plan, tmp_path, monkeypatch):
-    from explorer.studies import plan_table
+    from explorer.studies.plans import plan_table
 
     folder = plan_queue.start(plan)
     wait_until(lambda: not plan_queue.standing(folder).live)

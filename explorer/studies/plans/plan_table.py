@@ -14,8 +14,8 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_table import Cell as Score
 from explorer.evaluating.suites import Options
 from explorer.run_folder import model_name
-from explorer.studies.execution import tasks_of
-from explorer.studies.plan import Cell, Plan, cells
+from explorer.studies.plans.execution import tasks_of
+from explorer.studies.plans.plan import Cell, Plan, cells
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
 from explorer.training.record.run_origin import scored

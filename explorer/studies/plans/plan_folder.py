@@ -16,8 +16,8 @@ from explorer import typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.places import runs_folder, write_whole
 from explorer.run_folder import WISH
-from explorer.studies import plan_file
-from explorer.studies.plan import NAME, Plan
+from explorer.studies.plans import plan_file
+from explorer.studies.plans.plan import NAME, Plan
 from explorer.training.record import folder_lock
 
 FOLDER, PLAN, STATUS = "plans", "plan.yaml", "status.json"

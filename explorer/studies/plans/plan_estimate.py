@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from explorer import in_words
 from explorer.errors import StrataError
 from explorer.progress import Progress, Work
-from explorer.studies.plan import Cell, Plan, cells
+from explorer.studies.plans.plan import Cell, Plan, cells
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
 
@@ -44,7 +44,7 @@ class PlanEstimate:
 
 def estimate(plan: Plan) -> Work[PlanEstimate]:
     """Try one step of each row that has something left to train."""
-    from explorer.studies.execution import tasks_of
+    from explorer.studies.plans.execution import tasks_of
     from explorer.training.loop.estimate import try_out
 
     every = cells(plan)

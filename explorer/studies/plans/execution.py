@@ -16,9 +16,9 @@ from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
 from explorer.run_folder import model_name
-from explorer.studies import plan_folder
-from explorer.studies.plan import Cell, Plan, cells
-from explorer.studies.plan_folder import PlanFolder, PlanStatus
+from explorer.studies.plans import plan_folder
+from explorer.studies.plans.plan import Cell, Plan, cells
+from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import running
 from explorer.training.record import runs

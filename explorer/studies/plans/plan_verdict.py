@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.measuring.scores.verdict_text import CI, Sentence, kind_of
-from explorer.studies.plan_table import TEST, Gain, PlanTable, Row
+from explorer.studies.plans.plan_table import TEST, Gain, PlanTable, Row
 
 MOST_NAMED = 3  # rows in a sentence
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."

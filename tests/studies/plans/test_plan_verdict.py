@@ -6,10 +6,10 @@ import pytest
 
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.measuring.scores.verdict_text import BETTER, CHANCE, WORSE
-from explorer.studies.plan import Plan, cells
-from explorer.studies.plan_pace import seconds_left
-from explorer.studies.plan_table import PlanTable, Row, Trained
-from explorer.studies.plan_verdict import scored, verdict
+from explorer.studies.plans.plan import Plan, cells
+from explorer.studies.plans.plan_pace import seconds_left
+from explorer.studies.plans.plan_table import PlanTable, Row, Trained
+from explorer.studies.plans.plan_verdict import scored, verdict
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 

@@ -7,8 +7,8 @@ import pytest
 
 from explorer.errors import NotWritable, RunBusy, StrataError, UnreadableFile
 from explorer.progress import finish
-from explorer.studies import execution, plan_folder, plan_table
-from explorer.studies.plan import Budget, cells
+from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans.plan import Budget, cells
 from explorer.training import running
 from explorer.training.record import runs
 from tests.trainings import weights

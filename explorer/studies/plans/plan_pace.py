@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from explorer.studies.plan_table import PlanTable
+from explorer.studies.plans.plan_table import PlanTable
 from explorer.training.record.status import Status
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from explorer.errors import BadChoice
 from explorer.methods import load
-from explorer.studies import plan_file
-from explorer.studies.plan import Budget, Plan, Variant, cells
+from explorer.studies.plans import plan_file
+from explorer.studies.plans.plan import Budget, Plan, Variant, cells
 from explorer.training.recipe import PAPER, knobs_of, paper_values
 
 STEPS = {"steps": 2}

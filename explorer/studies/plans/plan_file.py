@@ -9,7 +9,7 @@ from typing import Any
 
 from explorer.errors import BadChoice
 from explorer.knobs import Values
-from explorer.studies.plan import Budget, Plan, Variant
+from explorer.studies.plans.plan import Budget, Plan, Variant
 from explorer.training import safe_yaml
 
 SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}

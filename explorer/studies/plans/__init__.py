@@ -1,0 +1,1 @@
+"""Plans: many trainings from one definition, worked off one after the other, and their table."""
