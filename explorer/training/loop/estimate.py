@@ -6,7 +6,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
+from explorer.methods import Autocast
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work, finish
 from explorer.training.loop.learner import Learner, kept_buffers
@@ -25,7 +26,7 @@ from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 
-TRIED = 64  # sentences of an evaluation set whose encoding is timed
+TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 _RESERVE = 1.1  # a tenth of the free memory stays free
 _NO_MEMORY = ("out of memory", "not enough memory")  # what torch says on a GPU and on a processor
@@ -96,19 +97,22 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Gr
 
 
 def _evaluating(learner: Learner, judged: Sequence[GradedPairs]) -> Callable[[int], float]:
-    """Seconds of the evaluations of so many seeds, from the time that some sentences of each length take."""
+    """Seconds of the evaluations of so many seeds, from the time that some sentences of all lengths take."""
     if not judged:
         return lambda seeds: 0.0
     every = [sorted(pairs.sentences, key=len) for pairs in judged]
-    some = [sentences[len(sentences) // TRIED // 2 :: max(1, len(sentences) // TRIED)] for sentences in every]
-    finish(learner.method.reading(some[0][-1:]))  # the first pass is slower
-    started = time.monotonic()
-    for sentences in some:
-        finish(learner.method.reading(sentences))
-    a_sentence = (time.monotonic() - started) / sum(map(len, some))
+    some = every[0][:: max(1, len(every[0]) // TRIED)]
+
+    def a_sentence(autocast: Autocast) -> float:
+        finish(learner.method.reading(some[-1:], None, autocast))  # the first pass is slower
+        started = time.monotonic()
+        finish(learner.method.reading(some, None, autocast))
+        return (time.monotonic() - started) / len(some)
+
     looks = learner.total // learner.look_every + 1
-    # the base and the best checkpoint on every set, and the dev set at each evaluation
-    once, dev = a_sentence * sum(map(len, every)), a_sentence * len(every[0])
+    # the base and the best checkpoint on every set in float32, and the dev set at each evaluation
+    once = a_sentence(nullcontext) * sum(map(len, every))
+    dev = a_sentence(learner.world.autocast) * len(every[0])
     return lambda seeds: once * (1 + seeds) + dev * looks * seeds
 
 
