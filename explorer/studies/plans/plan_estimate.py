@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.errors import StrataError
@@ -11,6 +13,9 @@ from explorer.progress import Progress, Work
 from explorer.studies.plans.plan import Cell, Plan, cells
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
+
+if TYPE_CHECKING:
+    from explorer.training.loop.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,8 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
         yield Progress(f"one step of {row}", place, len(rows))
         try:
             if left[0].recipe.kind.trains():
-                one = yield from try_out(left[0].recipe)
-                seconds, memory = seconds + one.seconds * len(left), max(memory, one.memory)
+                one, loading = yield from _timed(try_out(left[0].recipe))
+                seconds, memory = seconds + (loading + one.seconds) * len(left), max(memory, one.memory)
                 kept, steps = kept + one.kept * len(left), steps + one.steps * len(left)
                 working = max(working, one.disk)
         except StrataError as error:
@@ -77,3 +82,19 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
         len(tasks_of(plan)),
         plan.budget.minutes,
     )
+
+
+def _timed(work: Work[Estimate]) -> Work[tuple[Estimate, float]]:
+    """The estimate of a training, and the seconds of loading its text and model, which each training does again."""
+    started = time.monotonic()
+    loading = 0.0
+    try:
+        while True:
+            progress = next(work)
+            loading = time.monotonic() - started  # the last report comes before the first step
+            yield progress
+    except StopIteration as end:
+        found: Estimate = end.value
+        return found, loading
+    finally:
+        work.close()
