@@ -1,4 +1,4 @@
-"""Test that the estimate of a plan counts every training that is left, with its loading, and names what cannot train."""
+"""Test that the estimate of a plan counts every training that is left, and names what cannot be trained."""
 
 from dataclasses import replace
 
