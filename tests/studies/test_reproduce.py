@@ -101,7 +101,7 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
     scale = replace(scale, data=(str(place.triplets),))
     found = reproduction(poolers, scale)
     (plan,) = found.plans.values()
-    finish(execution.execute(plan_folder.new(plan)))
+    finish(execution.execute(plan_folder.new(replace(plan, variants=plan.variants[-1:]))))  # one row takes long enough
     finish(base_scores(found))
     header, rows = written(found)
     assert header == ["row", str(place.test), f"{place.test}, published", "difference", "setting"]
