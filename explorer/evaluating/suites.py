@@ -145,7 +145,7 @@ def _load_own(task: str, options: Options) -> Data:
 
 def _own(subject: Subject, data: Data, task: str, options: Options) -> Work[Measured]:
     score = _transfer if isinstance(data, LabelledSet) else _sts
-    return (yield from score(subject, data, task, options))  # type: ignore[arg-type]  # by its kind
+    return (yield from score(subject, data, task, options))  # type: ignore[arg-type]  # each takes the kind of data that it is chosen by
 
 
 SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {

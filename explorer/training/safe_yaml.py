@@ -1,4 +1,4 @@
-"""Read the YAML of recipes and plans, which strangers may have written."""
+"""Read the YAML of recipes and plans, which others may have written."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
+import threading
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.progress import Progress
 from explorer.ui.access import jobs
 from tests import live, trainings
 from tests.live import ROOT
@@ -73,3 +75,17 @@ def furnished(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     app.query_params["model"] = str(place.model)
     return app
+
+
+@pytest.fixture
+def gate():
+    """Another run is in training until this is set."""
+    opened = threading.Event()
+
+    def in_front():
+        opened.wait(60)
+        yield Progress("working", 1, 1)
+
+    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
+    yield opened
+    opened.set()

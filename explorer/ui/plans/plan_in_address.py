@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.errors import RunNotFound
-from explorer.ui import messages
+from explorer.ui.runs import shown_in_address
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan_folder import PlanFolder
@@ -19,22 +18,11 @@ GONE = "The plan {} is no longer there: it was deleted."
 
 def asked_for() -> PlanFolder | None:
     """The plan that the address names; None if it names none, or a missing one (with an error)."""
-    name = st.query_params.get(PLAN)
-    if name is None:
+    if PLAN not in st.query_params:
         return None
     from explorer.studies.plans import plan_folder
 
-    try:
-        found = plan_folder.find(name)
-    except RunNotFound as error:
-        if name == st.session_state.get(SEEN):  # since it was shown, here or in another tab
-            leave()
-            st.toast(GONE.format(messages.plain(name)), icon=":material/delete:")
-        else:
-            messages.trouble(error)
-        return None
-    st.session_state[SEEN] = name
-    return found
+    return shown_in_address.asked_for(PLAN, SEEN, plan_folder.find, GONE)
 
 
 def choose(name: str) -> None:

@@ -13,9 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.errors import StrataError
 from explorer.places import runs_folder
 from explorer.ui import messages
-from explorer.ui.access import cached_text, job_progress, jobs
+from explorer.ui.access import cached_text, jobs
 from explorer.ui.plans import plan_form, plan_in_address
-from explorer.ui.runs import plan_queue, training_queue
+from explorer.ui.runs import estimate_button, plan_queue
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
@@ -144,32 +144,14 @@ def _start(plan: Plan) -> None:
     refused_clicks.attempt(start)
 
 
-def _try(plan: Plan) -> None:
-    plan_queue.estimate(plan)
-
-
 def _estimate(plan: Plan, line: DeltaGenerator) -> None:
     """Estimate what a plan takes from one step of each row, if no run is under way."""
     job = jobs.find(plan_queue.estimate_key(plan))
-    if job is not None and job.state == jobs.DONE:
-        st.info(messages.plain(f"Estimate: {job.result.told}."), icon=":material/speed:")
-        for row, error in job.result.failures.items():
+    found = estimate_button.show(job, line, ESTIMATE, "of each row", lambda: plan_queue.estimate(plan))
+    if found is not None:
+        st.info(messages.plain(f"Estimate: {found.told}."), icon=":material/speed:")
+        for row, error in found.failures.items():
             messages.trouble(f"{row}: {error}")
-    elif job is not None:
-        job_progress.progress_of(job)
-    else:
-        busy = bool(training_queue.under_way())
-        line.button(
-            "Estimate time and memory",
-            key=ESTIMATE,
-            icon=":material/speed:",
-            disabled=busy,
-            on_click=_try,
-            args=(plan,),
-            help="Not available while a run trains: the times would be wrong."
-            if busy
-            else "Trains one step of each row and reports time, memory and disk. Nothing is saved.",
-        )
 
 
 def _take_away(plan: Plan) -> None:

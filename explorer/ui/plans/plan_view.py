@@ -93,7 +93,7 @@ def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
     line.subheader(messages.plain(folder.name), width="content")
     colour, icon = run_status_text.BADGES.get(status.state, run_status_text.UNKNOWN)
-    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
+    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]  # one of its names
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     told = [

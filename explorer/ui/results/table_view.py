@@ -108,7 +108,7 @@ def _listed(names: list[str], most: int = 5) -> str:
 def _numbers(
     chosen: Chosen, header: list[str], order: list[str], letters: dict[str, str]
 ) -> pd.io.formats.style.Styler:
-    """The table with sortable numbers; the best of each column is bold, and a standard deviation stands beside."""
+    """The table with sortable numbers; the best of each column is bold, with its standard deviation."""
     import pandas as pd
 
     by_name = {row.name: row for row in chosen.rows}

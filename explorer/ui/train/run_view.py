@@ -55,7 +55,7 @@ def _headline(run: Run, status: Status) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
     line.subheader(messages.plain(run.name), width="content")
     colour, icon = run_status_text.BADGES.get(status.state, run_status_text.UNKNOWN)
-    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]
+    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]  # one of its names
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts

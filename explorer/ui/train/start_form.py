@@ -8,8 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.ui import messages
-from explorer.ui.access import job_progress, jobs
-from explorer.ui.runs import run_in_address, training_queue
+from explorer.ui.access import jobs
+from explorer.ui.runs import estimate_button, run_in_address, training_queue
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
@@ -64,27 +64,11 @@ def _start(recipe: Recipe) -> None:
     refused_clicks.attempt(start)
 
 
-def _try(recipe: Recipe) -> None:
-    training_queue.try_one_step(recipe)
-
-
 def _trial(recipe: Recipe, line: DeltaGenerator) -> None:
     """Estimate what a run takes from one trial step, if no other run is under way."""
     job = jobs.find(training_queue.trial_key(recipe))
-    if job is not None and job.state == jobs.DONE:
-        st.info(messages.plain(ESTIMATE.format(job.result.told)), icon=":material/speed:")
-    elif job is not None:
-        job_progress.progress_of(job)
-    else:
-        busy = bool(training_queue.under_way())
-        line.button(
-            "Estimate time and memory",
-            key="run estimate",
-            icon=":material/speed:",
-            disabled=busy,
-            on_click=_try,
-            args=(recipe,),
-            help="Not available while another run trains: the times would be wrong."
-            if busy
-            else "Trains one step on the longest rows and reports time, memory and disk. Nothing is saved.",
-        )
+    found = estimate_button.show(
+        job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
+    )
+    if found is not None:
+        st.info(messages.plain(ESTIMATE.format(found.told)), icon=":material/speed:")

@@ -164,24 +164,6 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     assert {"plan as csv", "plan as markdown", "plan as latex"} <= keys
 
 
-@pytest.fixture
-def gate():
-    """Another run is in training until this is set."""
-    import threading
-
-    from explorer.progress import Progress
-
-    opened = threading.Event()
-
-    def in_front():
-        opened.wait(60)
-        yield Progress("working", 1, 1)
-
-    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
-    yield opened
-    opened.set()
-
-
 def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
     folder = plan_queue.start(plan)
     wait_until(lambda: any(run.status().live for run in runs.every()))

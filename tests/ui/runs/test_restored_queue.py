@@ -1,7 +1,6 @@
 """Test that a server takes up what another one left: waiting runs in their order, and plans under way."""
 
 import json
-import threading
 from dataclasses import replace
 
 import pytest
@@ -26,20 +25,6 @@ def own_runs(tmp_path, monkeypatch):
     yield tmp_path / "runs"
     jobs.stop_all()
     jobs._jobs.clear()
-
-
-@pytest.fixture
-def gate():
-    """Another run is in training until this is set."""
-    opened = threading.Event()
-
-    def in_front():
-        opened.wait(60)
-        yield Progress("working", 1, 1)
-
-    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
-    yield opened
-    opened.set()
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """Fixtures for tests of the Train page: the page without a browser, with an empty folder of runs."""
 
-import threading
-
 import pytest
 
-from explorer.progress import Progress
 from explorer.training.record import runs
 from explorer.ui.access import jobs
 from explorer.ui.runs import training_queue
@@ -44,17 +41,3 @@ def tiny(app, place):
     app.run()
     say(app, batch_size=4, steps=6, learning_rate="0.001", projection="off")
     return app
-
-
-@pytest.fixture
-def gate():
-    """Another run is trained until this is set."""
-    opened = threading.Event()
-
-    def in_front():
-        opened.wait(60)
-        yield Progress("working", 1, 1)
-
-    jobs.follow("front", "another run", in_front, lane=jobs.TRAINING)
-    yield opened
-    opened.set()

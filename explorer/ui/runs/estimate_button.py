@@ -1,0 +1,37 @@
+"""The button that estimates time and memory from trial steps, and its progress; not while a run trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer.ui.access import job_progress, jobs
+from explorer.ui.access.jobs import Job
+from explorer.ui.runs import training_queue
+
+
+def show(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
+    """The result of the estimate once its job is done; before it the button, or the progress. `what` is tried."""
+    if job is not None and job.state == jobs.DONE:
+        return job.result
+    if job is not None:
+        job_progress.progress_of(job)
+        return None
+
+    def click() -> None:
+        start()
+
+    busy = bool(training_queue.under_way())
+    line.button(
+        "Estimate time and memory",
+        key=key,
+        icon=":material/speed:",
+        disabled=busy,
+        on_click=click,
+        help="Not available while another run trains: the times would be wrong."
+        if busy
+        else f"Trains one step {what} and reports time, memory and disk. Nothing is saved.",
+    )
+    return None
