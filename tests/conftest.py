@@ -80,6 +80,16 @@ def nothing_waits_for_the_disk():
 
 
 @pytest.fixture(autouse=True, scope="session")
+def what_was_imported_is_no_garbage():
+    """Every training begins with a full collection, and looking at millions of objects takes longer than its steps."""
+    gc.collect()
+    gc.freeze()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "unfreeze", lambda: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def sums_are_the_same_each_time():
     """A GPU may add in another order each time, and then nothing is equal to the bit."""
     if DEVICE == "cpu":
