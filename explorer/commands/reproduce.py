@@ -31,6 +31,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--model", default="", metavar="MODEL", help="use this encoder in place of the paper's")
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="the training text; repeatable")
     verb.add_argument("--translations", default="", metavar="FILE", help="back-translations, for the rows of BT")
+    verb.add_argument("--other-text", default="", metavar="FILE", help="text of another domain, for rows trained on it")
     verb.add_argument("--steps", type=int, metavar="N", help="fewer updates than in the paper")
     verb.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="another setting, of every row")
     verb.add_argument(
@@ -90,6 +91,7 @@ def _scale(options: argparse.Namespace) -> Scale:
         model=options.model,
         data=tuple(options.data),
         translations=options.translations,
+        other_text=options.other_text,
         settings=settings,
         seeds=seeds,
         dev=options.dev,

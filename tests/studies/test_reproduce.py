@@ -22,14 +22,14 @@ STEPS = {"steps": 2, "batch_size": 4}
 
 def settings_of(table):
     """What each row of a table sets, by method."""
-    rows = published_figures.find_table(table.paper, table.number).rows
+    rows = table.published().rows
     return [(row.label, table.how(row)) for row in rows]
 
 
 @pytest.fixture
 def scale(place, own_runs, tmp_path, monkeypatch) -> Scale:
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
-    return Scale(str(place.model), (str(place.text),), "", STEPS, (1, 2), str(place.dev), str(place.test))
+    return Scale(str(place.model), (str(place.text),), "", "", STEPS, (1, 2), str(place.dev), str(place.test))
 
 
 @pytest.fixture
@@ -136,6 +136,25 @@ def test_what_is_missing_is_the_reason_of_the_row_alone(scale):
     assert "word vectors" in reasons["GloVe, Mean, without BERT"]
     trained = [line.label for line in found.lines if isinstance(line.how, Trained)]
     assert trained == [f"{row}, BERT-base" for row in ("No tuning, WK", "Flow, Mean-2", "SG, CLS", "SG-OPT, CLS")]
+
+
+def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
+    table = paper_table.find("sg-bert-figure-4")
+    printed = {
+        row.model: (row.scores["STS-B"].value, row.scores["STS average"].value) for row in table.published().rows
+    }
+    assert printed == {
+        "Flow": (71.35, 68.77),
+        "Flow, trained on other text": (59.19, 64.58),
+        "SG-OPT": (77.23, 74.62),
+        "SG-OPT, trained on other text": (75.40, 72.99),
+    }
+    (plan,) = reproduction(table, replace(scale, other_text=str(place.triplets))).plans.values()
+    texts = [(cell.recipe.method, cell.recipe.data) for cell in cells(plan) if cell.seed == 1]
+    assert texts == [(method, (str(text),)) for method in ("flow", "sg-opt") for text in (place.text, place.triplets)]
+    asked = [line.how.why for line in reproduction(table, scale).lines if isinstance(line.how, NotRun)]
+    assert len(asked) == 2
+    assert all("--other-text FILE" in why for why in asked)
 
 
 def test_models_that_are_not_on_this_disk_are_named_in_their_rows(own_runs):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from explorer.data import published_figures
-from explorer.data.published_figures import Row
+from explorer.data.published_figures import Row, Score, Table
 from explorer.errors import BadChoice
 from explorer.evaluating import suites
 from explorer.knobs import Values
@@ -24,6 +24,7 @@ from explorer.methods import load
 FOLDER = Path(__file__).parent / "tables"
 WHOLE = suites.tasks_of("sts")  # whose average papers print
 AVERAGE = "STS average"
+OTHER_TEXT = ", trained on other text"
 BASES = {
     "BERT-base": "bert-base-uncased",
     "BERT-large": "bert-large-uncased",
@@ -34,6 +35,12 @@ BASES = {
     "MBERT": "bert-base-multilingual-cased",
 }
 
+# text that single rows are trained on and the user gives, by its name in `Scale`: what a row without it says
+ASKED = {
+    "translations": "it needs back-translations: make them with 'backtranslate', and give --translations FILE",
+    "other_text": "it is trained on text of another domain: give sentences with --other-text FILE",
+}
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -41,7 +48,7 @@ class Trained:
 
     method: str
     settings: Values = field(default_factory=dict)
-    translations: bool = False  # whether it is trained on back-translations
+    text: str = ""  # what it is trained on in place of the table's text, a name of `ASKED`
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,24 @@ class PaperTable:
     tasks: tuple[str, ...] = ()
     column: Mapping[str, str] = field(default_factory=dict)  # of the paper, by task, where the names differ
     settings: Values = field(default_factory=dict)  # of every row
+    rows_of: str = ""  # the table that has the rows of a figure
+    base: str = ""  # of these rows
+    losses: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # on other text, by model and column
+    other_text: str = ""  # that text in words
     elsewhere: str = ""  # the command or page that shows it, if its rows are not trained here
+
+    def published(self) -> Table:
+        """The paper's table; a figure has rows of a table, and the same ones less what they lose on other text."""
+        if not self.losses:
+            return published_figures.find_table(self.paper, self.number)
+        whole = published_figures.find_table(self.paper, self.rows_of)
+        rows = [row for row in whole.rows if row.base == self.base and row.model in self.losses]
+        moved = [
+            replace(row, model=f"{row.model}{OTHER_TEXT}", scores=_less(row, self.losses[row.model])) for row in rows
+        ]
+        return replace(
+            whole, number=self.number, rows=tuple(row for pair in zip(rows, moved, strict=True) for row in pair)
+        )
 
     def how(self, row: Row) -> How:
         """What a row trains or reads, or why it is not run."""
@@ -96,11 +120,14 @@ class PaperTable:
         kind = load(rule["method"])
         as_released = {name: kind.released[name] for name in stated.get("released", ()) if name in kind.released}
         given = {**as_released, **settings, **self.settings, **rule.get("settings", {})}
-        return Trained(rule["method"], given, bool(rule.get("translations")))
+        return Trained(rule["method"], given, rule.get("text", ""))
 
     def _authors_have_their_own(self, row: Row) -> bool:
-        rows = published_figures.find_table(self.paper, self.number).rows
-        same = [one for one in rows if (one.model, one.base, one.pooling) == (row.model, row.base, row.pooling)]
+        same = [
+            one
+            for one in self.published().rows
+            if (one.model, one.base, one.pooling) == (row.model, row.base, row.pooling)
+        ]
         return len(same) > 1 and not (row.reported_by or "").startswith("re-implementation")
 
 
@@ -120,6 +147,11 @@ def find(name: str) -> PaperTable:
     near = difflib.get_close_matches(name.lower(), by_name, n=1)
     meant = f" Did you mean '{near[0]}'?" if near else ""
     raise BadChoice(f"There is no table '{name}'.{meant} 'reproduce list' shows them all.")
+
+
+def _less(row: Row, losses: Mapping[str, float]) -> dict[str, Score]:
+    printed = {column: row.scores[column].value for column in losses}
+    return {column: Score(round(value - losses[column], 2)) for column, value in printed.items() if value is not None}
 
 
 @cache

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from explorer.data import published_figures
 from explorer.data.kinds import digest_of
 from explorer.data.published_figures import Row
 from explorer.encoding.locate import model_names
@@ -27,7 +26,17 @@ from explorer.run_folder import model_name
 from explorer.studies.plans.execution import EVALUATED
 from explorer.studies.plans.plan import Plan, Variant, cells
 from explorer.studies.recipe_runs import RecipeRuns
-from explorer.studies.reproduce.paper_table import AVERAGE, BASES, WHOLE, How, NotRun, PaperTable, Trained, Untrained
+from explorer.studies.reproduce.paper_table import (
+    ASKED,
+    AVERAGE,
+    BASES,
+    WHOLE,
+    How,
+    NotRun,
+    PaperTable,
+    Trained,
+    Untrained,
+)
 from explorer.training.recipe import PAPER, paper_values
 from explorer.training.record import status as statuses
 from explorer.training.record.run_origin import scored
@@ -43,6 +52,7 @@ class Scale:
     model: str = ""  # in place of every base model of the paper
     data: tuple[str, ...] = ()  # in place of the paper's text
     translations: str = ""  # a file of back-translations, which the paper made with two models
+    other_text: str = ""  # a file with text of another domain
     settings: Values = field(default_factory=dict)  # such as the number of steps
     seeds: tuple[int, ...] = (1, 2, 3)
     dev: str = "STS-B dev"
@@ -64,7 +74,8 @@ class Line:
     def trained_as(self) -> str:
         """The name of its training: rows of one method and settings are one training."""
         assert isinstance(self.how, Trained)
-        stated = ", ".join(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items())
+        text = [self.how.text.replace("_", " ")] if self.how.text else []
+        stated = ", ".join([*(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items()), *text])
         return f"{self.how.method} ({stated})" if stated else self.how.method
 
 
@@ -81,7 +92,7 @@ def reproduction(table: PaperTable, scale: Scale) -> Reproduction:
     """The plans of a table; a row that cannot be run says why."""
     if table.elsewhere:
         raise BadChoice(f"{table.name} is not trained by 'reproduce': {table.elsewhere}.")
-    rows = published_figures.find_table(table.paper, table.number).rows
+    rows = table.published().rows
     first = next((row.base for row in rows if row.base in BASES), None)
     lines = [line for row in rows for line in _lines(table, row, scale, first)]
     trained = dict.fromkeys(line.base for line in lines if isinstance(line.how, Trained))
@@ -130,7 +141,7 @@ def base_scores(found: Reproduction) -> Work[None]:
 
 def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
     """Header and rows: measured and published scores of each task, and what differs from the paper's setting."""
-    published = published_figures.find_table(found.table.paper, found.table.number)
+    published = found.table.published()
     tasks = [*found.table.tasks, *([AVERAGE] if set(WHOLE) <= set(found.table.tasks) else [])]
     header = ["row", *(part for task in tasks for part in (task, f"{task}, published", "difference")), "setting"]
     saved = {(one.model.name, one.model.revision, one.measured.task): one.measured for one in result_files.read_all()}
@@ -195,8 +206,8 @@ def _lines(table: PaperTable, row: Row, scale: Scale, first: str | None) -> list
     label = f"{row.label}{pooling}{group}" + (f", {row.base}" if row.base else "")
     if isinstance(how, Trained) and not scale.data and not table.data:
         how = NotRun(f"it is trained on {table.text}: give them with --data FILE")
-    if isinstance(how, Trained) and how.translations and not scale.translations:
-        how = NotRun("it needs back-translations: make them with 'backtranslate', and give --translations FILE")
+    if isinstance(how, Trained) and how.text and not getattr(scale, how.text):
+        how = NotRun(ASKED[how.text])
     if not isinstance(how, Trained) or "pooling" not in load(how.method).knobs:
         if isinstance(how, Trained):
             how = replace(how, settings=_pooled(how, CLS))
@@ -224,7 +235,8 @@ def _setting(table: PaperTable, row: Row, scale: Scale, how: How) -> str:
     """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
     other = [f"{scale.model} in place of {row.base}"] if scale.model else []
     if isinstance(how, Trained):
-        other += [f"text: {', '.join(scale.data)} in place of {table.text}"] if scale.data else []
+        text, own = (scale.other_text, table.other_text) if how.text else (", ".join(scale.data), table.text)
+        other += [f"text: {text} in place of {own}"] if text and own else []
         other += [f"{name} {value}" for name, value in scale.settings.items()]
         other += [f"dev set {scale.dev}"] if scale.dev != Scale.dev else []
         other += [f"{len(scale.seeds)} of {table.seeds} seeds"] if len(scale.seeds) < table.seeds else []
@@ -236,7 +248,7 @@ def _variant(table: PaperTable, scale: Scale, line: Line) -> Variant:
     assert isinstance(line.how, Trained)
     knobs = load(line.how.method)
     settings = {**line.how.settings, **(scale.settings if knobs.trains() else {})}
-    data = (scale.translations,) if line.how.translations else None
+    data = (getattr(scale, line.how.text),) if line.how.text else None
     return Variant(line.trained_as, settings, line.how.method, data)
 
 
