@@ -12,8 +12,10 @@ from explorer.evaluating.results import result_table
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.result_table import Model
 from explorer.evaluating.suites import SUITES
+from explorer.training.record.run_results import RUN_TEST
 
 ALL = "all tasks"
+OTHERS = "others"
 SUITE = "suite"
 MAIN = "main measure"
 
@@ -38,8 +40,20 @@ def chosen(results: Sequence[Result]) -> Chosen:
     rows, tasks = result_table.models(results), _in_order({result.measured.task for result in results})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         suites = list(dict.fromkeys(map(suite_of, tasks)))
-        suite = st.selectbox("Suite", [*suites, ALL], key=SUITE, bind="query-params", width=180)
-        shown = tasks if suite == ALL else [task for task in tasks if suite_of(task) == (suite or suites[0])]
+        suite = st.selectbox(
+            "Suite",
+            [*suites, ALL],
+            key=SUITE,
+            bind="query-params",
+            width=180,
+            help=f"{OTHERS}: files of your own, and the test sets of runs. {ALL}: without those that only runs scored "
+            "themselves on, since no other model could have an average.",
+        )
+        shown = (
+            _evaluated(results, tasks)
+            if suite == ALL
+            else [task for task in tasks if suite_of(task) == (suite or suites[0])]
+        )
         measures = dict.fromkeys(
             name for one in results if one.measured.task in shown for name in one.measured.measures
         )
@@ -71,11 +85,17 @@ def chosen(results: Sequence[Result]) -> Chosen:
 
 
 def suite_of(task: str) -> str:
-    """The suite of a task, or of its variant; "others" for the test set of a run."""
+    """The suite of a task, or of its variant; `OTHERS` for a file of the user and the test set of a run."""
     for suite, (tasks, _) in SUITES.items():
         if task.partition(" (")[0] in tasks:
             return suite
-    return "others"
+    return OTHERS
+
+
+def _evaluated(results: Sequence[Result], tasks: list[str]) -> list[str]:
+    """The tasks that models were evaluated on, less those that only runs scored themselves on; all if none is left."""
+    found = {result.measured.task for result in results if result.model.revision != RUN_TEST}
+    return [task for task in tasks if task in found] or tasks
 
 
 def _in_order(tasks: set[str]) -> list[str]:

@@ -11,7 +11,7 @@ from explorer.evaluating.tasks import sts
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import evaluate_form, evaluation_settings, published_view
+from explorer.ui.results import evaluate_form, evaluation_settings, filters, published_view
 from explorer.ui.results.evaluation_settings import Written
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
@@ -80,6 +80,22 @@ def test_the_address_brings_filters_back(app, saved):
     assert set(TASKS) < set(frame.columns)
     assert list(frame["STS12"]) == pytest.approx([100 * RIGHT[name].mean() - 10 for name in frame["model"]])
     assert "rank group" not in frame.columns, "groups are those of the model defaults"
+
+
+def test_all_tasks_give_an_average_beside_runs_with_a_test_set_of_their_own(app, saved):
+    result_files.write(result("good", "a file.csv", 60))
+    result_files.write(result("fine", "a file.csv", 50))
+    of_runs = {one.measured.task for one in run_results.of_runs()}
+    assert of_runs, "the premise: the example's"
+    app.query_params["suite"] = "others"
+    assert {"a file.csv", *of_runs} <= set(table(opened(app)).columns)
+    app.selectbox(key=filters.SUITE).select(filters.ALL)
+    measured(app)
+    frame = table(app)
+    assert list(frame["model"][:2]) == ["good", "fine"]
+    assert set(frame.columns) >= {*TASKS, "a file.csv", "average of 3"}
+    assert not of_runs & set(frame.columns)
+    assert frame["average of 3"][:2].notna().all()
 
 
 @pytest.mark.parametrize(
