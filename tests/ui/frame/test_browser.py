@@ -21,11 +21,19 @@ def open_layers(page, address, query=""):
 
 
 @pytest.fixture(scope="module")
-def layers(tabs, address):
-    """A tab with the Layers page, for tests that work wherever the one before left it: drawing it takes seconds."""
-    page = live.tab(tabs)
+def cold(tabs, address):
+    """The Layers page as the server's first page, with the hosts that it asked and the errors of its scripts."""
+    page, asked, errors = live.tab(tabs), [], []
+    page.on("request", lambda request: asked.append(urlparse(request.url).hostname))
+    page.on("pageerror", lambda error: errors.append(str(error)))
     open_layers(page, address)
-    return page
+    return page, asked, errors
+
+
+@pytest.fixture
+def layers(cold):
+    """That tab, for tests that work wherever the one before left it: drawing the page takes seconds."""
+    return cold[0]
 
 
 def click_cell(page, column, row):
@@ -38,11 +46,8 @@ def reading_card(page):
     return page.get_by_test_id("stMetric").filter(has_text=best_layer.CHOSEN).inner_text()
 
 
-def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(page, address):
-    asked, errors = [], []
-    page.on("request", lambda request: asked.append(urlparse(request.url).hostname))
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    open_layers(page, address)
+def test_a_cold_link_shows_the_picture_inside_the_frame_and_asks_no_other_host(cold):
+    page, asked, errors = cold
     assert page.get_by_role("link", name="Start").is_visible()
     assert page.get_by_test_id("stMetric").filter(has_text=best_layer.BEST_ON_DEV).is_visible()
     assert set(asked) <= {"127.0.0.1", None}
@@ -62,13 +67,12 @@ def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_mac
     assert asked_outside() == ""
 
 
-def test_a_clicked_cell_is_the_reading_after_a_reload_and_on_every_page(page, address):
-    open_layers(page, address)
-    assert "model default" in reading_card(page)
-    click_cell(page, column=2, row=3)
-    assert "max of layer 3" in reading_card(page)
-    assert parameters(page) == {"reading": "max of layer 3"}
-    open_layers(page, address, f"?{urlparse(page.url).query}")
+def test_a_clicked_cell_is_the_reading_of_the_address_and_of_every_page(layers, page, address):
+    assert "model default" in reading_card(layers)
+    click_cell(layers, column=2, row=3)
+    assert "max of layer 3" in reading_card(layers)
+    assert parameters(layers) == {"reading": "max of layer 3"}
+    open_layers(page, address, f"?{urlparse(layers.url).query}")
     assert "max of layer 3" in reading_card(page)
     page.get_by_role("link", name="Start", exact=True).click()
     settle(page)
@@ -99,8 +103,9 @@ def test_selected_segments_and_hover_texts_can_be_read_in_light_and_in_dark(laye
         assert live.contrast(caption) >= 4.5, scheme
 
 
-def test_the_keyboard_alone_chooses_a_reading(page, address):
-    open_layers(page, address)
+def test_the_keyboard_alone_chooses_a_reading(layers):
+    page = layers
+    page.get_by_role("link", name="Start", exact=True).focus()  # the first of the page
     for _ in range(40):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Layer & pooling":
