@@ -144,8 +144,10 @@ def _load_own(task: str, options: Options) -> Data:
 
 
 def _own(subject: Subject, data: Data, task: str, options: Options) -> Work[Measured]:
-    score = _transfer if isinstance(data, LabelledSet) else _sts
-    return (yield from score(subject, data, task, options))  # type: ignore[arg-type]  # each takes the kind of data that it is chosen by
+    if isinstance(data, LabelledSet):
+        return (yield from _transfer(subject, data, task, options))
+    assert isinstance(data, GradedPairs)
+    return (yield from _sts(subject, data, task, options))
 
 
 SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {

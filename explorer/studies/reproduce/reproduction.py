@@ -72,7 +72,7 @@ class Line:
 
     @property
     def trained_as(self) -> str:
-        """The name of its training: rows of one method and settings are one training."""
+        """The name of its training: rows of one method, settings and text are one training."""
         assert isinstance(self.how, Trained)
         text = [self.how.text.replace("_", " ")] if self.how.text else []
         stated = ", ".join([*(f"{name} {Knob.told(value)}" for name, value in self.how.settings.items()), *text])

@@ -13,7 +13,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
 from explorer.ui.plans import cached_tables, plan_form, plan_in_address, plan_result
-from explorer.ui.runs import plan_queue, run_status_text
+from explorer.ui.runs import name_and_state, plan_queue
 from explorer.ui.widgets import refused_clicks
 
 if TYPE_CHECKING:
@@ -90,10 +90,7 @@ def _delete(folder: PlanFolder) -> None:
 
 
 def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
-    line = st.container(horizontal=True, vertical_alignment="center")
-    line.subheader(messages.plain(folder.name), width="content")
-    colour, icon = run_status_text.BADGES.get(status.state, run_status_text.UNKNOWN)
-    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]  # one of its names
+    name_and_state.show(folder.name, status.state)
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     told = [

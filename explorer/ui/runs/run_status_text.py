@@ -1,21 +1,10 @@
-"""Describe a run's status in words: badge, score, duration, progress, speed."""
+"""Describe a run's status in words: score, duration, progress, speed."""
 
 from __future__ import annotations
 
 from explorer import in_words
 from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
-
-# a colour of Streamlit and an icon for each state
-BADGES = {
-    statuses.WAITING: ("gray", ":material/hourglass_empty:"),
-    statuses.RUNNING: ("blue", ":material/play_circle:"),
-    statuses.FINISHED: ("green", ":material/check_circle:"),
-    statuses.STOPPED: ("orange", ":material/stop_circle:"),
-    statuses.INTERRUPTED: ("orange", ":material/power_off:"),
-    statuses.FAILED: ("red", ":material/error:"),
-}
-UNKNOWN = ("gray", ":material/help:")  # a folder may say anything
 
 
 def share(status: Status) -> float:

@@ -13,7 +13,7 @@ from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
-from explorer.ui.runs import run_curves, run_status_text, training_queue
+from explorer.ui.runs import name_and_state, run_curves, run_status_text, training_queue
 from explorer.ui.train import run_result
 from explorer.ui.widgets import refused_clicks
 
@@ -52,10 +52,7 @@ def _traces(run: Run) -> None:
 
 
 def _headline(run: Run, status: Status) -> None:
-    line = st.container(horizontal=True, vertical_alignment="center")
-    line.subheader(messages.plain(run.name), width="content")
-    colour, icon = run_status_text.BADGES.get(status.state, run_status_text.UNKNOWN)
-    line.badge(messages.plain(status.state), icon=icon, color=colour)  # type: ignore[arg-type]  # one of its names
+    line = name_and_state.show(run.name, status.state)
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts

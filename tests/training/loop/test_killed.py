@@ -1,4 +1,4 @@
-"""Test that a run killed again and again at random moments ends like an uninterrupted one."""
+"""Test that a run killed ten times at random moments ends like an uninterrupted one."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE
 from tests.processes import process
 from tests.trainings import command, recipe, words_of
 
-KILLS, MOST = 4, 12  # steps of an attempt
+KILLS, MOST = 10, 12  # steps of an attempt
 STEPS = KILLS * MOST + 40  # so that there are some left
 
 
@@ -57,7 +57,7 @@ def in_step(run: Run, step: int, seconds: float):
 
 
 def moments(run: Run):
-    """Some of them, each told when it is its turn."""
+    """Ten of them, each told when it is its turn."""
     drawn = random.Random(5)
     for number in range(KILLS):
         if number % 3 == 0:
@@ -92,7 +92,7 @@ def untouched(place, words) -> Run:
     return run
 
 
-def test_a_run_that_is_killed_again_and_again_comes_to_the_same_to_the_bit(place, words, untouched):
+def test_a_run_that_is_killed_ten_times_comes_to_the_same_to_the_bit(place, words, untouched):
     run = Run(place.runs / "killed")
     reached, resumed = [], 0
     for moment in moments(run):
@@ -103,7 +103,7 @@ def test_a_run_that_is_killed_again_and_again_comes_to_the_same_to_the_bit(place
         resumed += bool(kept)
     assert reached == sorted(reached), "nothing that was kept is lost"
     assert resumed > KILLS / 2
-    assert reached[-1] > 2 * KILLS
+    assert reached[-1] > 20
     kill_at(run, words, lambda: (run.folder / "model.new.part").exists())  # and once while the model is written
     if run.status().state != FINISHED:
         assert_good(run, untouched)

@@ -14,6 +14,7 @@ from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.runs import plan_queue, restored_queue, training_queue
 from tests import trainings
+from tests.processes import process
 from tests.visits import wait_until
 
 
@@ -149,3 +150,17 @@ def test_a_plan_that_another_process_works_on_is_refused(plan):
     with pytest.raises(Exception, match="running already"):
         plan_queue.resume(folder)
     work.close()
+
+
+def test_a_process_of_its_own_can_be_killed(plan):
+    """A fork that queued a plan and ended at once leaves it interrupted, as a killed server does."""
+    process(_queue, plan).join()
+    folder = plan_folder.find(plan.name)
+    assert folder.status().state == plan_folder.INTERRUPTED
+    restored_queue.restore()
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    assert folder.status().state == plan_folder.FINISHED
+
+
+def _queue(plan: Plan) -> None:
+    plan_folder.new(plan, of_app=True)

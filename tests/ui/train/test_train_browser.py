@@ -9,7 +9,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import training_line
 from explorer.ui.train import run_view
-from tests import live, trainings
+from tests import app_kills, live, trainings
 from tests.live import keyed, parameters, settle
 from tests.train_visits import START
 from tests.visits import lead
@@ -128,3 +128,22 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.goto("about:blank")
     page.goto(f"{address}/train?method=sg-opt&data={kept}")
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
+
+
+def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, address, folders, quick):
+    port = app_kills.free_port()
+    with app_kills.served(port, app_kills.serve, port, folders):
+        run = start(page, f"http://127.0.0.1:{port}", quick, Steps="1000000", Run_name="cut-off")
+        stepping(page)
+        drawn(page)
+        link = f"/train?run={run.name}"
+    assert run.status().state == statuses.INTERRUPTED
+    page.goto(address + link)
+    page.get_by_text(run_view.INTERRUPTED.partition(" Press")[0]).wait_for()
+    settle(page)
+    keyed(page, "run resume").click()
+    stepping(page)
+    keyed(page, "run stop").wait_for()
+    keyed(page, "run stop").click()
+    page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
+    assert "resumed at step" in run.log_tail(1000)

@@ -104,9 +104,11 @@ def test_stop_and_discard_deletes_the_run_and_shows_the_form(tiny):
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
     tiny.run()
+    assert tiny.query_params["run"] == run.name
     tiny.button(key="run discard").click().run()
     wait_until(lambda: not run.folder.exists())
     assert START in buttons(well(tiny.run()))
+    assert "run" not in tiny.query_params
     assert words(tiny.error) == []
 
 
