@@ -5,6 +5,7 @@ Imports are inside the fixtures: the process that hands the files out to others 
 
 import gc
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tests.device import DEVICE
 gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
 
 ROOT = Path(__file__).parent.parent
+MAIN = sys.modules["__main__"]
 # What these files share takes seconds to start, a server and a browser or a process that has imported everything: all
 # files that hold the same words run in one worker.
 SHARED = {"browser": "live.IN_A_BROWSER", "processes": "from tests.processes import"}
@@ -43,6 +45,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_runtest_setup(item):
+    sys.modules["__main__"] = MAIN  # Streamlit leaves its last page there, which a process that is started would run
     if item.get_closest_marker("browser") is None:
         live.close()
 
