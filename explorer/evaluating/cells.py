@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from explorer.errors import DataError
 from explorer.evaluating import suites, word_subject
-from explorer.evaluating.measured import Measured
-from explorer.evaluating.results import reused_results
+from explorer.evaluating.measured import Measured, SoFar
+from explorer.evaluating.results import result_files, reused_results
 from explorer.evaluating.results.result_files import Result, Scored
 from explorer.evaluating.suites import Data, Options, Subject
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.evaluating.word_subject import WordSubject
 from explorer.progress import Work
+
+KEEP_EVERY = 10.0  # seconds between two results so far that are saved
 
 AnySubject = Subject | WordSubject
 Sets = dict[str, Data | DataError]  # of each task, or why there is none
@@ -43,17 +46,38 @@ class Cell:
         return None if self.saved is None or self.lacking else self._narrowed(self.saved)
 
     def measured(self) -> Work[tuple[Result, Result]]:
-        """Measure what is lacking; the result that was asked for, and the whole one to save."""
+        """Measure what is lacking; the result that was asked for, and the whole one to save.
+
+        Of long work, what is measured so far is saved now and then: if it is stopped, it goes on from there.
+        """
         options = replace(self.options, titles=self.lacking)
-        new: Measured
         if isinstance(self.subject, WordSubject):
-            new = yield from word_subject.evaluate(self.subject, self.data, self.task, options)
+            work = word_subject.evaluate(self.subject, self.data, self.task, options)
         else:
-            new = yield from suites.evaluate(self.subject, self.task, options, self.data)
-            if self.saved is not None:
-                new = reused_results.joined(self.saved.measured, new, self.subject.every_title)
-        whole = Result(self.model, new, self.key)
+            work = suites.evaluate(self.subject, self.task, options, self.data)
+        whole = yield from self._saving(work)
         return self._narrowed(whole), whole
+
+    def _saving(self, work: Work[Measured]) -> Work[Result]:
+        last = time.monotonic()
+        name = suites.column(self.task, self.options, self.data)
+        try:
+            while True:
+                progress = next(work)
+                if isinstance(progress, SoFar) and time.monotonic() - last >= KEEP_EVERY:
+                    result_files.write(self._joined(replace(progress.measured, task=name)))
+                    last = time.monotonic()
+                yield progress
+        except StopIteration as end:
+            return self._joined(end.value)
+        finally:
+            work.close()  # if it is stopped
+
+    def _joined(self, new: Measured) -> Result:
+        """New scores together with the saved ones of the same key."""
+        if self.saved is not None and isinstance(self.subject, Subject):
+            new = reused_results.joined(self.saved.measured, new, self.subject.every_title)
+        return Result(self.model, new, self.key)
 
     def cost(self) -> Work[Cost | None]:
         """Estimate what the lacking layers & poolings take; None for a model without a transformer."""

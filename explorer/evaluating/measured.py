@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.progress import Progress
 
 Setting = str | int | float | bool | None
 COSTS = ("ms per query", "index MB")  # measures that are no scores: in units of their own, and lower is better
@@ -43,3 +44,10 @@ class Measured:
         if title not in self.titles:
             return float("nan")
         return float(self.table[self.titles.index(title), self.measures.index(measure or self.measures[0])].mean())
+
+
+@dataclass(frozen=True, eq=False)
+class SoFar(Progress):
+    """Progress of long work with what is measured so far, so that it can be kept if the work is stopped."""
+
+    measured: Measured = field(kw_only=True)

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import of_folder
+from explorer.evaluating import cells
 from explorer.evaluating.cells import cell, loaded
 from explorer.evaluating.evaluation import evaluation
 from explorer.evaluating.results import result_files, reused_results
@@ -198,6 +199,29 @@ def test_what_was_measured_before_a_stop_is_saved(place, desk):
     work.close()
     assert [one.measured.task for one in result_files.read_all()] == ["STS17"]
     assert is_reused(place, "STS17")
+
+
+def test_a_classification_task_that_is_stopped_goes_on_from_its_last_layer_and_pooling(place, desk, monkeypatch):
+    monkeypatch.setattr(cells, "KEEP_EVERY", 0.0)
+    task, options = str(desk / "moods.csv"), Options(titles=(ALL,))
+    whole = evaluated(place, [task], replace(options, again=True)).results[0].measured
+    shutil.rmtree(desk / "results")
+    work = evaluation([subject(place)], [task], options)
+    while "scored cls of layer 1" not in next(work).stage:
+        pass
+    work.close()
+    (kept,) = result_files.read_all()
+    assert kept.measured.task == "moods.csv"
+    assert kept.measured.titles[-1] == "model default"
+    assert "cls of layer 1" in kept.measured.titles
+    assert set(kept.measured.titles) < set(whole.titles)
+    np.testing.assert_array_equal(kept.measured.items.values, whole.items.values)
+    stages = []
+    again = finish(evaluation([subject(place)], [task], options), lambda progress: stages.append(progress.stage))
+    measured_now = {stage.partition(": scored ")[2] for stage in stages if ": scored " in stage}
+    assert measured_now == {*set(whole.titles) - set(kept.measured.titles), "model default"}
+    np.testing.assert_array_equal(again.results[0].measured.table, whole.table)
+    assert again.results[0].measured.titles == whole.titles
 
 
 def test_the_order_of_joined_titles_is_that_of_the_grid():

@@ -16,7 +16,7 @@ from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, checked_titles, encoded
-from explorer.evaluating.measured import Items, Measured, Setting
+from explorer.evaluating.measured import Items, Measured, Setting, SoFar
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
@@ -58,27 +58,35 @@ def transfer(
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
     right = np.full((len(seeds), len(task.scored)), np.nan)
     rows = {split: _order(one) for split, one in task.splits.items()}
-    for place, title in enumerate(kept):
+    setting = _setting(encoder, task, probe, seeds, max_length)
+
+    def measured(titles: Sequence[str]) -> Measured:
+        return Measured(
+            task.name,
+            task.split,
+            tuple(titles),
+            MEASURES,
+            table[[kept.index(title) for title in titles]],
+            tuple(seeds),
+            setting,
+            Items(right.mean(axis=0), digest=task.digest),
+            time.perf_counter() - started,
+        )
+
+    # the model default first: what is kept of work that is stopped has the items
+    order = sorted(kept, key=lambda title: title != MODEL_DEFAULT)
+    for place, title in enumerate(order):
         data = _data(task, vectors, title, rows)
-        if not data.is_finite:  # the scores stay missing
-            continue
-        for which, seed in enumerate(seeds):
-            told = (place * len(seeds) + which, len(kept) * len(seeds))
-            found = yield from _told(PROBES[probe](data, seed), title, *told)
-            table[place, :, which] = _scores(data.scored.y, found)
-            if title == MODEL_DEFAULT:
-                right[which, rows[task.split]] = found == data.scored.y
-    return Measured(
-        task.name,
-        task.split,
-        kept,
-        MEASURES,
-        table,
-        tuple(seeds),
-        _setting(encoder, task, probe, seeds, max_length),
-        Items(right.mean(axis=0), digest=task.digest),
-        time.perf_counter() - started,
-    )
+        if data.is_finite:  # else the scores stay missing
+            for which, seed in enumerate(seeds):
+                told = (place * len(seeds) + which, len(kept) * len(seeds))
+                found = yield from _told(PROBES[probe](data, seed), title, *told)
+                table[kept.index(title), :, which] = _scores(data.scored.y, found)
+                if title == MODEL_DEFAULT:
+                    right[which, rows[task.split]] = found == data.scored.y
+        done = [known for known in kept if known in order[: place + 1]]
+        yield SoFar(f"scored {title}", place + 1, len(kept), measured=measured(done))
+    return measured(kept)
 
 
 def check_choice(probe: str, seeds: Sequence[int]) -> None:
