@@ -21,6 +21,7 @@ FLOORS = {
         "explorer.data",
         "explorer.losses",
         "explorer.gathering",
+        "explorer.optimizers",
         "explorer.knobs",
         "explorer.errors",
         "explorer.fair_share",
@@ -45,7 +46,14 @@ SLOWEST = {"torch", "transformers", "umap", "faiss", "sentence_transformers", "d
 SLOW = SLOWEST | {"pandas", "scipy", "plotly", "accelerate"}
 # what the first page waits for, and where torch is at home: the one must not load the other
 FIRST_SEEN = ("app", "pages", "explorer.ui", "explorer.data", "explorer.commands", "explorer.__main__")
-TENSORS = ("explorer.losses", "explorer.gathering", "explorer.encoding", "explorer.methods", "explorer.training")
+TENSORS = (
+    "explorer.losses",
+    "explorer.gathering",
+    "explorer.optimizers",
+    "explorer.encoding",
+    "explorer.methods",
+    "explorer.training",
+)
 
 LONGEST = 300  # lines of a file
 LONGEST_PAGE = 80  # a page puts parts together that stand in its room

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -23,6 +24,7 @@ from explorer.knobs import Knobs, Values, knob
 from explorer.losses import cosines
 from explorer.methods._papers import Paper
 from explorer.methods._schedule import EARLY_STOPS, Schedule
+from explorer.optimizers import Group, adamw, learning_rate
 from explorer.progress import Progress, Work, finish
 
 __all__ = ["EARLY_STOPS", "Eats", "Method", "Paper", "Schedule", "knob", "load", "names"]
@@ -51,6 +53,7 @@ class Method(nn.Module, Knobs):
     by_family: ClassVar[Mapping[str, Values]] = {}  # the paper's values for other encoders than BERT-base
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
     kept_for_scores: ClassVar[tuple[str, ...]] = ()  # those of them that held-out rows are scored with
+    unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
     first: ClassVar[bool] = False  # the default of the form
 
@@ -63,6 +66,7 @@ class Method(nn.Module, Knobs):
         self.base, self.classes = base, classes
         self.width = base.width
         self.watched: tuple[Tensor, Tensor] | None = None
+        self.candidate = ""  # the candidate that is read and exported
         self.build()
         self.train()  # encoders are in evaluation mode, and so are copies of them
 
@@ -79,10 +83,43 @@ class Method(nn.Module, Knobs):
     def build(self) -> None:
         """Build the parts this method adds; torch's seed initialises their weights."""
 
+    def constant(self) -> tuple[nn.Module, ...]:
+        """Parts that nothing changes in training, such as a frozen base; the state of a stopped run leaves them out."""
+        return ()
+
+    def groups(self, schedule: Schedule) -> list[Group]:
+        """The trained weights for an optimiser: matrices with weight decay, biases and norms (one axis) without."""
+        trained = [weight for weight in self.parameters() if weight.requires_grad]
+        groups: list[Group] = [
+            {"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": schedule.weight_decay},
+            {"params": [weight for weight in trained if weight.dim() <= 1], "weight_decay": 0.0},
+        ]
+        return [group for group in groups if group["params"]]
+
+    def make_optimizer(self, groups: list[Group], schedule: Schedule) -> torch.optim.Optimizer:
+        """The optimiser of these weights: AdamW with the settings of the schedule."""
+        return adamw(groups, schedule.learning_rate, schedule.beta2, schedule.epsilon)
+
+    def rate(self, step: int, total: int, schedule: Schedule) -> float:
+        """The learning rate of an update, counted from 0: linear warmup, then linear decay or none."""
+        warmup = math.ceil(schedule.warmup * total)
+        return learning_rate(step, schedule.learning_rate, warmup, total, schedule.decay)
+
+    def after_update(self) -> None:
+        """Change what follows the trained weights, such as a momentum copy or a queue."""
+
+    def candidates(self) -> Mapping[str, Tunable]:
+        """Trained copies by name, among which each evaluation chooses by its score; {} for the one copy."""
+        return {}
+
     @property
-    def original_adam(self) -> bool:
-        """Whether Adam has no bias correction and decays every weight, as in BERT's first code."""
-        return False
+    def exported(self) -> Tunable:
+        """The trained copy that is read and exported."""
+        return self.candidates()[self.candidate] if self.candidate else self.base
+
+    def choose(self, candidate: str) -> None:
+        """Read and export this copy from now on; "" is the base."""
+        self.candidate = candidate
 
     @classmethod
     def trains(cls) -> bool:
@@ -138,7 +175,7 @@ class Method(nn.Module, Knobs):
         found = torch.empty(0)
         self.eval()
         try:
-            for places, states in self.base.read(sentences, autocast):
+            for places, states in self.exported.read(sentences, autocast):
                 with torch.no_grad():
                     vectors = (head(states.hidden, states.mask) if head else self.read(states)).float().cpu()
                     if see:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import POOLINGS
@@ -42,6 +42,10 @@ class After(Method):
         """Find the layer & pooling, and freeze the encoder."""
         self.base.requires_grad_(False)
         self.read_as = head_of(self.base, self.reads)
+
+    def constant(self) -> tuple[nn.Module, ...]:
+        """The encoder."""
+        return (self.base,)
 
     def start(self) -> Head:
         """The layer & pooling before the map."""

@@ -65,6 +65,10 @@ class Differing(Method):
         self.detector = Tunable(encoder, self.base.max_length)
         self.tell = nn.Linear(self.width, 2)
 
+    def constant(self) -> tuple[nn.Module, ...]:
+        """The generator."""
+        return (self.guesser,)
+
     def train(self, mode: bool = True) -> Differing:
         """Switch between training and evaluation; the generator has no dropout unless it is set."""
         super().train(mode)

@@ -90,6 +90,10 @@ class SelfGuided(Pooled):
             nn.init.zeros_(layer.bias)
         return nn.Sequential(layers[0], nn.GELU(), layers[1], nn.GELU())
 
+    def constant(self) -> tuple[nn.Module, ...]:
+        """The frozen copy and the embeddings."""
+        return self.guide, self.base.embeddings
+
     def train(self, mode: bool = True) -> SelfGuided:
         """Switch between training and evaluation; the frozen copy has no dropout unless it is set."""
         super().train(mode)

@@ -21,6 +21,7 @@ from explorer.errors import BadChoice
 from explorer.knobs import Values
 from explorer.methods import Schedule, _papers, knob
 from explorer.methods._after import After, reads_knob
+from explorer.optimizers import Group, adamw
 from explorer.progress import Work
 
 OPTIMIZERS = ("AdamW", "as released")
@@ -61,9 +62,16 @@ class Flow(After):
         self.map = FlowMap(FlowOfVectors(width, self.levels, self.depth, self.inner))
 
     @property
-    def original_adam(self) -> bool:
+    def _as_released(self) -> bool:
         """Whether the released code's optimiser is chosen."""
         return self.optimizer == "as released"
+
+    def make_optimizer(self, groups: list[Group], schedule: Schedule) -> torch.optim.Optimizer:
+        """AdamW; as released without bias correction, and with weight decay of every weight."""
+        if not self._as_released:
+            return super().make_optimizer(groups, schedule)
+        decayed = [{**group, "weight_decay": schedule.weight_decay} for group in groups]
+        return adamw(decayed, schedule.learning_rate, schedule.beta2, schedule.epsilon, corrected=False)
 
     def train(self, mode: bool = True) -> Flow:
         """Switch between training and evaluation; the encoder has no dropout unless it is set."""
@@ -85,7 +93,7 @@ class Flow(After):
         with torch.autocast(vectors.device.type, enabled=False):
             surprise: Tensor = self.map.flow.surprise(self.map(vectors))
         # half of the rows are first, half are second sentences: the sum of two means is twice the mean of all
-        return 2 * surprise if self.original_adam else surprise
+        return 2 * surprise if self._as_released else surprise
 
     def head(self) -> Head:
         """The layer & pooling, followed by the flow."""

@@ -20,9 +20,9 @@ from explorer.encoding.load import hardware, masked_model
 from explorer.encoding.load.masked_model import MaskedModel, Masker
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
+from explorer.optimizers import learning_rate
 from explorer.progress import Progress, Work
 from explorer.training.loop.learner import sow
-from explorer.training.loop.optimizer import learning_rate
 
 SHARE = 0.15  # of the words, as BERT was trained
 MAX_LENGTH = 64

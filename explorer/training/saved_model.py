@@ -32,7 +32,7 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
         old.rename(run.model)
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    export(learner.method.base, learner.method.head(), new, text, training.prepared.found.folder)
+    export(learner.method.exported, learner.method.head(), new, text, training.prepared.found.folder)
     _put_classifier(learner, new)
     if run.model.exists():
         run.model.rename(old)
@@ -63,7 +63,7 @@ def put_step(run: Run, training: Training, learner: Learner) -> None:
     # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
     told = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"
-    export(learner.method.base, learner.method.head(), folder, told, training.prepared.found.folder)
+    export(learner.method.exported, learner.method.head(), folder, told, training.prepared.found.folder)
 
 
 def take(run: Run, folder: Path) -> None:

@@ -7,7 +7,6 @@ import torch
 
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
-from explorer.training.loop.optimizer import adamw
 from tests.live import ROOT
 from tests.tiny_models import SENTENCES
 
@@ -30,7 +29,8 @@ def test_the_method_of_the_page_learns(tmp_path, tiny_encoder):
     kind = added(tmp_path)
     method = kind(Tunable(tiny_encoder, 32), {"temperature": 0.1})
     method.eval()  # without dropout: a lower loss is learning, not luck
-    optimizer = adamw(method, kind.schedule.but({"learning_rate": 1e-3}))
+    schedule = kind.schedule.but({"learning_rate": 1e-3})
+    optimizer = method.make_optimizer(method.groups(schedule), schedule)
     rows = list(SENTENCES), [f"{sentence} in the park" for sentence in SENTENCES]
     losses = []
     for _ in range(10):

@@ -14,6 +14,7 @@ from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import Eats, Method, Schedule
+from explorer.training.loop.learner import changing
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, TUNING
@@ -160,6 +161,33 @@ def test_training_leaves_the_encoder_it_came_from_as_it_was(name, tiny_encoder, 
     assert torch.equal(tiny_encoder.states(FIRST).hidden, states)
     assert not any(weight.requires_grad for weight in tiny_encoder.model.parameters())
     assert not tiny_encoder.model.training
+
+
+def test_constant_parts_do_not_change_and_no_other_part_is_rebuilt_from_the_base(trained, quiet):
+    fixed = {id(one) for part in trained.constant() for one in (*part.parameters(), *part.buffers())}
+    everything = {**dict(trained.named_parameters()), **dict(trained.named_buffers())}
+    assert not [name for name, one in everything.items() if id(one) in fixed and one.requires_grad]
+    before = {name: one.detach().clone() for name, one in everything.items()}
+    schedule = trained.schedule.but({"learning_rate": 1e-2})
+    optimizer = trained.make_optimizer(trained.groups(schedule), schedule)
+    for step in range(2):
+        trained(*COLUMNS[trained.eats]).backward()
+        for group in optimizer.param_groups:
+            group["update"] = step
+        optimizer.step()
+        optimizer.zero_grad()
+        trained.after_update()
+    for name, one in everything.items():
+        assert id(one) not in fixed or torch.equal(one, before[name]), name
+    assert any(not torch.equal(one, before[name]) for name, one in everything.items())
+    saved = changing(trained)
+    assert {id(one) for one in saved.values()} == {id(one) for one in everything.values()} - fixed - unsaved(trained)
+
+
+def unsaved(method):
+    """Buffers that follow from settings alone, such as numbers of positions."""
+    known = method.state_dict(keep_vars=True)
+    return {id(one) for name, one in method.named_buffers() if name not in known}
 
 
 def test_nothing_is_random_but_dropout_and_what_is_drawn(trained, quiet):

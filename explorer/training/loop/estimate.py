@@ -112,7 +112,8 @@ def _evaluating(learner: Learner, judged: Sequence[GradedPairs]) -> Callable[[in
     looks = learner.total // learner.look_every + 1
     # the base and the best checkpoint on every set in float32, and the dev set at each evaluation
     once = a_sentence(nullcontext) * sum(map(len, every))
-    dev = a_sentence(learner.world.autocast) * len(every[0])
+    copies = max(1, len(learner.method.candidates()))
+    dev = a_sentence(learner.world.autocast) * len(every[0]) * copies
     return lambda seeds: once * (1 + seeds) + dev * looks * seeds
 
 

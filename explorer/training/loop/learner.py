@@ -16,9 +16,9 @@ from explorer.errors import Diverged
 from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
 from explorer.methods import Method
+from explorer.optimizers import UPDATE
 from explorer.progress import Work
 from explorer.training.loop import held_out_rows
-from explorer.training.loop.optimizer import adamw, learning_rate, uncorrect
 from explorer.training.loop.preparing import Prepared
 from explorer.training.loop.processes import World
 from explorer.training.loop.row_order import Batch, Feed
@@ -55,13 +55,14 @@ class Learner:
         self.corpus, self.held_out = prepared.corpus, prepared.held_out
         if self.method.trains():
             self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
-            self.optimizer = adamw(self.method, self.schedule, decay_all=self.method.original_adam)
+            self.optimizer = self.method.make_optimizer(self.method.groups(self.schedule), self.schedule)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first
         self.best_dev: float | None = None  # Spearman × 100 on the dev set at the best checkpoint
         self.looked_at = -1
         self.best_step: int | None = None
+        self.best_candidate = ""
         self.kept: dict[str, Tensor] = {}
         self.fetch_every = 1 if world.device.type == "cpu" else FETCH_EVERY
         # step, learning rate, and on the device: loss, gradient norm, similarity of positive and of random pairs
@@ -115,14 +116,12 @@ class Learner:
         for part in range(many):
             losses.append(self.gradients(self.feed.batch(self.step * many + part), share=1 / many))
         length = torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf)
-        warmup = math.ceil(self.schedule.warmup * self.total)
-        rate = learning_rate(self.step, self.schedule.learning_rate, warmup, self.total, self.schedule.decay)
+        rate = self.method.rate(self.step, self.total, self.schedule)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        if self.method.original_adam:
-            uncorrect(self.optimizer, self.step, rate, self.schedule)
+            group["lr"], group[UPDATE] = rate, self.step
         self.optimizer.step()
         self.optimizer.zero_grad()
+        self.method.after_update()
         self.step += 1
         unknown = losses[0].new_full((), math.nan)
         watched = self.method.watched or (unknown, unknown)  # of the last accumulated batch
@@ -159,7 +158,19 @@ class Learner:
         return loss.detach()
 
     def look(self, pairs: GradedPairs, head: Head | None = None) -> Work[Checkup]:
-        """Evaluate the current weights on scored pairs; `head` replaces the layer & pooling."""
+        """Evaluate the current weights on scored pairs, and choose the best candidate if there are several.
+
+        `head` replaces the layer & pooling.
+        """
+        found: dict[str, Checkup] = {}
+        for name in self.method.candidates() or ("",):
+            self.method.choose(name)
+            found[name] = yield from self._look(pairs, head)
+        best = max(found, key=lambda name: _or_lowest(found[name].spearman))
+        self.method.choose(best)
+        return found[best]
+
+    def _look(self, pairs: GradedPairs, head: Head | None) -> Work[Checkup]:
         probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
         vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
         return checkup(pairs, vectors, probe.mean(), self.world.precision)
@@ -191,6 +202,7 @@ class Learner:
         if not self._counted or math.isnan(score) or (so_far and score <= max(so_far)):
             return False
         self.best_step, self.best_dev = self.step, score if dev is None else dev
+        self.best_candidate = self.method.candidate
         self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
         return True
 
@@ -200,6 +212,8 @@ class Learner:
             for weight, name in self._kept():
                 if name in self.kept:
                     weight.copy_(self.kept[name])
+        if self.kept:
+            self.method.choose(self.best_candidate)
 
     @property
     def best_score(self) -> float | None:
@@ -211,9 +225,9 @@ class Learner:
         """Scores that can be the best; step 0 (the base) counts only if there is nothing to train."""
         return self.scores[1:] if self.total else self.scores
 
-    def wear(self, weights: Mapping[str, Tensor]) -> None:
-        """Load weights that were kept."""
-        self.kept = dict(weights)
+    def wear(self, weights: Mapping[str, Tensor], candidate: str = "") -> None:
+        """Load weights that were kept, and choose the candidate that was best then."""
+        self.kept, self.best_candidate = dict(weights), candidate
         self.take_best()
 
     def _kept(self) -> list[tuple[Tensor, str]]:
@@ -221,6 +235,13 @@ class Learner:
         unused = set(self.method.training_only) - set(self.method.kept_for_scores)
         outside = tuple(f"{name}." for name in unused)
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
+
+
+def changing(method: Method) -> dict[str, Tensor]:
+    """Every weight and buffer that training may change, each once: all but those of constant parts."""
+    fixed = {id(tensor) for part in method.constant() for tensor in (*part.parameters(), *part.buffers())}
+    kept = {**dict(method.named_parameters()), **kept_buffers(method)}
+    return {name: tensor for name, tensor in kept.items() if id(tensor) not in fixed}
 
 
 def kept_buffers(method: Method) -> dict[str, Tensor]:
@@ -232,3 +253,7 @@ def kept_buffers(method: Method) -> dict[str, Tensor]:
 def sow(seed: int) -> None:
     """Seed torch's random numbers."""
     torch.manual_seed(seed)
+
+
+def _or_lowest(score: float) -> float:
+    return -math.inf if math.isnan(score) else score

@@ -129,8 +129,9 @@ class Training:
             return None
         own, champion = learner.best_score, self._champion_score()
         if champion is not None and (own is None or champion >= own):
-            learner.wear(self.champion)
-            self.worn = next(one.seed for one in self.results if one.selection_score == champion)
+            best = next(one for one in self.results if one.selection_score == champion)
+            learner.wear(self.champion, best.candidate)
+            self.worn = best.seed
         else:
             learner.take_best()
             self.worn = learner.seed
@@ -220,6 +221,7 @@ class Training:
             test=verdict.test.exported if verdict.test else None,
             verdict=verdict,
             criterion=own if self.prepared.held_out else None,
+            candidate=learner.best_candidate,
             remark=remark,
             classes=classes,
         )

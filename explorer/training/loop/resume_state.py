@@ -20,7 +20,7 @@ from torch import Tensor
 
 from explorer.errors import CannotResume, NotWritable
 from explorer.places import sync, sync_all
-from explorer.training.loop.learner import Learner, kept_buffers, sow
+from explorer.training.loop.learner import Learner, changing, sow
 
 _SAVED = re.compile(r"save-(\d+)")
 
@@ -105,11 +105,10 @@ def _short(error: Exception) -> str:
 def state_of(learner: Learner) -> State:
     """All that resuming needs."""
     tensors: dict[str, Tensor] = {f"best/{name}": weight for name, weight in learner.kept.items()}
-    tensors |= {f"buffer/{name}": value for name, value in kept_buffers(learner.method).items()}
+    tensors |= {f"method/{name}": value for name, value in changing(learner.method).items()}
     for weight, name in learner.names.items():
-        tensors[f"weight/{name}"] = weight
         for what, value in learner.optimizer.state.get(weight, {}).items():
-            tensors[f"adam/{what}/{name}"] = value
+            tensors[f"optimizer/{what}/{name}"] = value
     tensors |= {f"random/{name}": value for name, value in _random_states().items()}
     notes: dict[str, Any] = {
         "seed": learner.seed,
@@ -118,31 +117,47 @@ def state_of(learner: Learner) -> State:
         "looked_at": learner.looked_at,
         "best_step": learner.best_step,
         "best_dev": learner.best_dev,
+        "best_candidate": learner.best_candidate,
+        "chosen": learner.method.candidate,
     }
     return State(tensors, notes)
 
 
 def restore(learner: Learner, state: State) -> None:
     """Restore a learner to exactly where a state was saved."""
-    notes, weights, adam = state.notes, state.under("weight/"), state.under("adam/")
+    notes, saved = state.notes, _saved_tensors(state)
+    missing = sorted(set(changing(learner.method)) - set(saved)) if state.under("method/") else []
+    if missing:
+        raise CannotResume(
+            f"The state of the run lacks '{missing[0]}', which this version of {learner.method.title()!r} has. Start a "
+            "new run from its recipe."
+        )
     with torch.no_grad():
-        buffers = state.under("buffer/")
-        for name, value in kept_buffers(learner.method).items():
-            value.resize_(buffers[name].shape).copy_(buffers[name])  # the size of some depends on the data
-        for weight, name in learner.names.items():
-            weight.copy_(weights[name])
-            found = {what: adam[f"{what}/{name}"] for what in ("step", "exp_avg", "exp_avg_sq")
-                     if f"{what}/{name}" in adam}  # fmt: skip
-            if found:
-                # fused AdamW keeps the step on the device too
-                learner.optimizer.state[weight] = {what: value.to(weight.device) for what, value in found.items()}
+        for name, value in changing(learner.method).items():
+            if name in saved:  # older states lack what is frozen
+                if value.shape != saved[name].shape:  # the size of some buffers depends on the data
+                    value.resize_(saved[name].shape)
+                value.copy_(saved[name])
+    moments = state.under("optimizer/") or state.under("adam/")
+    for weight, name in learner.names.items():
+        found = {what.removesuffix(f"/{name}"): value for what, value in moments.items() if what.endswith(f"/{name}")}
+        if found:
+            # a fused optimiser keeps its step on the device too
+            learner.optimizer.state[weight] = {what: value.to(weight.device) for what, value in found.items()}
     learner.kept = {name: weight.to(learner.world.device) for name, weight in state.under("best/").items()}
     learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
     learner.best_dev = notes.get("best_dev", learner.best_score)  # older states used the dev score alone
+    learner.best_candidate = notes.get("best_candidate", "")
+    learner.method.choose(notes.get("chosen", ""))
     _set_random_states(state.under("random/"))
     if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)
+
+
+def _saved_tensors(state: State) -> dict[str, Tensor]:
+    """Weights and buffers of the method, as this version or an older one saved them."""
+    return state.under("method/") or {**state.under("weight/"), **state.under("buffer/")}
 
 
 def _random_states() -> dict[str, Tensor]:

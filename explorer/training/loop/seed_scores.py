@@ -22,6 +22,7 @@ class SeedScores:
     test: float | None = None
     verdict: Verdict | None = None  # compared with the base
     criterion: float | None = None  # the score that chose the best step, if not the dev score alone
+    candidate: str = ""  # the trained copy that was best, if the method trains several
     remark: str = ""  # what the method reports about its rows
     classes: ClassScores | None = None  # of the test rows of labelled texts
 
@@ -32,7 +33,7 @@ class SeedScores:
 
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
-        unsaid = {"criterion": None, "remark": "", "classes": None}
+        unsaid = {"criterion": None, "candidate": "", "remark": "", "classes": None}
         return {name: value for name, value in asdict(self).items() if name not in unsaid or value != unsaid[name]}
 
 

@@ -6,7 +6,8 @@ import torch
 from explorer import methods
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule
-from explorer.training.loop.optimizer import adamw, learning_rate, uncorrect
+from explorer.methods._uncorrected import Uncorrected
+from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {
@@ -27,6 +28,10 @@ def method(tiny_encoder):
     return methods.load("sg-opt")(Tunable(tiny_encoder, 16), {"projection": False})
 
 
+def made(method, schedule):
+    return method.make_optimizer(method.groups(schedule), schedule)
+
+
 @pytest.mark.parametrize("step", PUBLISHED)
 def test_the_rate_of_an_update_is_the_published_one(step):
     assert learning_rate(step, 5e-5, 108, 1079) == pytest.approx(PUBLISHED[step], rel=1e-6)
@@ -42,7 +47,7 @@ def test_a_run_that_only_climbs_divides_by_no_zero():
 
 
 def test_only_matrices_are_pulled_to_zero(method):
-    optimizer = adamw(method, Schedule(weight_decay=0.01))
+    optimizer = made(method, Schedule(weight_decay=0.01))
     decay = {id(weight): group["weight_decay"] for group in optimizer.param_groups for weight in group["params"]}
     told = {name: decay[id(weight)] for name, weight in method.named_parameters() if weight.requires_grad}
     spared = {name for name, value in told.items() if value == 0}
@@ -53,9 +58,9 @@ def test_only_matrices_are_pulled_to_zero(method):
 
 
 def test_without_bias_correction_an_update_is_that_of_bert_s_first_code():
-    schedule = Schedule(learning_rate=1e-2, weight_decay=0.1, epsilon=1e-3, beta2=0.99)
     module = torch.nn.Linear(2, 1)
-    optimizer = adamw(module, schedule, decay_all=True)
+    groups = [{"params": list(module.parameters()), "weight_decay": 0.1}]
+    optimizer = adamw(groups, 1e-2, beta2=0.99, epsilon=1e-3, corrected=False)
     weights = [weight.detach().double().clone() for weight in module.parameters()]
     means, squares = ([torch.zeros_like(weight) for weight in weights] for _ in range(2))
     torch.manual_seed(0)
@@ -63,7 +68,7 @@ def test_without_bias_correction_an_update_is_that_of_bert_s_first_code():
         gradients = [torch.randn(weight.shape, dtype=torch.float64) for weight in weights]
         for weight, gradient in zip(module.parameters(), gradients, strict=True):
             weight.grad = gradient.float()
-        uncorrect(optimizer, step, schedule.learning_rate, schedule)
+        optimizer.param_groups[0][UPDATE] = step
         optimizer.step()
         for at, gradient in enumerate(gradients):
             means[at] = 0.9 * means[at] + 0.1 * gradient
@@ -75,18 +80,46 @@ def test_without_bias_correction_an_update_is_that_of_bert_s_first_code():
 
 
 def test_the_early_steps_without_bias_correction_are_as_large_as_published():
-    optimizer = adamw(torch.nn.Linear(2, 1), Schedule())
-    rates = {}
+    weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    groups = [{"params": [weight], "weight_decay": 0.0}]
+    optimizer = adamw(groups, 1.0, epsilon=0.0, corrected=False)
+    sizes = {}
     for step in range(5000):
-        uncorrect(optimizer, step, 1.0, Schedule())
-        rates[step + 1] = optimizer.param_groups[0]["lr"]
-    assert max(rates, key=rates.__getitem__) == 12
-    found = [rates[number] for number in (1, 12, 100, 1000, 5000)]
+        before = weight.item()
+        weight.grad = torch.ones_like(weight)  # m / √v is 1 with bias correction
+        optimizer.param_groups[0][UPDATE] = step
+        optimizer.step()
+        sizes[step + 1] = before - weight.item()
+    assert max(sizes, key=sizes.__getitem__) == 12
+    found = [sizes[number] for number in (1, 12, 100, 1000, 5000)]
     assert found == pytest.approx([3.162278, 6.568520, 3.240799, 1.257584, 1.003378], abs=1e-6)
 
 
+def test_a_setting_of_some_methods_leaves_out_the_bias_correction(tiny_encoder):
+    class Early(Uncorrected):
+        eats = "sentences"
+        schedule = Schedule()
+
+        def loss(self, *columns):
+            return self.encoded(columns[0]).sum()
+
+    for value in (True, False):
+        method = Early(Tunable(tiny_encoder, 16), {"uncorrected_adam": value})
+        assert isinstance(made(method, Schedule()), UncorrectedAdamW) == value
+
+
+def test_settings_of_the_groups_are_as_before_after_an_update_without_bias_correction():
+    weight = torch.zeros(1, requires_grad=True)
+    optimizer = adamw([{"params": [weight], "weight_decay": 0.1}], 0.5, corrected=False)
+    weight.grad = torch.ones_like(weight)
+    optimizer.param_groups[0][UPDATE] = 3
+    optimizer.step()
+    group = optimizer.param_groups[0]
+    assert (group["lr"], group["eps"], group["weight_decay"]) == (0.5, 1e-8, 0.1)
+
+
 def test_what_is_frozen_is_not_touched(method):
-    held = {id(weight) for group in adamw(method, Schedule()).param_groups for weight in group["params"]}
+    held = {id(weight) for group in made(method, Schedule()).param_groups for weight in group["params"]}
     frozen = {name: weight for name, weight in method.named_parameters() if not weight.requires_grad}
     assert any(name.startswith("guide.") for name in frozen)
     assert any("embeddings" in name for name in frozen)
@@ -96,5 +129,5 @@ def test_what_is_frozen_is_not_touched(method):
 
 def test_the_settings_of_the_schedule_reach_the_optimiser(method):
     schedule = Schedule(learning_rate=3e-4, beta2=0.9, epsilon=1e-6)
-    for group in adamw(method, schedule).param_groups:
+    for group in made(method, schedule).param_groups:
         assert (group["lr"], group["betas"], group["eps"]) == (3e-4, (0.9, 0.9), 1e-6)

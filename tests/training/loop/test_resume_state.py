@@ -1,11 +1,16 @@
 """Test that a restored learner continues exactly, and that every process draws its own dropout."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from explorer.errors import CannotResume
+from explorer.methods.simcse import SimCSE
+from explorer.optimizers import UncorrectedAdamW
 from explorer.progress import finish
 from explorer.training.loop import resume_state
-from explorer.training.loop.learner import Learner, kept_buffers
+from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from tests.device import DEVICE
@@ -62,9 +67,8 @@ def test_the_released_optimiser_of_the_flow_is_used_and_goes_on_to_the_bit(place
     learned = made(prepared)
     finish(learned.fit())
     assert updated(learned)[0].rate == 1e-3
-    groups = learned.optimizer.param_groups
-    assert [group["lr"] for group in groups] == pytest.approx([3.162278e-3] * 2, rel=1e-6)
-    assert [group["lr"] * group["weight_decay"] for group in groups] == pytest.approx([1e-5] * 2), "of all weights"
+    assert isinstance(learned.optimizer, UncorrectedAdamW)
+    assert [group["weight_decay"] for group in learned.optimizer.param_groups] == [0.01] * 2, "of all weights"
     resume_state.save(tmp_path / "state", resume_state.state_of(learned))
     expected = updated(learned, 2)
     other = made(prepared)
@@ -88,8 +92,8 @@ def test_what_is_restored_is_all_that_was_and_goes_on_to_the_bit(prepared, learn
 
 def test_a_head_that_only_the_loss_sees_is_kept_for_going_on_but_not_among_the_best(learned):
     tensors = resume_state.state_of(learned).tensors
-    assert "weight/dense.weight" in tensors
-    assert "adam/exp_avg/dense.weight" in tensors
+    assert "method/dense.weight" in tensors
+    assert "optimizer/exp_avg/dense.weight" in tensors
     assert not [name for name in tensors if name.startswith("best/dense")]
     assert "best/base.model.encoder.layer.0.output.dense.weight" in tensors
 
@@ -113,6 +117,104 @@ def test_a_score_that_is_missing_never_makes_a_best_and_never_hides_one(prepared
         of.step += 1
     assert marked == [False, False, True, False, False, True]
     assert (of.best_step, of.best_score) == (5, 61.0)
+
+
+class Following(SimCSE):
+    """A momentum copy, a queue, RMSprop with a rate in steps, and two candidates."""
+
+    def build(self):
+        super().build()
+        self.target = self.base.frozen()
+        self.register_buffer("queue", torch.zeros(4, self.width))
+
+    def make_optimizer(self, groups, schedule):
+        return torch.optim.RMSprop(groups, lr=schedule.learning_rate, alpha=0.9, eps=1e-7)
+
+    def rate(self, step, total, schedule):
+        return schedule.learning_rate * (1 if step < 4 else 0.5)
+
+    def candidates(self):
+        return {"target": self.target, "online": self.base}
+
+    def loss(self, *columns):
+        with torch.no_grad():
+            states = [self.read(states) for _, states in self.target.grouped(columns[0])]
+            self.keys = torch.cat(states)
+        return super().loss(*columns) + (self.queue.sum() - 1) * self.encoded(columns[0]).mean()
+
+    def after_update(self):
+        with torch.no_grad():
+            for own, follows in zip(self.base.model.parameters(), self.target.model.parameters(), strict=True):
+                follows.lerp_(own, 0.1)
+            self.queue.copy_(torch.cat([self.queue, self.keys])[-4:])
+
+
+def following(prepared) -> Learner:
+    recipe = type("Of", (type(prepared.recipe),), {"kind": Following})(**vars(prepared.recipe))
+    return made(replace(prepared, recipe=recipe))
+
+
+def test_a_momentum_copy_a_queue_and_another_optimiser_go_on_to_the_bit(prepared, tmp_path):
+    learned = following(prepared)
+    start = {name: value.clone() for name, value in changing(learned.method).items()}
+    before = updated(learned, 3)
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
+    saved = {name: value.clone() for name, value in changing(learned.method).items()}
+    for part in ("target.model.encoder.layer.1.output.dense.weight", "queue"):
+        assert not torch.equal(saved[part], start[part]), "the premise: it follows"
+    expected = updated(learned, 3)
+    other = following(prepared)
+    resume_state.restore(other, resume_state.load(tmp_path / "state"))
+    for name, value in changing(other.method).items():
+        assert torch.equal(value, saved[name]), name
+    assert updated(other, 3) == expected
+    assert [one.rate for one in (*before, *expected)] == [before[0].rate] * 4 + [before[0].rate / 2] * 2
+
+
+def test_a_state_without_a_part_of_the_method_is_refused(prepared):
+    state = resume_state.state_of(made(prepared))
+    with pytest.raises(CannotResume, match="lacks 'queue'"):
+        resume_state.restore(following(prepared), state)
+
+
+def test_the_best_of_several_copies_is_kept_and_read(prepared, tmp_path):
+    learned = following(prepared)
+    learned.note(0.0)
+    updated(learned)
+    with torch.no_grad():
+        learned.method.base.model.embeddings.word_embeddings.weight.zero_()
+    scores = {}
+    for name in ("target", "online"):
+        learned.method.choose(name)
+        scores[name] = finish(learned._look(prepared.dev, None)).spearman
+    best = max(scores, key=scores.__getitem__)
+    assert finish(learned.look(prepared.dev)).spearman == scores[best]
+    assert learned.method.exported is learned.method.candidates()[best]
+    assert learned.note(scores[best])
+    learned.method.choose("online" if best == "target" else "target")
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
+    other = following(prepared)
+    resume_state.restore(other, resume_state.load(tmp_path / "state"))
+    assert other.method.candidate == learned.method.candidate != best
+    other.take_best()
+    assert other.method.candidate == best
+
+
+def test_a_state_of_an_older_version_is_restored(prepared, learned, tmp_path):
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
+    expected = updated(learned, 2)
+    state = resume_state.load(tmp_path / "state")
+    buffers = {name for name, _ in learned.method.named_buffers()}
+    older = {}
+    for name, value in state.tensors.items():
+        kind, _, rest = name.partition("/")
+        if kind == "method":
+            kind = "buffer" if rest in buffers else "weight"
+        older[f"{'adam' if kind == 'optimizer' else kind}/{rest}"] = value
+    notes = {name: note for name, note in state.notes.items() if name not in ("best_candidate", "candidate")}
+    other = made(prepared)
+    resume_state.restore(other, resume_state.State(older, notes))
+    assert str(updated(other, 2)) == str(expected)
 
 
 def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):
