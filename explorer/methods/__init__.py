@@ -56,6 +56,11 @@ class Method(nn.Module, Knobs):
     unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
     first: ClassVar[bool] = False  # the default of the form
+    # what tests of all methods may expect: whether the loss of a row depends on the other rows of its batch, and on
+    # their order, and whether rows have partners whose similarity is recorded
+    compares_rows: ClassVar[bool] = True
+    order_matters: ClassVar[bool] = False
+    has_partners: ClassVar[bool] = True
 
     def __init__(self, base: Tunable, values: Values | None = None, classes: tuple[str, ...] = ()) -> None:
         """`classes` are those of the rows, for a method on labelled texts."""

@@ -35,6 +35,7 @@ class Classify(Pooled):
 
     eats = "labelled texts"
     paper = _papers.BERT
+    compares_rows = False
     training_only: ClassVar[tuple[str, ...]] = ("classifier",)
     kept_for_scores: ClassVar[tuple[str, ...]] = ("classifier",)
     schedule = Schedule(

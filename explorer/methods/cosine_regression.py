@@ -24,6 +24,7 @@ class CosineRegression(Graded):
 
     paper = _papers.SENTENCE_BERT
     as_published = True
+    compares_rows = False
     paper_schedule: ClassVar[Values] = {"batch_size": 16}
 
     pooling: str = pooling_knob("mean")

@@ -10,7 +10,7 @@ from explorer.methods._after import After
 # those with a loss; those of them that train an encoder; those of them whose loss compares the rows of a batch
 TRAINED = [name for name in methods.names() if methods.load(name).trains()]
 TUNING = [name for name in TRAINED if not issubclass(methods.load(name), After)]
-COMPARING = [name for name in TUNING if name not in ("classify", "cosine-regression")]  # means over rows
+COMPARING = [name for name in TUNING if methods.load(name).compares_rows]
 
 # in place of what is drawn, by what is to be patched; rows stand in for each other in pairs
 FIXED_DRAWS = {

@@ -126,7 +126,8 @@ def test_a_method_is_ready_to_train_once_it_is_made(kind, tiny_encoder):
     method = kind(base)
     learns = any(weight.requires_grad for weight in method.base.parameters())
     assert learns == (kind in map(methods.load, TUNING))
-    assert not learns or method.base.model.training
+    without_dropout = "dropout" in kind.knobs and not kind.knobs["dropout"].default
+    assert not learns or method.base.model.training != without_dropout
 
 
 def test_a_few_steps_lower_the_loss_of_the_batch(trained, quiet):
@@ -202,6 +203,8 @@ def test_nothing_is_random_but_dropout_and_what_is_drawn(trained, quiet):
 
 
 def test_the_order_of_the_rows_does_not_matter(trained, quiet):
+    if trained.order_matters:
+        pytest.skip("the place of a row in its batch says what it is")
     trained.eval()
     columns = COLUMNS[trained.eats]
     mixed = tuple([column[row] for row in PAIRWISE] for column in columns)
@@ -221,6 +224,9 @@ def test_what_belongs_together_matters(trained, quiet):
 def test_partners_and_strangers_are_watched(tuning, quiet):
     assert tuning.watched is None
     tuning(*COLUMNS[tuning.eats])
+    if not tuning.has_partners:
+        assert tuning.watched is None
+        return
     partners, strangers = tuning.watched
     for cosine in (partners, strangers):
         assert cosine.shape == ()
