@@ -16,24 +16,29 @@ from torch import Tensor
 
 def gathered(rows: Tensor) -> Tensor:
     """The rows of every process, in order of rank; alone, the rows themselves."""
-    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+    if processes() == 1:
         return rows
     joined: Tensor = _Gather.apply(rows)  # type: ignore[no-untyped-call]
     return joined
 
 
+def processes() -> int:
+    """The number of processes that train together."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
 def own_share(rows: Tensor) -> Tensor:
     """The rows of this process among those of all."""
-    if not (dist.is_available() and dist.is_initialized()):
+    if processes() == 1:
         return rows
-    return rows.chunk(dist.get_world_size())[dist.get_rank()]
+    return rows.chunk(processes())[dist.get_rank()]
 
 
 def of_all(flags: Sequence[bool]) -> list[bool]:
     """The flags of every process, in order of rank; alone, nothing is sent to the device."""
-    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+    if processes() == 1:
         return list(flags)
-    found: list[list[bool] | None] = [None] * dist.get_world_size()
+    found: list[list[bool] | None] = [None] * processes()
     dist.all_gather_object(found, list(flags))
     return [flag for own in found for flag in own or ()]
 

@@ -108,6 +108,29 @@ def cosine_regression(cosine: Tensor, score: Tensor) -> Tensor:
     return functional.mse_loss(cosine, score.to(cosine.dtype))
 
 
+def tension(one: Tensor, other: Tensor, same: Tensor, counted: Tensor) -> Tensor:
+    """Contrastive tension (Carlsson and others 2021): a logistic loss of the dot product of each pair of vectors.
+
+    `same` (pair) is 1 where both are of one sentence and 0 elsewhere; pairs that are not `counted` (1 or 0) are left
+    out.
+    """
+    with torch.autocast(one.device.type, enabled=False):
+        products = (_wide(one) * _wide(other)).sum(-1)
+    each = functional.binary_cross_entropy_with_logits(products, same.to(products.dtype), reduction="none")
+    return (each * counted).sum() / counted.sum()
+
+
+def tension_in_batch(one: Tensor, other: Tensor, scale: Tensor | float, dot: bool = False) -> Tensor:
+    """Contrastive tension with in-batch negatives: InfoNCE in both directions, of cosines or dot products × `scale`."""
+    if dot:
+        with torch.autocast(one.device.type, enabled=False):
+            alike = _wide(one) @ _wide(other).T
+    else:
+        alike = cosines(one, other)
+    logits, own = alike * scale, _own(one)
+    return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
+
+
 def interaction(same: Tensor, other: Tensor) -> Tensor:
     """ConIsI's L_II (Sun and Huang 2022, eq. 8): the input of a sentence with itself should have the higher score.
 

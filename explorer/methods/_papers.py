@@ -214,3 +214,19 @@ BERT = Paper(
 }""",
     "classification",
 )
+
+TENSION = Paper(
+    "Semantic Re-tuning with Contrastive Tension",
+    "Carlsson, Gyllensten, Gogoulou, Hellqvist and Sahlgren",
+    2021,
+    "https://openreview.net/forum?id=Ov_sMNau-PF",
+    """@inproceedings{carlsson-etal-2021-semantic,
+  title = {Semantic Re-tuning with Contrastive Tension},
+  author = {Carlsson, Fredrik and Gyllensten, Amaru Cuba and Gogoulou, Evangelia and Ylip{\\"a}{\\"a} Hellqvist, Erik
+            and Sahlgren, Magnus},
+  booktitle = {Proceedings of ICLR 2021},
+  year = {2021},
+  url = {https://openreview.net/forum?id=Ov_sMNau-PF}
+}""",
+    "contrastive tension",
+)

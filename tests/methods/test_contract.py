@@ -215,7 +215,7 @@ def test_what_belongs_together_matters(trained, quiet):
     trained.eval()
     columns = COLUMNS[trained.eats]
     if len(columns) == 1:
-        other = ([*columns[0][:-1], SECOND[-1]],)
+        other = ([columns[0][0], *SECOND[1:]],)
     else:
         other = (columns[0], [columns[1][row] for row in MIXED], *columns[2:])
     assert abs(trained(*other).item() - trained(*columns).item()) > 1e-4

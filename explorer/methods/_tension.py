@@ -1,0 +1,50 @@
+"""Base of Contrastive Tension: two copies of one encoder, both trained, of which the dev set chooses one.
+
+Carlsson and others 2021. A sentence is encoded by both copies; without dropout they begin as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from explorer.encoding.tune.tunable import Tunable
+from explorer.methods import _papers, in_order, knob
+from explorer.methods._pooled import Pooled, pooling_knob
+
+FIRST, SECOND = "first copy", "second copy"
+
+
+class Tension(Pooled):
+    """Two copies without weights in common."""
+
+    eats = "sentences"
+    paper = _papers.TENSION
+    training_only = ()
+
+    dropout: bool = knob(
+        False, help="Use the encoder's dropout in training, as sentence-transformers does; the released code has none."
+    )
+    pooling: str = pooling_knob("mean")
+
+    def build(self) -> None:
+        """Copy the encoder once more; both copies are trained."""
+        self.other = Tunable(self.base.encoder, self.base.max_length)
+        self.other.model.load_state_dict(self.base.model.state_dict())
+
+    def train(self, mode: bool = True) -> Tension:
+        """Switch to training, with the encoder's dropout only if it is set."""
+        super().train(mode)
+        for copy in (self.base, self.other):
+            copy.train(mode and self.dropout)
+        return self
+
+    def candidates(self) -> Mapping[str, Tunable]:
+        """Both copies."""
+        return {FIRST: self.base, SECOND: self.other}
+
+    def by(self, copy: Tunable, sentences: list[str]) -> Tensor:
+        """Vectors (sentence, width) of one copy, not normalised."""
+        head = self.before_normalising
+        return in_order((places, head(states.hidden, states.mask)) for places, states in copy.grouped(sentences))
