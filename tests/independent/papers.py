@@ -177,12 +177,45 @@ cosine-regression
   beta2             0.999    section 3.1: Adam
   epsilon           1e-8     section 3.1: Adam
   pooling           mean     section 3
+ct
+  batch_size        30       section 3: 2 positive and 14 negative pairs, here of 30 sentences
+  negatives         7        section 3
+  learning_rate     1e-5     released code
+  rate_every        500      released code
+  evaluate_every    500      released code
+  max_length        75       released code
+  clip              0.0      released code: none
+  pooling           mean     section 3
+  dropout           off      released code: training=False
+  keep_duplicates   off      released code: sentences are drawn from a set
+ct-in-batch
+  learning_rate     5e-5     sentence-transformers
+  warmup            0.1      sentence-transformers
+  max_length        75       sentence-transformers
+  temperature       0.05     sentence-transformers: a scale of 20
+  similarity        cosine   sentence-transformers
+  pooling           mean     sentence-transformers
+  dropout           on       sentence-transformers
 contrast contrast-hard
   temperature       0.05     sentence-transformers: a scale of 20
   symmetric         off      section 4.4: one direction
 """
 
 LEFT_OPEN = """
+ct
+  epochs            the released code counts updates: 10 rounds of 500
+  early_stop        the released code trains to the end
+ct-in-batch
+  batch_size        the examples of sentence-transformers differ
+  epochs            the examples of sentence-transformers differ
+  decay             as sentence-transformers' default
+  weight_decay      the examples of sentence-transformers differ
+  beta2             as sentence-transformers' default
+  epsilon           as sentence-transformers' default
+  clip              as sentence-transformers' default
+  evaluate_every    not stated
+  early_stop        not stated
+  keep_duplicates   as in the released code of the paper
 classify
   evaluate_every    the paper evaluates after the last epoch
   early_stop        the paper evaluates after the last epoch
@@ -251,7 +284,7 @@ cosent cosine-regression
 
 # where a default is not what is stated above, and why
 DEPARTURES = """
-sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse classify
+sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse classify ct ct-in-batch
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided            as the released code: both sides by the trained copy, which is what the paper's score is of

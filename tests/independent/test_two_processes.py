@@ -43,7 +43,8 @@ def ready(name: str, folder: Path) -> Method:
     """A method that has already learned a little, without dropout."""
     torch.manual_seed(0)
     kind = methods.load(name)
-    settings = {"temperature": 0.5, "scale": 2.0, "generator": str(folder.parent / "generator")}
+    generator = str(folder.parent / "generator")
+    settings = {"temperature": 0.5, "scale": 2.0, "similarity": "dot product", "generator": generator}
     mild = {knob: value for knob, value in settings.items() if knob in kind.knobs}
     with mock.patch.object(_self_guided, "PROJECTION", 64):
         method = kind(Tunable(encoder_of(folder), 64), mild).eval()

@@ -1,0 +1,111 @@
+"""Contrastive Tension: two copies of an encoder should agree on a sentence, and on nothing else.
+
+Carlsson and others 2021, section 3: a logistic loss of dot products, of one pair of a sentence with itself for every
+seven pairs of different sentences. As in the released code the copies have no dropout, each pair of a batch is of
+sentences of its own, and RMSprop's learning rate falls in steps; the paper draws the seven beside one anchor. The dev
+set chooses one of the copies at each evaluation.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from explorer import losses
+from explorer.encoding.tune.tunable import Tunable
+from explorer.gathering import gathered, own_share, processes, text_keys
+from explorer.methods import Schedule, knob
+from explorer.methods._tension import Tension
+from explorer.optimizers import Group
+
+BOTH, ONE, OTHER = 0, 1, 2  # which copies encode a sentence
+DECAY, EPSILON = 0.9, 1e-7  # of RMSprop, Keras' defaults
+FALLS = 4  # of the learning rate, each by a fifth of its first value
+
+
+class ContrastiveTension(Tension):
+    """A batch is groups of 1 + 2 × negatives sentences: the first is paired with itself, the others with each other."""
+
+    order_matters = True
+    unused = ("warmup", "decay", "weight_decay", "beta2", "epsilon")
+    schedule = Schedule(
+        batch_size=30,
+        steps=5000,
+        learning_rate=1e-5,
+        max_length=75,
+        evaluate_every=500,
+        clip=0.0,
+        keep_duplicates=False,
+    )
+
+    negatives: int = knob(
+        7,
+        low=1,
+        high=2000,
+        front=True,
+        help="Pairs of different sentences for each pair of a sentence with itself (paper: 7). A batch of 30 sentences "
+        "then has two groups of 15.",
+    )
+    rate_every: int = knob(
+        500,
+        low=1,
+        high=1_000_000,
+        help="Updates after which the learning rate falls by a fifth of its first value, four times.",
+    )
+
+    def make_optimizer(self, groups: list[Group], schedule: Schedule) -> torch.optim.Optimizer:
+        """RMSprop of every weight, without weight decay."""
+        weights = [weight for group in groups for weight in group["params"]]
+        return torch.optim.RMSprop(weights, lr=schedule.learning_rate, alpha=DECAY, eps=EPSILON)
+
+    def rate(self, step: int, total: int, schedule: Schedule) -> float:
+        """A rate that falls in steps."""
+        return schedule.learning_rate * (1 - min(step // self.rate_every, FALLS) / (FALLS + 1))
+
+    def loss(self, *columns: list[str]) -> Tensor:
+        """The logistic loss, averaged over the pairs of all processes."""
+        (sentences,) = columns
+        device = self.base.model.device
+        roles, pairs = _paired(len(sentences) * processes(), self.negatives)
+        mine = own_share(roles).tolist()
+        one, other = (
+            self._some(copy, sentences, [place for place, role in enumerate(mine) if role in (BOTH, which)])
+            for copy, which in ((self.base, ONE), (self.other, OTHER))
+        )
+        firsts, seconds = pairs.to(device, non_blocking=True)
+        keys = text_keys(sentences, device)
+        one, other = gathered(one)[firsts], gathered(other)[seconds]
+        same = firsts == seconds
+        counted = (same | (keys[firsts] != keys[seconds])).float()  # one sentence twice is no pair of different ones
+        self._watch_pairs(one, other, same, counted)
+        return losses.tension(one, other, same, counted)
+
+    def _watch_pairs(self, one: Tensor, other: Tensor, same: Tensor, counted: Tensor) -> None:
+        """Record the mean similarity of sentences with themselves, and of pairs of different ones."""
+        with torch.no_grad():
+            alike = losses.paired_cosines(one, other)
+            strangers = counted * ~same
+            self.watched = (alike * same).sum() / same.sum(), (alike * strangers).sum() / strangers.sum()
+
+    def _some(self, copy: Tunable, sentences: list[str], places: list[int]) -> Tensor:
+        """Vectors (sentence, width) of the sentences at these places, and zeros for the others."""
+        vectors = self.by(copy, [sentences[place] for place in places])
+        where = torch.tensor(places).to(vectors.device, non_blocking=True)
+        return vectors.new_zeros(len(sentences), vectors.shape[1]).index_copy(0, where, vectors)
+
+
+def _paired(total: int, negatives: int) -> tuple[Tensor, Tensor]:
+    """Which copies encode each row of the whole batch, and the rows of both sides of each pair: (side, pair).
+
+    In a group that is too small for all its negatives, a row that is left over is paired with itself too.
+    """
+    roles, pairs = torch.full((total,), BOTH), []
+    for start in range(0, total, 1 + 2 * negatives):
+        end = min(start + 1 + 2 * negatives, total)
+        pairs.append((start, start))
+        for place in range(start + 1, end - 1, 2):
+            roles[place], roles[place + 1] = ONE, OTHER
+            pairs.append((place, place + 1))
+        if (end - start) % 2 == 0:
+            pairs.append((end - 1, end - 1))
+    return roles, torch.tensor(pairs).T
