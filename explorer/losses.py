@@ -131,6 +131,17 @@ def tension_in_batch(one: Tensor, other: Tensor, scale: Tensor | float, dot: boo
     return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
 
 
+def bootstrapped(predicted: Tensor, target: Tensor) -> Tensor:
+    """The squared distance of unit vectors, 2 - 2 cos, averaged over the rows (BSL: Zhang and others 2021)."""
+    return (2 - 2 * paired_cosines(predicted, target)).mean()
+
+
+def with_queue(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:
+    """InfoNCE of a row's own key among the keys of a queue (momentum contrast; CERT: Fang and others 2020, eq. 1)."""
+    logits = torch.cat([paired_cosines(query, key)[:, None], cosines(query, queue)], dim=1)
+    return functional.cross_entropy(logits / temperature, _own(query) * 0)
+
+
 def interaction(same: Tensor, other: Tensor) -> Tensor:
     """ConIsI's L_II (Sun and Huang 2022, eq. 8): the input of a sentence with itself should have the higher score.
 

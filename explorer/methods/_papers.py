@@ -230,3 +230,33 @@ TENSION = Paper(
 }""",
     "contrastive tension",
 )
+
+BSL = Paper(
+    "Bootstrapped Unsupervised Sentence Representation Learning",
+    "Zhang, He, Liu, Bing and Li",
+    2021,
+    "https://aclanthology.org/2021.acl-long.402",
+    """@inproceedings{zhang-etal-2021-bootstrapped,
+  title = {Bootstrapped Unsupervised Sentence Representation Learning},
+  author = {Zhang, Yan and He, Ruidan and Liu, Zuozhu and Bing, Lidong and Li, Haizhou},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.402}
+}""",
+    "momentum copies",
+)
+
+CERT = Paper(
+    "CERT: Contrastive Self-supervised Learning for Language Understanding",
+    "Fang, Wang, Zhou, Ding and Xie",
+    2020,
+    "https://arxiv.org/abs/2005.12766",
+    """@article{fang-etal-2020-cert,
+  title = {{CERT}: Contrastive Self-supervised Learning for Language Understanding},
+  author = {Fang, Hongchao and Wang, Sicheng and Zhou, Meng and Ding, Jiayuan and Xie, Pengtao},
+  journal = {arXiv:2005.12766},
+  year = {2020},
+  url = {https://arxiv.org/abs/2005.12766}
+}""",
+    "momentum copies",
+)

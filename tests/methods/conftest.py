@@ -12,7 +12,7 @@ from explorer.progress import finish
 from tests import tiny_wordnet
 from tests.device import DEVICE
 from tests.methods import hub
-from tests.methods.rows import FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING
+from tests.methods.rows import COLUMNS, FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING
 
 
 @pytest.fixture(autouse=True)
@@ -101,4 +101,8 @@ def made(kind: type[Method], base: Tunable) -> Method:
     torch.manual_seed(0)
     method = kind(base).to(DEVICE)
     finish(method.fit(MANY))
+    if hasattr(method, "queue"):  # random directions are no negatives to learn from, but earlier rows are
+        with torch.no_grad():
+            method(*COLUMNS[kind.eats])
+        method.watched = None
     return method
