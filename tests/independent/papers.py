@@ -196,12 +196,45 @@ ct-in-batch
   similarity        cosine   sentence-transformers
   pooling           mean     sentence-transformers
   dropout           on       sentence-transformers
+bsl
+  batch_size        64       released code
+  epochs            1        released code
+  learning_rate     1e-4     released code
+  max_length        64       released code
+  warmup            0.1      released code
+  decay             linear   released code
+  weight_decay      0.0      released code
+  epsilon           1e-6     released code
+  clip              1.0      released code
+  momentum          0.999    released code
+  predictors        3        released code
+  predictor_width   10       released code
+  target_dropout    on       released code
+  pooling           mean     released code
+cert
+  batch_size        32       released code
+  epochs            50       released code
+  learning_rate     4e-5     released code
+  max_length        64       released code
+  weight_decay      1e-5     released code
+  clip              0.0      released code: none
+  temperature       0.07     released code
+  queue_size        6720     released code
+  momentum          0.999    released code
+  pooling           cls      released code: BERT's pooler of the first token
 contrast contrast-hard
   temperature       0.05     sentence-transformers: a scale of 20
   symmetric         off      section 4.4: one direction
 """
 
 LEFT_OPEN = """
+bsl
+  beta2             not stated, so torch's default
+  evaluate_every    ten times in an epoch, which is how Strata looks at least
+  early_stop        none is stated
+cert
+  evaluate_every    the paper evaluates on other tasks
+  early_stop        the paper evaluates on other tasks
 ct
   epochs            the released code counts updates: 10 rounds of 500
   early_stop        the released code trains to the end
@@ -284,7 +317,9 @@ cosent cosine-regression
 
 # where a default is not what is stated above, and why
 DEPARTURES = """
-sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse classify ct ct-in-batch
+sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse
+  pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
+classify ct ct-in-batch bsl cert
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided            as the released code: both sides by the trained copy, which is what the paper's score is of
