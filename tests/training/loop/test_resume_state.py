@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from explorer import methods
+from explorer.data import wordnet
 from explorer.errors import CannotResume
 from explorer.methods.simcse import SimCSE
 from explorer.optimizers import UncorrectedAdamW
@@ -13,7 +15,10 @@ from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from tests import tiny_wordnet
 from tests.device import DEVICE
+from tests.methods.hub import save_generator
+from tests.methods.rows import TRAINED
 from tests.trainings import recipe
 
 pytestmark = pytest.mark.device
@@ -215,6 +220,64 @@ def test_a_state_of_an_older_version_is_restored(prepared, learned, tmp_path):
     other = made(prepared)
     resume_state.restore(other, resume_state.State(older, notes))
     assert str(updated(other, 2)) == str(expected)
+
+
+SMALL = {"predictors": 1, "predictor_width": 1, "queue_size": 8, "levels": 2, "projection": False, "negatives": 1}
+
+
+@pytest.fixture(scope="module")
+def words_with_opposites(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
+        wordnet.antonym.cache_clear()
+        yield
+    wordnet.antonym.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def rows_of(place, tmp_path_factory):
+    """A file of each kind of rows, by name, and a generator."""
+    folder = tmp_path_factory.mktemp("rows")
+    _, *lines = place.triplets.read_text(encoding="utf-8").splitlines()
+    columns = [line.split(",") for line in lines]
+    written = {
+        "sentences": "\n".join(["sentence", *(row[0] for row in columns)]),
+        "pairs": "\n".join(["first,second", *(",".join(row[:2]) for row in columns)]),
+        "triplets": place.triplets.read_text(encoding="utf-8"),
+        "back-translations": "\n".join(["sentence,translated", *(",".join(row[:2]) for row in columns)]),
+        "graded pairs": "\n".join(
+            ["sentence1,sentence2,score", *(f"{row[0]},{row[1]},{at % 5}" for at, row in enumerate(columns))]
+        ),
+        "labelled texts": "\n".join(
+            ["text,second,label", *(f"{row[0]} {at},{row[1]},{at % 2}" for at, row in enumerate(columns * 5))]
+        ),
+    }
+    for kind, text in written.items():
+        (folder / f"{kind}.csv").write_text(text + "\n", encoding="utf-8")
+    save_generator(folder / "generator")
+    return folder
+
+
+@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.usefixtures("small_projection", "words_with_opposites")
+def test_every_method_goes_on_to_the_bit(name, place, rows_of, tmp_path):
+    kind = methods.load(name)
+    settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs}
+    if "generator" in kind.knobs:
+        settings["generator"] = str(rows_of / "generator")
+    made_of = recipe(place, name, data=(str(rows_of / f"{kind.eats}.csv"),), settings=settings)
+    prepared = finish(prepare(made_of))
+    learned = made(prepared)
+    finish(learned.fit())
+    before = updated(learned, 3)
+    assert len(before) == 3, "the premise: every loss is finite"
+    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
+    expected, weights = updated(learned, 3), changing(learned.method)
+    other = made(prepared)
+    resume_state.restore(other, resume_state.load(tmp_path / "state"))
+    assert str(updated(other, 3)) == str(expected)  # of a NaN, only the text is equal
+    for place_of, value in changing(other.method).items():
+        assert torch.equal(value, weights[place_of]), place_of
 
 
 def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):
