@@ -11,7 +11,7 @@ from explorer.errors import DataError
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results.result_files import Scored, revision_of
 from explorer.evaluating.suites import Data, Options, column
-from explorer.evaluating.tasks.word_models import BagOfWords, mean_word_vectors, word_scores
+from explorer.evaluating.tasks.word_models import IN_BAG, BagOfWords, mean_word_vectors, word_scores
 from explorer.progress import Work
 
 TITLES = (MODEL_DEFAULT,)  # of their results
@@ -30,7 +30,7 @@ class WordSubject:
         """The model as its results name it."""
         path = Path(self.source).expanduser()
         if self.source == BAG:
-            return Scored(BAG, revision_of(digest_of([BAG]), None))
+            return Scored(BAG, revision_of(digest_of([BAG, IN_BAG]), None))
         about = path.stat()
         return Scored(path.name, revision_of(digest_of([path.name, str(about.st_size), str(about.st_mtime_ns)]), None))
 
