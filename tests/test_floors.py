@@ -37,7 +37,7 @@ MOST_ARROWS = {
     "explorer.commands": 11,
     "explorer.data": 36,
     "explorer.drawing": 8,
-    "explorer.encoding": 7,
+    "explorer.encoding": 8,
     "explorer.evaluating": 19,
     "explorer.measuring": 16,
     "explorer.studies": 4,

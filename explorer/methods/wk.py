@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.word_weights import WordWeights
+from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.knobs import Values
 from explorer.methods import Method, Schedule, _papers, knob
 

@@ -17,13 +17,13 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from explorer.encoding.export import standalone_source
 from explorer.encoding.export.atomic_folder import whole
-from explorer.encoding.export.standalone_source import alone
-from explorer.encoding.load import declared, transformer, weights
-from explorer.encoding.locate import configuration, layout
-from explorer.encoding.read.flow_map import FlowMap
-from explorer.encoding.read.head import OWN_FILES, Dense, Head, Step
+from explorer.encoding.load import declared, transformer
+from explorer.encoding.locate import configuration, layout, weights
+from explorer.encoding.read.head import Head
 from explorer.encoding.read.layer_reading import LayerReading
+from explorer.encoding.read.parts import LIBRARY
 from explorer.encoding.read.reading_titles import layers_of
 from explorer.errors import UnsupportedModel
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # encoders of families whose AutoModel has a decoder too: AutoModel would initialise the decoder at random, and require
 # decoder_input_ids. These classes open the encoder alone, and sentence-transformers uses them by itself.
 HALVES = ("T5EncoderModel", "MT5EncoderModel")
-_TYPES = "sentence_transformers.models."
+_TYPES = f"{LIBRARY}models."
 _FIRST_SWITCHES = 4  # the poolings of every release; releases before 2.3 fail at others
 
 
@@ -110,26 +110,27 @@ def _pooler(tuned: Tunable, base: Path | None) -> dict[str, Tensor]:
 
 def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
     """Write modules.json, and a folder for each module with settings."""
-    if "LayerReading" in head.own_modules:
-        reading = ["LayerReading"]
+    if head.has_layer_reading:
+        reading = [LayerReading.module]
     else:
-        reading = [*["WeightedLayerPooling"] * (not head.of_last_layer), "Pooling"]
-    steps = [type(step).__name__ for step in head.dense]
-    kinds = ["Transformer", *reading, *steps, *["Normalize"] * head.normalize]
+        reading = [*[f"{_TYPES}WeightedLayerPooling"] * (not head.of_last_layer), f"{_TYPES}Pooling"]
+    steps = [step.module for step in head.dense]
+    types = [f"{_TYPES}Transformer", *reading, *steps, *[f"{_TYPES}Normalize"] * head.normalize]
+    kinds = [one.rpartition(".")[2] for one in types]
     places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
     lines = [
-        {"idx": number, "name": str(number), "path": place, "type": _type(kind)}
-        for number, (kind, place) in enumerate(zip(kinds, places, strict=True))
+        {"idx": number, "name": str(number), "path": place, "type": written}
+        for number, (written, place) in enumerate(zip(types, places, strict=True))
     ]
     _write_settings(part / "modules.json", lines)
-    for kind, place in zip(reading, places[1:], strict=False):
-        _write_reading_of_layers(kind, head, tuned, part / place)
-    for kind in head.own_modules:
-        (part / f"{OWN_FILES[kind]}.py").write_text(alone(OWN_FILES[kind]), encoding="utf-8")
-    for step, place in zip(
-        head.dense, places[1 + len(reading) :], strict=False
-    ):  # Normalize, the last, has no settings
-        _write_step(step, part / place)
+    for place in places[1 : 1 + len(reading)]:
+        _write_reading_of_layers(place.partition("_")[2], head, tuned, part / place)
+    for name, source in standalone_source.of_head(head).items():
+        (part / name).write_text(source, encoding="utf-8")
+    # Normalize, the last, has no settings
+    for step, place in zip(head.dense, places[1 + len(reading) :], strict=False):
+        (part / place).mkdir()
+        step.save(str(part / place))
 
 
 def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path) -> None:
@@ -148,11 +149,6 @@ def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path)
     save_file({"layer_weights": shares}, place / "model.safetensors", {"format": "pt"})
 
 
-def _type(kind: str) -> str:
-    """The class name of a module in other libraries."""
-    return f"{OWN_FILES[kind]}.{kind}" if kind in OWN_FILES else _TYPES + kind
-
-
 def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
     switches = {switch: name in poolings for _, switch, name in declared.POOLINGS}
     if poolings != tuple(name for _, switch, name in declared.POOLINGS if switches[switch]):
@@ -161,23 +157,6 @@ def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
         return {"embedding_dimension": width, "pooling_mode": [modes[name] for name in poolings]}
     told = {name: on for place, (name, on) in enumerate(switches.items()) if on or place < _FIRST_SWITCHES}
     return {"word_embedding_dimension": width, **told}
-
-
-def _write_step(step: Step, place: Path) -> None:
-    if isinstance(step, FlowMap):
-        place.mkdir()
-        step.save(str(place))
-        return
-    if isinstance(step, Dense):
-        name, sizes = "linear", {"in_features": step.weight.shape[1], "out_features": step.weight.shape[0]}
-        activation = f"torch.nn.{step.activation}"
-        settings = {**sizes, "bias": step.bias is not None, "activation_function": activation}
-    else:
-        name, settings = "norm", {"dimension": step.weight.shape[0]}
-    _write_settings(place / "config.json", settings)
-    given = {f"{name}.weight": step.weight, f"{name}.bias": step.bias}
-    tensors = {key: _plain(value) for key, value in given.items() if value is not None}
-    save_file(tensors, place / "model.safetensors", {"format": "pt"})
 
 
 def _write_reading(encoder: Encoder, part: Path) -> None:

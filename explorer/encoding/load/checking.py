@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding.load import hardware, sizes, weights
-from explorer.encoding.locate import configuration, layout
+from explorer.encoding.load import hardware, sizes
+from explorer.encoding.locate import configuration, layout, weights
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,

@@ -11,9 +11,9 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.encoding.load import weights
-from explorer.encoding.locate import configuration, layout
+from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.locate.layout import Module
+from explorer.encoding.read import parts
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, ModelError
 
@@ -28,7 +28,6 @@ POOLINGS = (
 )
 SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
 NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
-_STEPS = {"Normalize": "normalised", "Dense": "dense layer", "LayerNorm": "layer norm", "FlowMap": "flow"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ def declared(folder: Path) -> Declared | None:
         return Declared("cls of the last layer → dense layer", None) if _of_simcse(folder) else None
     blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
     pooling, *after = listed[1:] if blended and len(listed) > 1 else listed
-    poolings, steps = _poolings(pooling), [_STEPS.get(module.kind, module.kind) for module in after]
+    words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}
+    poolings, steps = _poolings(pooling), [words.get(module.kind, module.kind) for module in after]
     plain = len(poolings) == 1 and not blended and not set(steps) - {"normalised"}
     first = f"{' + '.join(poolings)} of weighted layers" if blended else _told(poolings)
     return Declared(" → ".join([first, *steps]), _cell(folder, poolings[0]) if plain else None)
@@ -95,9 +95,9 @@ def _poolings(module: Module) -> list[str]:
     """The known poolings of the module after the transformer; `of layer` if they name a layer."""
     path = module.folder / "config.json"
     if module.kind == "LayerReading":
-        own = configuration.read(path, configuration.LayerReading)
-        over_layers = "attention over layers" if own.attention else "weighted layers"
-        return [*own.poolings, *([over_layers] if own.attention or own.words else [])]
+        words = {name: part.words for name, part in parts.state_poolings().items()}
+        poolings = configuration.read(path, parts.Poolings).poolings
+        return [*poolings, *(words.get(name, name) for name in parts.stated(path))]
     if module.kind != "Pooling":
         return [module.kind]
     names = {mode: name for mode, _, name in POOLINGS}

@@ -9,8 +9,8 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
-from explorer.encoding.load import checking, hardware, tokenizing, transformer, weights
-from explorer.encoding.locate import layout
+from explorer.encoding.load import checking, hardware, tokenizing, transformer
+from explorer.encoding.locate import layout, weights
 from explorer.encoding.read import panics
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
 

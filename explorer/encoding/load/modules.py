@@ -6,19 +6,15 @@ rebuilt from its settings; nothing that a file names is imported, and anything u
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
-from explorer.encoding.load import own_modules, weights
 from explorer.encoding.load.declared import POOLINGS, modes
-from explorer.encoding.locate import configuration, layout
-from explorer.encoding.read.head import ACTIVATIONS, Dense, Head, LayerNorm, Step
+from explorer.encoding.locate import configuration, layout, weights
+from explorer.encoding.read import layer_reading, parts
+from explorer.encoding.read.head import Head
 from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.errors import UnsupportedModel
-
-Module = TypeVar("Module", bound=configuration.VectorModule)
 
 
 @dataclass(frozen=True)
@@ -40,27 +36,28 @@ def head(folder: Path) -> Head | None:
     start = [module.kind for module in declared[:2]]
     normalize = kinds[-1] == "Normalize"
     middle = declared[2:-1] if normalize else declared[2:]
+    steps = parts.steps()
     first = start == ["Transformer", "Pooling"] or (start == ["Transformer", "LayerReading"] and not blended)
-    if not first or any(module.kind not in _STEPS for module in middle):
+    if not first or any(module.kind not in steps for module in middle):
         raise UnsupportedModel(
             f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata supports Transformer → Pooling (with "
-            f"WeightedLayerPooling before it, or its own LayerReading instead), then any of {', '.join(_STEPS)} "
+            f"WeightedLayerPooling before it, or its own LayerReading instead), then any of {', '.join(steps)} "
             "and Dropout, then Normalize. Choose another model."
         )
     if normalize:
-        _settings(declared[-1].folder, configuration.VectorModule)
+        configuration.of_vectors(declared[-1].folder, configuration.VectorModule)
     include_prompt, layers = True, None
     if start[1] == "LayerReading":
-        poolings, layers = own_modules.layer_reading(declared[1].folder)
+        poolings, layers = layer_reading.opened(declared[1].folder)
     else:
-        pooling = _settings(declared[1].folder, configuration.Pooling)
+        pooling = configuration.of_vectors(declared[1].folder, configuration.Pooling)
         include_prompt = bool(pooling.include_prompt)
         poolings = _poolings(declared[1].folder, pooling)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
     return Head(
         poolings=poolings,
         layers=layers,
-        dense=tuple(_STEPS[module.kind](module.folder) for module in middle),
+        dense=tuple(steps[module.kind].opened(module.folder) for module in middle),
         normalize=normalize,
         prompt=_prompt(folder, include_prompt),
     )
@@ -113,47 +110,6 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
     if (pooling, layers) == ("mean", [1, last]):
         return FIRST_LAST
     return f"{pooling} of layer{'s' if len(layers) > 1 else ''} {' + '.join(map(str, layers))}"
-
-
-def _dense(place: Path) -> Dense:
-    stated = _settings(place, configuration.Dense)
-    written = stated.activation_function  # releases wrote torch.nn.modules.activation.Tanh
-    activation = written.rsplit(".", 1)[-1]
-    if activation not in ACTIVATIONS or not written.startswith("torch.nn."):
-        raise UnsupportedModel(
-            f"{place / 'config.json'} asks for the activation '{written}'. Strata supports torch.nn's "
-            f"{', '.join(ACTIVATIONS)}. Choose another model."
-        )
-    if stated.use_residual:
-        raise UnsupportedModel(
-            f"{place / 'config.json'} asks for a residual Dense, which Strata does not support. Choose another model."
-        )
-    found = weights.of_module(place, "linear.")
-    return Dense(found["weight"], found.get("bias"), activation)
-
-
-def _layer_norm(place: Path) -> LayerNorm:
-    found = weights.of_module(place, "norm.", ("weight", "bias"))
-    return LayerNorm(found["weight"], found["bias"])
-
-
-_STEPS: dict[str, Callable[[Path], Step]] = {
-    "Dense": _dense,
-    "LayerNorm": _layer_norm,
-    "FlowMap": own_modules.flow_map,
-}
-
-
-def _settings(place: Path, kind: type[Module]) -> Module:
-    """The settings of a module that works on the sentence's vector."""
-    stated = configuration.read(place / "config.json", kind)
-    for end in ("module_input_name", "module_output_name"):
-        if getattr(stated, end) not in (None, "sentence_embedding"):
-            raise UnsupportedModel(
-                f"{place / 'config.json'} works on '{getattr(stated, end)}' ({end}). Strata supports modules that work "
-                "on the 'sentence_embedding'. Choose another model."
-            )
-    return stated
 
 
 def _prompt(folder: Path, include: bool) -> str:

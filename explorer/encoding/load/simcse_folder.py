@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.encoding.load import weights
 from explorer.encoding.load.declared import SIMCSE_HEAD, is_named_so
-from explorer.encoding.locate import layout
+from explorer.encoding.locate import layout, weights
 from explorer.encoding.read.head import Dense, Head
 
 

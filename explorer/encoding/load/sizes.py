@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import hardware, weights
-from explorer.encoding.locate import configuration, layout
+from explorer.encoding.load import hardware
+from explorer.encoding.locate import configuration, layout, weights
 from explorer.errors import ModelTooLarge, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:

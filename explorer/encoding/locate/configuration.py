@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from explorer import typed_json
-from explorer.errors import NotAModelFolder
+from explorer.errors import NotAModelFolder, UnsupportedModel
 
 T = TypeVar("T")
+Vectors = TypeVar("Vectors", bound="VectorModule")
 
 LARGEST = 100_000_000  # bytes; the list of shards of a large model has less than one million
 _COPY = "Copy or download the file again."
@@ -111,25 +112,6 @@ class WeightedLayerPooling:
 
 
 @dataclass(frozen=True)
-class LayerReading:
-    """config.json of Strata's own pooling over all layers."""
-
-    poolings: tuple[str, ...] = ()
-    attention: Mapping[str, Any] | None = None
-    words: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class FlowSizes:
-    """config.json of Strata's own flow."""
-
-    width: int = field(metadata={"least": 1})
-    levels: int = field(metadata={"least": 1})
-    steps: int = field(metadata={"least": 1})
-    inner: int = field(metadata={"least": 1})
-
-
-@dataclass(frozen=True)
 class Shards:
     """The index of weights that are split into several files."""
 
@@ -147,6 +129,27 @@ def checked(path: Path, kind: type[T], stated: Mapping[str, Any]) -> T:
     if wrong is not None or found is None:
         raise NotAModelFolder(f"{path} cannot be used: {wrong}. {_COPY}")
     return found
+
+
+def of_vectors(place: Path, kind: type[Vectors]) -> Vectors:
+    """The config.json of a module that works on the sentence's vector."""
+    stated = read(place / "config.json", kind)
+    for end in ("module_input_name", "module_output_name"):
+        if getattr(stated, end) not in (None, "sentence_embedding"):
+            raise UnsupportedModel(
+                f"{place / 'config.json'} works on '{getattr(stated, end)}' ({end}). Strata supports modules that work "
+                "on the 'sentence_embedding'. Choose another model."
+            )
+    return stated
+
+
+def of_strata(path: Path, kind: type[T], name: str) -> T:
+    """The config.json of a module that only Strata exports."""
+    found = settings(path)
+    wrong, fitting = typed_json.misfit(kind, found), typed_json.read(kind, found)
+    if wrong is not None or fitting is None:
+        raise UnsupportedModel(f"{path} is not a {name} of Strata: {wrong}. Export the model again.")
+    return fitting
 
 
 def settings(path: Path) -> dict[str, Any]:

@@ -1,77 +1,22 @@
-"""Compute a sentence's vector from its states: poolings, dense layers, normalisation."""
+"""Compute a sentence's vector from its states: poolings, then the parts of `parts`, then normalisation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.encoding.read.flow_map import FlowMap
-from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.layer_reading import LayerReading
+from explorer.encoding.read.parts import LIBRARY, StatePooling, Step
+from explorer.encoding.read.parts.dense import Dense
+from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import POOLINGS, pooled
 from explorer.encoding.read.reading_titles import FIRST_LAST
-from explorer.encoding.read.word_weights import WordWeights
 
-# by the name of the torch.nn class; names from files are looked up here, never imported
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "Identity": torch.clone,
-    "Tanh": torch.tanh,
-    "ReLU": functional.relu,
-    "GELU": functional.gelu,
-    "SiLU": functional.silu,
-    "Sigmoid": torch.sigmoid,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Dense:
-    """A linear map and an activation; `weight` is (width out, width in)."""
-
-    weight: Tensor
-    bias: Tensor | None
-    activation: str
-
-    def __call__(self, vectors: Tensor) -> Tensor:
-        """Vectors (sentence, width in) as vectors (sentence, width out)."""
-        return ACTIVATIONS[self.activation](functional.linear(vectors, self.weight, self.bias))
-
-    def describe(self) -> str:
-        """`Dense 512 (tanh)`."""
-        activation = "" if self.activation == "Identity" else f" ({self.activation.lower()})"
-        return f"Dense {len(self.weight)}{activation}"
-
-    def to(self, device: str) -> Dense:
-        """A copy on a device."""
-        return replace(self, weight=self.weight.to(device), bias=None if self.bias is None else self.bias.to(device))
-
-
-@dataclass(frozen=True, eq=False)
-class LayerNorm:
-    """Layer norm: every vector to mean 0 and variance 1, then scaled and shifted per dimension."""
-
-    weight: Tensor
-    bias: Tensor
-
-    def __call__(self, vectors: Tensor) -> Tensor:
-        """Vectors (sentence, width) as vectors of the same shape."""
-        return functional.layer_norm(vectors, self.weight.shape, self.weight, self.bias)
-
-    def describe(self) -> str:
-        """`layer norm`."""
-        return "layer norm"
-
-    def to(self, device: str) -> LayerNorm:
-        """A copy on a device."""
-        return replace(self, weight=self.weight.to(device), bias=self.bias.to(device))
-
-
-# modules that only Strata has, and the file each is exported as
-OWN_FILES = {"LayerReading": "layer_reading", "FlowMap": "flow_map"}
-
-Step = Dense | LayerNorm | FlowMap
+__all__ = ["Dense", "Head"]  # a dense layer is the part that most heads have
 
 
 @dataclass(frozen=True)
@@ -87,7 +32,7 @@ class Head:
     normalize: bool = False
     prompt: str = ""
     remark: str = ""
-    layers: LayerAttention | WordWeights | None = None
+    layers: StatePooling | None = None
 
     def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
         """Compute vectors (sentence, width) from states (layer, sentence, token, width) and a mask."""
@@ -101,9 +46,9 @@ class Head:
 
     def width(self, states: int) -> int:
         """The dimension of a vector, for states of this width."""
-        found = states * (len(self.poolings) + (self.layers is not None))
+        found = states * len(self.poolings) + (self.layers.width(states) if self.layers else 0)
         for step in self.dense:
-            found = len(step.weight) if isinstance(step, Dense) else found
+            found = step.width(found)
         return found
 
     @property
@@ -117,11 +62,15 @@ class Head:
         return self.layers if isinstance(self.layers, LayerAttention) else None
 
     @property
+    def has_layer_reading(self) -> bool:
+        """Whether its pooling is exported as a module of Strata, since those of sentence-transformers cannot do it."""
+        return self.layers is not None or (len(self.poolings) > 1 and not self.of_last_layer)
+
+    @property
     def own_modules(self) -> tuple[str, ...]:
-        """Its parts that no module of other libraries can express."""
-        several = self.layers is not None or len(self.poolings) > 1
-        steps = ("FlowMap" for step in self.dense if isinstance(step, FlowMap))
-        return (*["LayerReading"] * (several and not self.of_last_layer), *dict.fromkeys(steps))
+        """The types of its modules that sentence-transformers lacks, as `file.Class`."""
+        steps = dict.fromkeys(step.module for step in self.dense if not step.module.startswith(LIBRARY))
+        return (*[LayerReading.module] * self.has_layer_reading, *steps)
 
     def describe(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""

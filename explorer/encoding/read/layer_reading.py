@@ -8,42 +8,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from explorer.encoding.read.layer_attention import LayerAttention
-from explorer.encoding.read.pooling import pooled
-from explorer.encoding.read.word_weights import WordWeights
+from explorer.encoding.locate import configuration
+from explorer.encoding.read import parts
+from explorer.encoding.read.module_files import write
+from explorer.encoding.read.pooling import is_pooling, pooled
+from explorer.errors import UnsupportedModel
 
-MAPS = ("query", "key", "value")
+if TYPE_CHECKING:
+    from explorer.encoding.read.parts import StatePooling
 
 
 class LayerReading(nn.Module):
     """Poolings of the last layer, or of the layers they name, concatenated with a pooling over all layers."""
 
-    def __init__(self, poolings: Sequence[str], layers: LayerAttention | WordWeights | None) -> None:
+    module: ClassVar[str] = "layer_reading.LayerReading"
+    pooling: ClassVar[type[StatePooling] | None] = None  # the class of the one in an export, in the file saved with it
+
+    def __init__(self, poolings: Sequence[str], layers: StatePooling | None) -> None:
         super().__init__()
         self.poolings = tuple(poolings)
-        self.words = layers if isinstance(layers, WordWeights) else None
-        attention = layers if isinstance(layers, LayerAttention) else None
-        self.attention = {name: getattr(attention, name) for name in settings()} if attention else None
-        for name in MAPS if attention else ():
-            self.register_buffer(name, getattr(attention, name).detach())
+        self.kind = type(layers) if layers else None
+        self.settings = layers.settings() if layers else {}
+        for name, tensor in layers.tensors().items() if layers else ():
+            self.register_buffer(name, tensor.detach())
 
     def read(self, hidden: Sequence[Tensor], mask: Tensor | None) -> Tensor:
-        """Compute vectors (sentence, width) from hidden states (layer, sentence, token, width) and the attention "
-        "mask."""
-        parts = [pooled(name, hidden, mask) for name in self.poolings]
-        if self.attention is not None:
-            maps = {name: getattr(self, name) for name in MAPS}
-            parts.append(LayerAttention(**maps, **self.attention)(hidden, mask))
-        if self.words is not None:
-            parts.append(self.words(hidden, mask))
-        return torch.cat(parts, dim=-1)
+        """Compute vectors (sentence, width) from hidden states (layer, sentence, token, width) and the attention
+        mask."""
+        vectors = [pooled(name, hidden, mask) for name in self.poolings]
+        if self.kind is not None:
+            vectors.append(self.kind.made(self.settings, dict(self.named_buffers()))(hidden, mask))
+        return torch.cat(vectors, dim=-1)
 
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
         """Process the features dictionary of sentence-transformers."""
@@ -53,26 +55,31 @@ class LayerReading(nn.Module):
         return features
 
     def save(self, folder: str, *_: object, **__: object) -> None:
-        """Save settings and maps in an existing folder."""
-        words = self.words and asdict(self.words)
-        content = {"poolings": self.poolings, "attention": self.attention, "words": words}
-        (Path(folder) / "config.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        maps = {name: value.float().cpu().contiguous() for name, value in self.state_dict().items()}
-        if maps:
-            save_file(maps, Path(folder) / "model.safetensors", {"format": "pt"})
+        """Save settings and weights in an existing folder."""
+        named = {} if self.kind is None else {self.kind.saved_as: self.settings}
+        write(folder, {"poolings": self.poolings, **named}, dict(self.named_buffers()))
 
     @classmethod
     def load(cls, folder: str) -> LayerReading:
         """Load what `save` wrote."""
         content = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-        layers: LayerAttention | WordWeights | None = None
-        if content.get("words"):
-            layers = WordWeights(**content["words"])
-        elif content["attention"] is not None:
-            layers = LayerAttention(**load_file(Path(folder) / "model.safetensors"), **content["attention"])
+        weights = Path(folder) / "model.safetensors"
+        tensors = load_file(weights) if weights.exists() else {}
+        layers = cls.pooling.made(content[cls.pooling.saved_as], tensors) if cls.pooling else None
         return cls(content["poolings"], layers)
 
 
-def settings() -> list[str]:
-    """The settings of an attention over layers, without its maps and its training noise."""
-    return [one.name for one in fields(LayerAttention) if one.name not in (*MAPS, "noisy")]
+def opened(place: Path) -> tuple[tuple[str, ...], StatePooling | None]:
+    """The LayerReading of an export; its Python file is for other libraries and is not run."""
+    path = place / "config.json"
+    poolings = configuration.of_strata(path, parts.Poolings, "LayerReading").poolings
+    named, known = parts.stated(path), parts.state_poolings()
+    refused = UnsupportedModel(f"{path} is not a LayerReading of Strata. Export the model again.")
+    if not all(map(is_pooling, poolings)) or not (poolings or named) or len(named) > 1 or not set(named) <= set(known):
+        raise refused
+    for name, settings in named.items():
+        layers: StatePooling | None = known[name].opened(place, settings)
+        if layers is None:
+            raise refused
+        return poolings, layers
+    return poolings, None

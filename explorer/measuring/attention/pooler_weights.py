@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.encoding.read.encoder import Encoder, States
-    from explorer.encoding.read.layer_attention import LayerAttention
+    from explorer.encoding.read.parts.layer_attention import LayerAttention
 
 Floats = NDArray[np.float64]
 

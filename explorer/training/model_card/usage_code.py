@@ -31,13 +31,15 @@ def transformers(
     head: Head, opener: str, prompt: str = "", lower_case: bool = False, max_length: int | None = None
 ) -> str | None:
     """The lines for transformers alone; None for a layer & pooling that needs more than a few lines."""
+    from explorer.encoding.read.head import Dense
+
     steps = _steps(head)
     if steps is None:
         return None
     states = ["    states = model(**rows).last_hidden_state  # (sentence, token, width)"]
     if not head.of_last_layer:
         states = ["    layers = model(**rows).hidden_states  # (layer, sentence, token, width)"]
-        if "LayerReading" not in head.own_modules:
+        if not head.has_layer_reading:
             states.append(_blended(head.poolings[0]))
     text = f"{prompt!r} + text" if prompt else "text"
     if lower_case:
@@ -47,7 +49,7 @@ def transformers(
     lines = [
         *["import sys", ""] * bool(head.own_modules),
         "import torch",
-        *["from safetensors.torch import load_file"] * any(hasattr(step, "activation") for step in head.dense),
+        *["from safetensors.torch import load_file"] * any(isinstance(step, Dense) for step in head.dense),
         f"from transformers import {', '.join(sorted((opener, 'AutoTokenizer')))}",
         "",
         f'folder = "{FOLDER}"',
@@ -63,10 +65,10 @@ def transformers(
 
 def _steps(head: Head) -> list[str] | None:
     """From states to vectors."""
-    from explorer.encoding.read.flow_map import FlowMap
+    from explorer.encoding.read.head import Dense
     from explorer.encoding.read.reading_titles import layers_of
 
-    if "LayerReading" in head.own_modules:
+    if head.has_layer_reading:
         lines: list[str] | None = [
             'reading = LayerReading.load(f"{folder}/1_LayerReading")',
             'vectors = reading.read(layers, rows["attention_mask"])',
@@ -76,17 +78,17 @@ def _steps(head: Head) -> list[str] | None:
     if lines is None:
         return None
     lines = [*_own(head), *lines]
-    blended = not head.of_last_layer and "LayerReading" not in head.own_modules  # one more module, before the pooling
+    blended = not head.of_last_layer and not head.has_layer_reading  # one more module, before the pooling
     for number, step in enumerate(head.dense, start=3 if blended else 2):
-        if isinstance(step, FlowMap):
-            lines.append(f'vectors = FlowMap.load(f"{{folder}}/{number}_FlowMap")(vectors)')
+        kind = type(step).__name__
+        if step.module in head.own_modules:
+            lines.append(f'vectors = {kind}.load(f"{{folder}}/{number}_{kind}")(vectors)')
             continue
-        activation = getattr(step, "activation", None)
-        if activation is None:  # a layer norm
+        if not isinstance(step, Dense):
             return None
         bias = "" if step.bias is None else ' + dense["linear.bias"]'
         lines.append(f'dense = load_file(f"{{folder}}/{number}_Dense/model.safetensors")')
-        lines.append(f'vectors = torch.nn.{activation}()(vectors @ dense["linear.weight"].T{bias})')
+        lines.append(f'vectors = torch.nn.{step.activation}()(vectors @ dense["linear.weight"].T{bias})')
     return lines + ["vectors = torch.nn.functional.normalize(vectors)"] * head.normalize
 
 
@@ -100,9 +102,8 @@ def _blended(name: str) -> str:
 
 def _own(head: Head) -> list[str]:
     """The lines that import the folder's own modules."""
-    from explorer.encoding.read.head import OWN_FILES
-
-    lines = [f"from {OWN_FILES[kind]} import {kind}  # a file of the folder" for kind in head.own_modules]
+    named = (module.partition(".") for module in head.own_modules)
+    lines = [f"from {file} import {kind}  # a file of the folder" for file, _, kind in named]
     return ["sys.path.insert(0, folder)", *lines, ""] if lines else []
 
 

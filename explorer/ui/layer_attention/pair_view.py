@@ -8,8 +8,9 @@ import streamlit as st
 
 from explorer import run_folder
 from explorer.drawing.sentences import pair_curves
-from explorer.encoding.locate import configuration, layout
+from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read import parts
 from explorer.errors import StrataError
 from explorer.measuring.sentences.pair_tables import pair_rows
 from explorer.training.record import runs
@@ -80,8 +81,7 @@ def _has_pooler(folder: Path) -> bool:
     """Whether a model has an attention pooler over its layers."""
     try:
         return any(
-            module.kind == "LayerReading"
-            and bool(configuration.read(module.folder / "config.json", configuration.LayerReading).attention)
+            module.kind == "LayerReading" and "attention" in parts.stated(module.folder / "config.json")
             for module in layout.modules(folder)
         )
     except StrataError:

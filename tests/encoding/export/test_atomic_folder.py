@@ -11,7 +11,8 @@ from transformers import PreTrainedModel
 
 from explorer.encoding.export import exporting
 from explorer.encoding.export.exporting import export
-from explorer.encoding.read.head import Head
+from explorer.encoding.read import module_files
+from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWritable
 from tests.spoiling import encoder_of
@@ -32,7 +33,7 @@ def full(*_: object, **__: object) -> None:
     ("place", "name"),
     [
         (PreTrainedModel, "save_pretrained"),
-        (exporting, "save_file"),
+        (module_files, "save_file"),
         (exporting, "_write_reading"),
         (Path, "rename"),
         (Path, "mkdir"),
@@ -40,7 +41,7 @@ def full(*_: object, **__: object) -> None:
 )
 def test_a_disk_that_is_full_half_way_leaves_nothing(tuned, tmp_path, monkeypatch, place, name):
     monkeypatch.setattr(place, name, full)
-    head = Head(("mean",), (exporting.Dense(tuned.encoder.model.get_input_embeddings().weight[:4], None, "Tanh"),))
+    head = Head(("mean",), (Dense(tuned.encoder.model.get_input_embeddings().weight[:4], None, "Tanh"),))
     with pytest.raises(NotWritable, match=r"run cannot be written: No space left on device. Make room there, or keep"):
         export(tuned, head, tmp_path / "run", "# card", None)
     assert not list(tmp_path.iterdir())

@@ -16,7 +16,9 @@ from explorer.encoding.load import modules
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import of_folder
-from explorer.encoding.read.head import ACTIVATIONS, Head, LayerNorm
+from explorer.encoding.read.head import Head
+from explorer.encoding.read.parts.dense import ACTIVATIONS
+from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.exports import (

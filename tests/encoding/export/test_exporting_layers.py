@@ -11,14 +11,14 @@ from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 
 from explorer.encoding.export.exporting import export
-from explorer.encoding.export.standalone_source import PARTS, alone
+from explorer.encoding.export.standalone_source import of_head
 from explorer.encoding.load import modules
 from explorer.encoding.read.flow import Flow
-from explorer.encoding.read.flow_map import FlowMap
-from explorer.encoding.read.head import OWN_FILES, Dense, Head
-from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.parts.flow_map import FlowMap
+from explorer.encoding.read.parts.layer_attention import LayerAttention
+from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.reading_titles import FIRST_LAST
-from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods._layer_attention import POOLERS
 from explorer.training.model_card import usage_code
@@ -108,7 +108,7 @@ def test_every_reading_that_comes_after_an_encoder_is_read_alike_by_all(tuned, t
     assert_close(by_strata(tmp_path / "run"), expected)
     assert modules.head(tmp_path / "run").describe() == head.describe()
     assert sorted(path.stem for path in (tmp_path / "run").glob("*.py")) == sorted(
-        OWN_FILES[name] for name in head.own_modules
+        name.partition(".")[0] for name in head.own_modules
     )
 
 
@@ -159,16 +159,19 @@ def test_no_library_runs_the_file_in_the_folder_unless_told_to(tmp_path):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_the_file_in_the_folder_stands_alone(name):
-    source = ast.parse(alone(name))
-    imported = {
-        (node.module or "").split(".")[0] if isinstance(node, ast.ImportFrom) else node.names[0].name.split(".")[0]
-        for node in ast.walk(source)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    }
-    assert imported <= {"torch", "safetensors", *sys.stdlib_module_names}
-    assert ast.get_docstring(source)
+@pytest.mark.parametrize("head", [head_of("attention of cls to mean"), *AFTER], ids=Head.describe)
+def test_the_file_in_the_folder_stands_alone(head):
+    files = of_head(head)
+    assert sorted(files) == sorted(f"{name.partition('.')[0]}.py" for name in head.own_modules)
+    for text in files.values():
+        source = ast.parse(text)
+        imported = {
+            (node.module or "").split(".")[0] if isinstance(node, ast.ImportFrom) else node.names[0].name.split(".")[0]
+            for node in ast.walk(source)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+        }
+        assert imported <= {"torch", "safetensors", *sys.stdlib_module_names}
+        assert ast.get_docstring(source)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.encoding.load import checking, weights
-from explorer.encoding.locate import layout
+from explorer.encoding.load import checking
+from explorer.encoding.locate import layout, weights
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,

@@ -13,10 +13,10 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.parts.layer_attention import LayerAttention
+from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
-from explorer.encoding.read.word_weights import WordWeights
 from tests.exports import tunable
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny

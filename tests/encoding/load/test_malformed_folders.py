@@ -12,10 +12,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from explorer.encoding.load import declared, own_modules
+from explorer.encoding.load import declared
 from explorer.encoding.load.loading import in_words, load
 from explorer.encoding.locate import configuration
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.parts import flow_map
 from explorer.errors import LONGEST, ModelError, NotWeights, TokenizerMissing
 from tests.spoiling import configure
 
@@ -169,7 +170,7 @@ def test_a_flow_of_absurd_sizes_is_refused_before_it_is_built(tmp_path, sizes):
     (tmp_path / "config.json").write_text(json.dumps(own | sizes))
     save_file({"a": torch.zeros(4)}, tmp_path / "model.safetensors")
     with pytest.raises(NotWeights, match=rf"weights of other sizes than its settings \(.*{max(sizes.values()):,}"):
-        own_modules.flow_map(tmp_path)
+        flow_map.opened(tmp_path)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit])

@@ -14,7 +14,8 @@ from explorer.encoding.load import modules
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.head import ACTIVATIONS, Dense, Head
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.read.parts.dense import ACTIVATIONS
 from explorer.errors import NotWeights, UnsupportedModel
 from tests.tiny_models import SENTENCES, WIDTH
 

@@ -6,8 +6,8 @@ import threading
 import pytest
 import torch
 
-from explorer.encoding.load import sizes, weights
-from explorer.encoding.locate import layout
+from explorer.encoding.load import sizes
+from explorer.encoding.locate import layout, weights
 from explorer.errors import ModelError, ModelTooLarge, UnsupportedModel, WeightsMissing
 from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import FAMILIES, save_tiny

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from explorer.encoding.read.flow import Flow
-from explorer.encoding.read.flow_map import FlowMap
+from explorer.encoding.read.parts.flow_map import FlowMap
 
 TWO = torch.tensor([[1.0, 2, 3, 4], [3, 6, 1, 0]])
 

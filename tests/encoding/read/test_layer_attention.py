@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.reading_titles import FIRST_LAST
 
 # two layers of width two; each has two tokens, of which the first is [CLS], and their mean is what answers

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from explorer.encoding.read.word_weights import WordWeights
+from explorer.encoding.read.parts.word_weights import WordWeights
 
 # two words (word, layer, width) worked out by hand
 WORDS = torch.tensor(
@@ -81,7 +81,7 @@ def test_many_words_are_weighted_as_few_are(monkeypatch):
     torch.manual_seed(0)
     hidden = torch.randn(7, 3, 6, 16)
     found = WordWeights()(hidden, None)
-    monkeypatch.setattr("explorer.encoding.read.word_weights.WORDS_AT_ONCE", 2)
+    monkeypatch.setattr("explorer.encoding.read.parts.word_weights.WORDS_AT_ONCE", 2)
     assert torch.allclose(WordWeights()(hidden, None), found, atol=1e-5)
 
 

@@ -8,10 +8,10 @@ import torch
 
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.layer_attention import LayerAttention
+from explorer.encoding.read.parts.layer_attention import LayerAttention
+from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import pool_cls
 from explorer.encoding.read.reading_titles import FIRST_LAST
-from explorer.encoding.read.word_weights import WordWeights
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.measuring.attention.attention_tables import part_rows, path_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Listening, ProbeWeights, listening

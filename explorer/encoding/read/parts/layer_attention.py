@@ -6,13 +6,16 @@ setting. Every layer is pooled first; query and value can be pooled differently.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from explorer.encoding.locate import weights
 from explorer.encoding.read.pooling import POOLINGS
 
 ACTIVATIONS = ("rrelu", "none")
@@ -20,6 +23,7 @@ ACTIVATIONS = ("rrelu", "none")
 NORMALISERS = ("softmax", "linear", "literal")
 # RReLU's slopes: random in training, their mean otherwise
 _LOWEST, _HIGHEST = 1 / 8, 1 / 3
+_MAPS = ("query", "key", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,9 @@ class LayerAttention:
 
     `noisy` uses random RReLU slopes, as in training.
     """
+
+    words: ClassVar[str] = "attention over layers"
+    saved_as: ClassVar[str] = "attention"
 
     query: Tensor
     key: Tensor
@@ -53,6 +60,10 @@ class LayerAttention:
         with torch.autocast(hidden[0].device.type, enabled=False):
             return self._weights(self._pooled(hidden, mask, self.asks), self._pooled(hidden, mask, self.answers))
 
+    def width(self, states: int) -> int:
+        """The width of the states."""
+        return states
+
     def describe(self) -> str:
         """`attention over layers from 0 (query cls, value mean)`."""
         return f"attention over layers from {self.first_layer} (query {self.asks}, value {self.answers})"
@@ -60,6 +71,19 @@ class LayerAttention:
     def to(self, device: str) -> LayerAttention:
         """A copy on a device."""
         return replace(self, query=self.query.to(device), key=self.key.to(device), value=self.value.to(device))
+
+    def settings(self) -> dict[str, Any]:
+        """Its settings, without the noise of training."""
+        return {name: getattr(self, name) for name in _settings()}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Its maps."""
+        return {name: getattr(self, name) for name in _MAPS}
+
+    @classmethod
+    def made(cls, settings: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> LayerAttention:
+        """The same again."""
+        return cls(**{**tensors, **settings})
 
     def _pooled(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None, pooling: str) -> Tensor:
         pool = POOLINGS[pooling]
@@ -80,3 +104,26 @@ class LayerAttention:
         if self.normaliser == "linear":
             return shares
         return shares.diagonal(dim1=1, dim2=2)[:, None].expand(-1, layers, -1)  # the same weights for every query layer
+
+
+def _settings() -> list[str]:
+    return [one.name for one in fields(LayerAttention) if one.name not in (*_MAPS, "noisy")]
+
+
+def opened(place: Path, stated: object) -> LayerAttention | None:
+    """The attention with these settings, and the maps in a folder."""
+    choices = {
+        "asks": tuple(POOLINGS),
+        "answers": tuple(POOLINGS),
+        "activation": ACTIVATIONS,
+        "normaliser": NORMALISERS,
+    }
+    if (
+        not isinstance(stated, dict)
+        or sorted(stated) != sorted(_settings())
+        or any(stated[name] not in allowed for name, allowed in choices.items())
+        or type(stated["first_layer"]) is not int
+    ):
+        return None
+    found = weights.of_module(place, "", _MAPS)
+    return LayerAttention.made(stated, {name: found[name] for name in _MAPS})

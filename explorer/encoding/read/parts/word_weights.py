@@ -6,8 +6,10 @@ them; words are weighted by how much they differ from layer to layer. No trainin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -23,6 +25,9 @@ class WordWeights:
 
     In the released code a layer with fewer than `window` layers below uses none of them; `whole_window` uses them.
     """
+
+    words: ClassVar[str] = "weighted layers"
+    saved_as: ClassVar[str] = "words"
 
     first_layer: int = 4
     window: int = 2
@@ -58,6 +63,10 @@ class WordWeights:
         neighbours = products.diagonal(offset=1, dim1=1, dim2=2) / (lengths[:, 1:] * lengths[:, :-1])
         return shares, neighbours.var(1, correction=0)
 
+    def width(self, states: int) -> int:
+        """The width of the states."""
+        return states
+
     def describe(self) -> str:
         """`words weighted over layers from 4 (window 2)`."""
         return f"words weighted over layers from {self.first_layer} (window {self.window})"
@@ -65,6 +74,19 @@ class WordWeights:
     def to(self, device: str) -> WordWeights:
         """Itself: it has no tensors."""
         return self
+
+    def settings(self) -> dict[str, Any]:
+        """Its settings."""
+        return asdict(self)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """No weights."""
+        return {}
+
+    @classmethod
+    def made(cls, settings: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> WordWeights:
+        """The same again."""
+        return cls(**settings)
 
     def _fit(self, products: Tensor, layer: int) -> tuple[Tensor, Tensor]:
         """How well a layer of words aligns with its neighbours, and how much it adds to them, each (word)."""
@@ -100,3 +122,11 @@ def _shares(values: Tensor) -> Tensor:
     """Values (word, layer) divided by their sum; equal if the sum is 0."""
     sums = values.sum(1, keepdim=True)
     return torch.where(sums.abs() < 1e-12, torch.full_like(values, 1 / values.shape[1]), values / sums)
+
+
+def opened(place: Path, stated: object) -> WordWeights | None:
+    """The pooling with these settings."""
+    kinds = {name: type(value) for name, value in asdict(WordWeights()).items()}
+    if not isinstance(stated, dict) or {name: type(value) for name, value in stated.items()} != kinds:
+        return None
+    return WordWeights.made(stated, {})
