@@ -260,3 +260,19 @@ CERT = Paper(
 }""",
     "momentum copies",
 )
+
+IS_BERT = Paper(
+    "An Unsupervised Sentence Embedding Method by Mutual Information Maximization",
+    "Zhang, He, Liu, Lim and Bing",
+    2020,
+    "https://aclanthology.org/2020.emnlp-main.124",
+    """@inproceedings{zhang-etal-2020-unsupervised,
+  title = {An Unsupervised Sentence Embedding Method by Mutual Information Maximization},
+  author = {Zhang, Yan and He, Ruidan and Liu, Zuozhu and Lim, Kwan Hui and Bing, Lidong},
+  booktitle = {Proceedings of EMNLP 2020},
+  pages = {1601--1610},
+  year = {2020},
+  url = {https://aclanthology.org/2020.emnlp-main.124}
+}""",
+    "mutual information",
+)

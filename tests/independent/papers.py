@@ -222,6 +222,22 @@ cert
   queue_size        6720     released code
   momentum          0.999    released code
   pooling           cls      released code: BERT's pooler of the first token
+is-bert
+  batch_size        32       released code
+  epochs            1        released code
+  learning_rate     2e-6     released code
+  max_length        128      released code
+  warmup            0.1      released code
+  decay             linear   released code
+  weight_decay      0.01     released code
+  beta2             0.999    released code
+  epsilon           1e-7     released code
+  clip              1.0      released code
+  evaluate_every    1000     released code
+  early_stop        none     released code
+  keep_duplicates   on       released code: every line of its file
+  filters           256      released code
+  relu              on       section 3, as reviews of the paper report
 contrast contrast-hard
   temperature       0.05     sentence-transformers: a scale of 20
   symmetric         off      section 4.4: one direction
@@ -235,6 +251,9 @@ bsl
 cert
   evaluate_every    the paper evaluates on other tasks
   early_stop        the paper evaluates on other tasks
+is-bert
+  reads_padding     padding is not mentioned
+  uncorrected_adam  the corrections of Adam are not mentioned
 ct
   epochs            the released code counts updates: 10 rounds of 500
   early_stop        the released code trains to the end
@@ -330,6 +349,8 @@ flow
   reads             as the released code, whose "last two layers" are the first and the last
 wk
   whole_window      as the released code, which gives the paper's scores
+is-bert
+  relu              as the released code, which has no activation
 cosent
   scale             5 scores higher on the dev set of STS-B: 89.3 against 87.4
 cosine-regression
@@ -339,6 +360,10 @@ cosine-regression
 
 # settings in which the released code is not what the paper states, as the form's "released code" sets them
 RELEASED = """
+is-bert
+  relu              off      its convolutions have no activation
+  reads_padding     on       the convolutions come before the mask
+  uncorrected_adam  on       correct_bias=False
 sg sg-opt bt bt-sg-opt
   view_pooling      mean     the default of its command line
   guide_dropout     on       fit() sets every part to training

@@ -104,7 +104,7 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
     assert found.keys() == knobs_of(kind).keys()
     settings = Recipe(name, settings=found).checked().settings
     assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
-    apart = {"pooling", "scale", "guided", "activation", "normaliser", "reads", "whole_window", "batch_size"}
+    apart = {"pooling", "scale", "guided", "activation", "normaliser", "relu", "reads", "whole_window", "batch_size"}
     assert settings.keys() <= apart
 
 

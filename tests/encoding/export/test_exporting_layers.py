@@ -17,6 +17,7 @@ from explorer.encoding.read.flow import Flow
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.flow_map import FlowMap
 from explorer.encoding.read.parts.layer_attention import LayerAttention
+from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.errors import NotWeights, UnsupportedModel
@@ -49,13 +50,20 @@ def flow_map() -> FlowMap:
     return FlowMap(flow)
 
 
-# what comes after an encoder: lower layers, words that are weighted, flows
+def convolution() -> TokenConvolution:
+    torch.manual_seed(7)
+    filters = tuple(torch.randn(4, WIDTH, kernel) / WIDTH for kernel in (1, 3, 5))
+    return TokenConvolution(filters, tuple(torch.randn(4) for _ in filters))
+
+
+# what comes after an encoder: lower layers, words that are weighted, convolutions, flows
 AFTER = [
     Head(("mean of layer 1",)),
     Head(("cls of layers 0 + 1",)),
     Head(("max of layer 0",), (Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Identity"),), normalize=True),
     Head(("max of layers 0 + 2", "cls")),
     Head((), layers=WordWeights(0)),
+    Head(("cls",), layers=convolution()),
     Head((FIRST_LAST,), (flow_map(),)),
     Head(("mean",), (Dense(torch.eye(WIDTH) * 2, torch.ones(WIDTH), "Identity"), flow_map()), normalize=True),
 ]
