@@ -276,3 +276,20 @@ IS_BERT = Paper(
 }""",
     "mutual information",
 )
+
+TSDAE = Paper(
+    "TSDAE: Using Transformer-based Sequential Denoising Auto-Encoder for Unsupervised Sentence Embedding Learning",
+    "Wang, Reimers and Gurevych",
+    2021,
+    "https://aclanthology.org/2021.findings-emnlp.59",
+    """@inproceedings{wang-etal-2021-tsdae-using,
+  title = {{TSDAE}: Using Transformer-based Sequential Denoising Auto-Encoder
+           for Unsupervised Sentence Embedding Learning},
+  author = {Wang, Kexin and Reimers, Nils and Gurevych, Iryna},
+  booktitle = {Findings of EMNLP 2021},
+  pages = {671--688},
+  year = {2021},
+  url = {https://aclanthology.org/2021.findings-emnlp.59}
+}""",
+    "denoising",
+)

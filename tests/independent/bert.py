@@ -56,6 +56,34 @@ def layers(
     return found
 
 
+def decoded(weights: Weights, ids: Sequence[int], memory: Tensor, *, shared: str, own: str) -> Tensor:
+    """The last layer (token, width) of a decoder: each token sees those up to it, and one vector.
+
+    Vaswani and others 2017, section 3.1. The weights under `shared` are an encoder's, the cross-attention's are under
+    `own`. With a single vector to attend to, its weight is 1 whatever query and key are.
+    """
+    of = {name.removeprefix(shared): value for name, value in weights.items() if name.startswith(shared)}
+    cross = {name.removeprefix(own): value for name, value in weights.items() if name.startswith(own)}
+    embedded = [
+        of["embeddings.word_embeddings.weight"][token]
+        + of["embeddings.position_embeddings.weight"][place]
+        + of["embeddings.token_type_embeddings.weight"][0]
+        for place, token in enumerate(ids)
+    ]
+    states = norm(of, "embeddings.LayerNorm", torch.stack(embedded))
+    layer = 0
+    while f"encoder.layer.{layer}.output.dense.weight" in of:
+        name = f"encoder.layer.{layer}."
+        attended = torch.stack([_attended(of, name, states[: place + 1], place + 1)[-1] for place in range(len(ids))])
+        states = norm(of, f"{name}attention.output.LayerNorm", states + attended)
+        told = linear(cross, f"{name}crossattention.self.value", memory)
+        told = linear(cross, f"{name}crossattention.output.dense", told)
+        states = norm(cross, f"{name}crossattention.output.LayerNorm", states + told)
+        states = _fed(of, name, states)
+        layer += 1
+    return states
+
+
 def linear(of: Weights, name: str, vectors: Tensor) -> Tensor:
     """W x + b, of a vector (width) or of vectors (token, width)."""
     return vectors @ of[f"{name}.weight"].T + of[f"{name}.bias"]
@@ -74,14 +102,21 @@ def gelu(values: Tensor) -> Tensor:
 
 
 def _layer(of: Weights, name: str, states: Tensor, seen: int) -> Tensor:
+    attended = _attended(of, name, states, seen)
+    return _fed(of, name, norm(of, f"{name}attention.output.LayerNorm", states + attended))
+
+
+def _attended(of: Weights, name: str, states: Tensor, seen: int) -> Tensor:
     query, key, value = (linear(of, f"{name}attention.self.{part}", states) for part in ("query", "key", "value"))
     size, read = states.shape[1] // HEADS, []
     for head in range(HEADS):
         own = slice(head * size, (head + 1) * size)
         alike = torch.exp(query[:, own] @ key[:seen, own].T / math.sqrt(size))
         read.append(alike / alike.sum(1, keepdim=True) @ value[:seen, own])
-    attended = linear(of, f"{name}attention.output.dense", torch.cat(read, dim=1))
-    states = norm(of, f"{name}attention.output.LayerNorm", states + attended)
+    return linear(of, f"{name}attention.output.dense", torch.cat(read, dim=1))
+
+
+def _fed(of: Weights, name: str, states: Tensor) -> Tensor:
     inner = gelu(linear(of, f"{name}intermediate.dense", states))
     return norm(of, f"{name}output.LayerNorm", states + linear(of, f"{name}output.dense", inner))
 

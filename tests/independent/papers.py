@@ -91,6 +91,22 @@ classify
   warmup            0.1      released code
   epsilon           1e-6     released code
   clip              1.0      released code
+tsdae
+  batch_size        8        released code
+  learning_rate     3e-5     released code
+  max_length        75       released code, for Wikipedia
+  warmup            0.0      released code, for AskUbuntu: constantlr
+  decay             none     released code, for AskUbuntu: constantlr
+  weight_decay      0.0      released code
+  beta2             0.999    released code
+  epsilon           1e-8     released code
+  clip              1.0      released code
+  evaluate_every    1000     released code
+  early_stop        none     released code
+  keep_duplicates   on       released code: every line of its file
+  pooling           cls      section 3
+  deletion          0.6      section 3
+  tied              on       section 3
 layer-attention layer-attention-sup layer-attention-hard layer-attention-diffcse
   pooler            attention of cls to mean, cls   Table 2 and equation 4
   activation        none     equation 1, which has no activation
@@ -299,6 +315,8 @@ layer-attention-diffcse
   epochs            as DiffCSE
   max_length        as DiffCSE
   evaluate_every    as DiffCSE
+tsdae
+  epochs            the paper counts 100,000 steps
 flow
   evaluate_every    the flow has no dev set
   early_stop        the flow has no dev set
@@ -338,7 +356,7 @@ cosent cosine-regression
 DEPARTURES = """
 sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
-classify ct ct-in-batch bsl cert
+classify ct ct-in-batch bsl cert tsdae
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided            as the released code: both sides by the trained copy, which is what the paper's score is of
@@ -383,6 +401,9 @@ flow
   reads             first-last mean   its loop over the last two layers starts at layer -0, the first
   dropout           on       is_training
   optimizer         as released   BERT's AdamWeightDecayOptimizer without its exclusions
+tsdae
+  warmup            0.0008   100 of 125,000 steps, for Wikipedia
+  decay             linear   for Wikipedia
 wk
   whole_window      off      a layer with too few layers below uses none of them
 """
