@@ -66,6 +66,7 @@ def corpus(
     *,
     online: bool = False,
     keep_duplicates: bool = False,
+    divide: bool = True,
 ) -> tuple[Corpus, tuple[Report, ...]]:
     """The rows of all sources in order, with a report on each of them.
 
@@ -74,12 +75,12 @@ def corpus(
     are corrections to the files' columns, by role. A sentence that occurs several times is kept once, unless
     `keep_duplicates`. Scores are scaled to 0 to 1 by the lowest and the highest of their source, so that sources with
     different scales can be joined. Labelled texts, also of a folder with a file for each split, are divided into
-    training, validation and test rows.
+    training, validation and test rows, unless `divide` is false.
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
     if eats == "labelled texts":
-        return _labelled_rows(sources, columns or {})
+        return _labelled_rows(sources, columns or {}, divide)
     names, parts, reports = zip(
         *(_read(source, eats, columns or {}, online, keep_duplicates) for source in sources), strict=True
     )
@@ -139,7 +140,7 @@ def _read(
     return source, given, _report(given)
 
 
-def _labelled_rows(named: Sequence[str], columns: Lookup[str, str]) -> tuple[Corpus, tuple[Report, ...]]:
+def _labelled_rows(named: Sequence[str], columns: Lookup[str, str], divide: bool) -> tuple[Corpus, tuple[Report, ...]]:
     """The training rows of labelled sources in order, with their validation and test rows."""
     for source in named:
         if source in SHIPPED or _is_labelled(source):
@@ -148,7 +149,7 @@ def _labelled_rows(named: Sequence[str], columns: Lookup[str, str]) -> tuple[Cor
             _check("graded pairs", "labelled texts", source)
         table = read_file(source)
         _refuse_if(training_rows.lack(table, columns), "labelled texts", table.name)
-    parts, reports = zip(*(training_rows.read(source, columns) for source in named), strict=True)
+    parts, reports = zip(*(training_rows.read(source, columns, divide) for source in named), strict=True)
     return training_rows.joined(parts), tuple(chain.from_iterable(reports))
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from explorer.data.corpora import Eats
+from explorer.data.corpora import Corpus, Eats
 from explorer.data.needs import Need
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
@@ -135,6 +135,15 @@ class Method(nn.Module, Knobs):
     def learns(cls) -> bool:
         """Whether the result depends on the text."""
         return cls.trains() or cls.fit is not Method.fit
+
+    @classmethod
+    def predicts(cls) -> bool:
+        """Whether it predicts classes; if so, labelled rows are held out that choose the checkpoint and test it."""
+        return cls.predicted is not Method.predicted
+
+    @classmethod
+    def check_rows(cls, corpus: Corpus) -> None:
+        """Raise if it cannot train on rows of this kind."""
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
         """Fit to all sentences at once."""

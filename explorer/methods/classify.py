@@ -20,10 +20,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from explorer.encoding.read.sentence_pairs import Composer
-from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.losses import cosines
-from explorer.methods import Autocast, Schedule, _papers, in_order, knob
+from explorer.methods import Autocast, Schedule, _classes, _papers, in_order, knob
 from explorer.methods._pooled import Pooled
 from explorer.progress import Progress, Work
 
@@ -63,7 +62,10 @@ class Classify(Pooled):
         """The cross-entropy of texts, or of first and second sentences, and their labels, of all processes."""
         *texts, labels = columns
         vectors = self._vectors(texts)
-        scores, wanted = gathered(self.classifier(self.dropped(vectors))), gathered(self._numbers(labels))
+        scores, wanted = (
+            gathered(self.classifier(self.dropped(vectors))),
+            gathered(_classes.numbers(labels, self.classes, vectors.device)),
+        )
         self._watch_classes(gathered(vectors), wanted)
         return functional.cross_entropy(scores.float(), wanted)
 
@@ -94,17 +96,6 @@ class Classify(Pooled):
         first, second = texts
         inputs = self.composer.joined_pairs(first, second, self.base.max_length)
         return in_order((places, head(states.hidden, states.mask)) for places, states in self.base.composed(inputs))
-
-    def _numbers(self, labels: Sequence[str]) -> Tensor:
-        """The places of labels among the classes."""
-        place = {name: at for at, name in enumerate(self.classes)}
-        unknown = next((label for label in labels if label not in place), None)
-        if unknown is not None:
-            raise BadChoice(
-                f"There is no class {unknown!r}. There are: {', '.join(self.classes)}. Give rows of these classes."
-            )
-        # given a device, torch.tensor waits for it
-        return torch.tensor([place[label] for label in labels]).to(self.classifier.weight.device, non_blocking=True)
 
     def _watch_classes(self, vectors: Tensor, classes: Tensor) -> None:
         """Record the mean similarity of two rows of the same class, and of rows of different classes."""

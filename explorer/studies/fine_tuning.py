@@ -100,8 +100,9 @@ def recipe_of(model: str, task: str, options: Options) -> Recipe:
 
 
 def _method() -> str:
-    """The method that fine-tunes on labelled texts."""
-    return next(name for name in methods.names() if methods.load(name).eats == _ROWS)
+    """The method that fine-tunes on labelled texts and predicts their classes."""
+    kinds = {name: methods.load(name) for name in methods.names()}
+    return next(name for name, kind in kinds.items() if kind.eats == _ROWS and kind.predicts())
 
 
 def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[Result]:

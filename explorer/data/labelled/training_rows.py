@@ -36,23 +36,32 @@ class Divided:
     """The rows of one source by their use."""
 
     train: Labelled
-    validation: Labelled
-    test: Labelled
+    validation: Labelled | None
+    test: Labelled | None
     told: str  # how the source was divided, in words
 
 
-def read(source: str, columns: Mapping[str, str] | None = None) -> tuple[Divided, tuple[Report, ...]]:
-    """The rows of a source: text that ships, a published set, a file or a folder, with a report on each file."""
+def read(
+    source: str, columns: Mapping[str, str] | None = None, divide: bool = True
+) -> tuple[Divided, tuple[Report, ...]]:
+    """The rows of a source: text that ships, a published set, a file or a folder, with a report on each file.
+
+    Without `divide`, none are held out.
+    """
+    given, reports = _read(source, columns)
+    return divided(given) if divide else undivided(given), reports
+
+
+def _read(source: str, columns: Mapping[str, str] | None) -> tuple[LabelledSet, tuple[Report, ...]]:
     if source in _SHIPPED:
-        return divided(LabelledSet(source, replace(of_triplets(_SHIPPED[source]()), name=source))), ()
+        return LabelledSet(source, replace(of_triplets(_SHIPPED[source]()), name=source)), ()
     path = Path(source).expanduser()
     if not published_sets.is_known(source) and path.is_file():
         table = read_file(source)
         if _is_triplets(table, columns or {}):
             triplets, report = text_rows.triplets(table, guess(table, "triplets").corrected(columns or {}))
-            return divided(LabelledSet(table.name, of_triplets(triplets))), (report,)
-    given, reports = labelled_sets.load(source, columns, folds=False)
-    return divided(given), reports
+            return LabelledSet(table.name, of_triplets(triplets)), (report,)
+    return labelled_sets.load(source, columns, folds=False)
 
 
 def lack(table: Table, columns: Mapping[str, str]) -> str:
@@ -94,6 +103,14 @@ def divided(given: LabelledSet) -> Divided:
     return Divided(train, validation, test, f"{told} ({how})")
 
 
+def undivided(given: LabelledSet) -> Divided:
+    """All rows of a set, or of its train split, to train on: for a method that predicts no classes."""
+    check(LabelledSet(given.name, given.train), folds=False)
+    others = [name for name in given.splits if name not in ("all", "train")]
+    unused = f"; its {' and '.join(others)} split{'s are' if len(others) > 1 else ' is'} not used" if others else ""
+    return Divided(given.train, None, None, f"{given.name}: {len(given.train):,} rows to train on{unused}")
+
+
 def joined(parts: Sequence[Divided]) -> Corpus:
     """The training rows of several sources in order, with their validation and test rows."""
     if len({bool(part.train.second) for part in parts}) > 1:
@@ -101,8 +118,8 @@ def joined(parts: Sequence[Divided]) -> Corpus:
         raise WrongColumns(f"{names} cannot be joined: some rows have one sentence, some two. Choose one of them.")
     return replace(
         _corpus([part.train for part in parts]),
-        validation=_corpus([part.validation for part in parts]),
-        test=_corpus([part.test for part in parts]),
+        validation=_of_all([part.validation for part in parts]),
+        test=_of_all([part.test for part in parts]),
         told="; ".join(part.told for part in parts),
     )
 
@@ -134,6 +151,12 @@ def _corpus(parts: Sequence[Labelled]) -> Corpus:
     columns = zip(*((part.texts, part.second, part.labels) for part in parts), strict=True)
     joined_columns = (tuple(chain.from_iterable(column)) for column in columns)
     return Corpus(" + ".join(part.name for part in parts), "labelled texts", tuple(filter(None, joined_columns)))
+
+
+def _of_all(parts: Sequence[Labelled | None]) -> Corpus | None:
+    """The rows of the same use of several sources; None if they hold none out."""
+    known = [part for part in parts if part is not None]
+    return _corpus(known) if known else None
 
 
 def _by_text(rows: Labelled) -> tuple[Labelled, Labelled, Labelled]:

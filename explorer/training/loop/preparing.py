@@ -116,8 +116,14 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
 def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     """Load the training text and the evaluation sets, without a model."""
     corpus, reports = corpora.corpus(
-        recipe.data, recipe.kind.eats, recipe.columns, online=online, keep_duplicates=recipe.keeps_duplicates
+        recipe.data,
+        recipe.kind.eats,
+        recipe.columns,
+        online=online,
+        keep_duplicates=recipe.keeps_duplicates,
+        divide=recipe.kind.predicts(),
     )
+    recipe.kind.check_rows(corpus)
     dev, _ = sources.scored_pairs(recipe.dev, online=online)
     test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1

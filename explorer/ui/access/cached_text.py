@@ -108,13 +108,17 @@ def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) 
 
 
 def rows(
-    sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], keep_duplicates: bool = False
+    sources: tuple[str, ...],
+    eats: Eats,
+    columns: Mapping[str, str],
+    keep_duplicates: bool = False,
+    divide: bool = True,
 ) -> tuple[int, int, tuple[Report, ...], str]:
     """The number of rows of a kind in the sources and of duplicates, a report on each source, and how it was divided.
 
     The text itself is not cached.
     """
-    return _rows(sources, eats, tuple(columns.items()), keep_duplicates, tuple(map(_stamp, sources)))
+    return _rows(sources, eats, tuple(columns.items()), keep_duplicates, divide, tuple(map(_stamp, sources)))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
@@ -123,15 +127,19 @@ def _rows(
     eats: Eats,
     columns: tuple[tuple[str, str], ...],
     keep_duplicates: bool,
+    divide: bool,
     stamps: Hashable,
 ) -> tuple[int, int, tuple[Report, ...], str]:
-    found, reports = corpora.corpus(sources, eats, dict(columns), keep_duplicates=keep_duplicates)
+    found, reports = corpora.corpus(sources, eats, dict(columns), keep_duplicates=keep_duplicates, divide=divide)
     return len(found), found.duplicates, reports, found.told
 
 
-def shared(sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs) -> int:
+def shared(
+    sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs, divide: bool = True
+) -> int:
     """The number of sentences of a set that are in the rows of the sources."""
-    return _shared(sources, eats, tuple(columns.items()), tuple(map(_stamp, sources)), pairs.digest, pairs)
+    stamps = tuple(map(_stamp, sources))
+    return _shared(sources, eats, tuple(columns.items()), divide, stamps, pairs.digest, pairs)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Comparing the text with dev and test set …")
@@ -139,11 +147,12 @@ def _shared(
     sources: tuple[str, ...],
     eats: Eats,
     columns: tuple[tuple[str, str], ...],
+    divide: bool,
     stamps: Hashable,
     digest: str,
     _pairs: GradedPairs,
 ) -> int:
-    found, _ = corpora.corpus(sources, eats, dict(columns))
+    found, _ = corpora.corpus(sources, eats, dict(columns), divide=divide)
     return len(set(_pairs.sentences) & set().union(*found.texts))
 
 

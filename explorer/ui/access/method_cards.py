@@ -34,6 +34,7 @@ class MethodCard:
     released: Values = field(default_factory=dict)  # settings in which the released code differs from the paper
     by_family: Mapping[str, Values] = field(default_factory=dict)  # the paper's values for families of encoders
     encoders: str = ""  # the family of encoders whose values are the defaults of `knobs`
+    predicts: bool = False  # whether it predicts classes, so that labelled rows are held out
     trains: bool = True  # if not, it is fitted in closed form, without a schedule
 
     @property
@@ -82,6 +83,7 @@ def read_all() -> dict[str, MethodCard]:
                 kind.as_published,
                 kind.released,
                 kind.by_family,
+                predicts=kind.predicts(),
                 trains=kind.trains(),
             )
         )

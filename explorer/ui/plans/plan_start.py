@@ -123,7 +123,8 @@ def _too_few_rows(found: tuple[Cell, ...]) -> str:
         recipe = cell.recipe
         if not recipe.kind.trains():
             continue
-        rows, *_ = cached_text.rows(recipe.data, recipe.kind.eats, recipe.columns, recipe.keeps_duplicates)
+        kind = recipe.kind
+        rows, *_ = cached_text.rows(recipe.data, kind.eats, recipe.columns, recipe.keeps_duplicates, kind.predicts())
         batch = recipe.schedule().batch_size
         if rows < batch:
             return TOO_FEW_ROWS.format(cell.row, rows, batch)

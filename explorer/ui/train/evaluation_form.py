@@ -136,7 +136,9 @@ def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, t
     told = []
     for what, pairs in (("dev", dev), ("test", test)):
         try:
-            count = pairs and cached_text.shared(sources, card.eats, text_form.columns(sources, card.eats), pairs)
+            count = pairs and cached_text.shared(
+                sources, card.eats, text_form.columns(sources, card.eats), pairs, card.predicts
+            )
         except StrataError:
             return  # the text form shows the error
         if pairs is not None and count:

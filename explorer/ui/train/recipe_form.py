@@ -49,7 +49,7 @@ def recipe() -> Recipe | None:
         ready = method_menu.ready(card)
     with left:
         text_form.choose_columns(sources, card.eats)
-        rows = text_form.rows(sources, card.eats, bool(knob_form.value(card, KEEP_DUPLICATES)))
+        rows = text_form.rows(sources, card.eats, bool(knob_form.value(card, KEEP_DUPLICATES)), card.predicts)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)

@@ -52,13 +52,15 @@ def chosen_text() -> tuple[str, ...]:
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
-def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False) -> int | None:
+def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False, divide: bool = True) -> int | None:
     """The number of rows the text has for a method; None, with the error shown, if it has none."""
     if not chosen:
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
-        count, duplicates, reports, divided = cached_text.rows(chosen, eats, columns(chosen, eats), keep_duplicates)
+        count, duplicates, reports, divided = cached_text.rows(
+            chosen, eats, columns(chosen, eats), keep_duplicates, divide
+        )
     except SetNotFound as error:
         titles = (title for source in chosen for title in availability.published(source))
         availability.set_not_found(error, *dict.fromkeys(titles))

@@ -8,7 +8,7 @@ from explorer.data import sample
 from explorer.data.kinds import Labelled
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.labelled.labelled_sets import load
-from explorer.data.labelled.training_rows import OTHER, SAME, divided, read
+from explorer.data.labelled.training_rows import OTHER, SAME, divided, joined, read, undivided
 from explorer.errors import DataError, SetNotFound, TooFewRows
 
 
@@ -54,6 +54,26 @@ def test_rows_without_splits_are_divided_by_their_text_and_no_sentence_is_in_two
     assert every == sorted(zip(rows.texts, rows.second, rows.labels, strict=True))
     backwards = Labelled("other", rows.texts[::-1], rows.labels[::-1], rows.second[::-1])
     assert set(divided(LabelledSet("y", backwards)).test.texts) == set(found.test.texts)
+
+
+def test_for_a_method_that_predicts_no_classes_no_row_is_held_out():
+    rows = labelled("all", 30, second=True)
+    found = undivided(LabelledSet("x", rows))
+    assert (found.train, found.validation, found.test, found.told) == (rows, None, None, "x: 30 rows to train on")
+    given = LabelledSet("y", labelled("train", 40, second=True), labelled("dev", 20, second=True), labelled("test", 5))
+    kept = undivided(given)
+    assert (kept.train, kept.validation, kept.test) == (given.train, None, None)
+    assert kept.told == "y: 40 rows to train on; its dev and test splits are not used"
+    corpus = joined([found, kept])
+    assert (len(corpus), corpus.validation, corpus.test) == (70, None, None)
+    assert len(read("sample", divide=False)[0].train) == sum(map(len, read_parts("sample")))
+    with pytest.raises(DataError, match="Every row of the all split of x has the label 'a'"):
+        undivided(LabelledSet("x", replace(rows, labels=("a",) * 30)))
+
+
+def read_parts(source):
+    found, _ = read(source)
+    return found.train, found.validation, found.test
 
 
 def test_a_triplet_is_two_labelled_pairs():
