@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -198,6 +198,8 @@ SENTENCE_BERT = Paper(
 }""",
     "scored pairs",
 )
+
+SENTENCE_BERT_ON_LABELS = replace(SENTENCE_BERT, family="labelled pairs")
 
 BERT = Paper(
     "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",

@@ -91,6 +91,21 @@ classify
   warmup            0.1      released code
   epsilon           1e-6     released code
   clip              1.0      released code
+sbert-nli
+  epochs            1        section 3.1
+  batch_size        16       section 3.1
+  learning_rate     2e-5     section 3.1
+  warmup            0.1      section 3.1
+  pooling           mean     section 3.1
+  decay             linear   released code
+  max_length        128      released code
+  weight_decay      0.01     released code
+  beta2             0.999    released code
+  epsilon           1e-6     released code
+  clip              1.0      released code
+  evaluate_every    1000     released code
+  early_stop        none     released code
+  uncorrected_adam  off      section 3.1: Adam
 tsdae
   batch_size        8        released code
   learning_rate     3e-5     released code
@@ -356,7 +371,7 @@ cosent cosine-regression
 DEPARTURES = """
 sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
-classify ct ct-in-batch bsl cert tsdae
+classify ct ct-in-batch bsl cert tsdae sbert-nli
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided            as the released code: both sides by the trained copy, which is what the paper's score is of
@@ -401,6 +416,8 @@ flow
   reads             first-last mean   its loop over the last two layers starts at layer -0, the first
   dropout           on       is_training
   optimizer         as released   BERT's AdamWeightDecayOptimizer without its exclusions
+sbert-nli
+  uncorrected_adam  on       correct_bias=False
 tsdae
   warmup            0.0008   100 of 125,000 steps, for Wikipedia
   decay             linear   for Wikipedia

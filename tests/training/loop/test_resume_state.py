@@ -249,7 +249,7 @@ def rows_of(place, tmp_path_factory):
             ["sentence1,sentence2,score", *(f"{row[0]},{row[1]},{at % 5}" for at, row in enumerate(columns))]
         ),
         "labelled texts": "\n".join(
-            ["text,second,label", *(f"{row[0]} {at},{row[1]},{at % 2}" for at, row in enumerate(columns * 5))]
+            ["sentence1,sentence2,label", *(f"{row[0]} {at},{row[1]},{at % 2}" for at, row in enumerate(columns * 5))]
         ),
     }
     for kind, text in written.items():

@@ -71,6 +71,16 @@ def test_labelled_texts_say_how_they_are_divided(app):
     assert not app.button(key=START).disabled
 
 
+def test_labelled_pairs_of_a_method_that_predicts_no_classes_are_not_divided(app):
+    app.query_params["method"] = "sbert-nli"
+    well(app.run())
+    assert words(app.error) == []
+    assert any("320 rows to train on." in told for told in words(app.caption))
+    assert planned(app, 320, 16, 20)
+    assert "knob sbert-nli validate_by" not in {box.key for box in app.selectbox}
+    assert not app.button(key=START).disabled
+
+
 def test_the_form_can_be_started_as_it_stands(app):
     well(app.run())
     assert app.selectbox(key="method").value == "sg-opt"
