@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from explorer import methods
 from explorer.__main__ import main
 from tests.live import ROOT
 
@@ -32,6 +33,12 @@ def test_the_readme_is_read_in_a_minute():
     assert len(text.splitlines()) <= 60
     for registry in ("pypi.org", "huggingface.co"):
         assert registry not in text, "registries are named, not linked"
+
+
+def test_readme_and_changelog_count_the_methods():
+    readme, changelog = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CHANGELOG.md"))
+    assert re.findall(r"(\d+) published methods", readme) == [str(len(methods.names()))]
+    assert re.findall(r"(\d+) methods with every setting", changelog) == [str(len(methods.names()))]
 
 
 def test_the_page_of_methods_is_what_the_command_prints(capsys):

@@ -218,7 +218,8 @@ def test_what_belongs_together_matters(trained, quiet):
         other = ([columns[0][0], *SECOND[1:]],)
     else:
         other = (columns[0], [columns[1][row] for row in MIXED], *columns[2:])
-    assert abs(trained(*other).item() - trained(*columns).item()) > 1e-5
+    least = 1e-4 if trained.has_partners else 1e-5  # a decoder that has learned nothing yet hardly reacts
+    assert abs(trained(*other).item() - trained(*columns).item()) > least
 
 
 def test_partners_and_strangers_are_watched(tuning, quiet):
