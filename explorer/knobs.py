@@ -38,6 +38,13 @@ class Knob:
         """The paper's value: the default, unless stated otherwise."""
         return self.default if self.paper is None else self.paper
 
+    def for_family(self, value: bool | int | float | str) -> Knob:
+        """The knob for a family of encoders for which the paper states this value.
+
+        It is the default, unless Strata's default differs from the paper's value for all encoders.
+        """
+        return replace(self, default=value) if self.paper is None else replace(self, paper=value)
+
     @property
     def kind(self) -> type:
         """The type of its values: bool, int, float or str."""

@@ -212,3 +212,9 @@ def test_what_the_paper_has_is_the_default_unless_it_is_stated():
 
     assert {name: one.paper_value for name, one in Stated.knobs.items()} == {"one": 0.5, "other": "cls"}
     assert Stated.knobs["other"].default == "mean"
+
+
+def test_the_papers_value_for_a_family_is_the_default_unless_the_default_departs_from_the_paper():
+    plain, apart = Knob("rate", 1.0, "Fast."), Knob("pooling", "declared", "Where.", paper="mean")
+    assert (plain.for_family(2.0).default, plain.for_family(2.0).paper_value) == (2.0, 2.0)
+    assert (apart.for_family("cls").default, apart.for_family("cls").paper_value) == ("declared", "cls")

@@ -125,10 +125,12 @@ class Recipe:
 def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
     """Every knob of a method and, if it trains, of its schedule, with the method's values as defaults.
 
-    `family` is the encoder's, such as `RoBERTa-base`: values that the paper states for it replace the defaults.
+    `family` is the encoder's, such as `RoBERTa-base`: values that the paper states for it replace the defaults, or the
+    paper's values where Strata's default is another.
     """
     values = kind.by_family.get(family, {})
-    return {name: replace(one, default=values.get(name, one.default)) for name, one in _knobs_of(kind).items()}
+    knobs = _knobs_of(kind)
+    return {**knobs, **{name: knobs[name].for_family(value) for name, value in values.items()}}
 
 
 def _knobs_of(kind: type[Method]) -> dict[str, Knob]:
@@ -183,7 +185,8 @@ def _as_made(recipe: Recipe) -> Recipe:
 
 def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dict[str, bool | int | float | str]:
     """The settings that a recipe starts from, for a family of encoders: Strata's, the paper's, or the released ones."""
-    settings = dict(kind.by_family.get(family, {}))
+    knobs = knobs_of(kind, family)
+    settings = {name: knobs[name].default for name in kind.by_family.get(family, {})}
     if values == PAPER:
         settings |= paper_values(kind, family)
     if values == RELEASED:

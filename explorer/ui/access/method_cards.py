@@ -39,14 +39,16 @@ class MethodCard:
 
     @property
     def of_encoders(self) -> Values:
-        """The values that the paper states for the family of the encoder."""
-        return self.by_family.get(self.encoders, {})
+        """The values that the paper states for the family of the encoder, and that are therefore the defaults."""
+        return {name: value for name, value in self._of(self.encoders).items() if self.knobs[name].default == value}
 
     def for_encoders(self, family: str) -> MethodCard:
         """The same with the paper's values for a family of encoders, such as `RoBERTa-base`, as defaults."""
-        values = self.by_family.get(family, {})
-        knobs = {name: replace(knob, default=values.get(name, knob.default)) for name, knob in self.knobs.items()}
-        return replace(self, encoders=family, knobs=knobs)
+        knobs = {name: self.knobs[name].for_family(value) for name, value in self._of(family).items()}
+        return replace(self, encoders=family, knobs={**self.knobs, **knobs})
+
+    def _of(self, family: str) -> Values:
+        return self.by_family.get(family, {})
 
     @property
     def lacks(self) -> tuple[Need, ...]:
