@@ -18,6 +18,7 @@ from explorer.data.corpora import Corpus, Eats
 from explorer.data.needs import Need
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
+from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.knobs import Knobs, Values, knob
@@ -165,11 +166,20 @@ class Method(nn.Module, Knobs):
         """The vectors (sentence, width) of states."""
         return self.head()(states.hidden, states.mask)
 
-    def encoded(self, sentences: list[str], head: Head | None = None) -> Tensor:
-        """Vectors (sentence, width) with gradients, in training; `head` replaces the layer & pooling."""
+    def encoded(
+        self,
+        sentences: list[str],
+        head: Head | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
+    ) -> Tensor:
+        """Vectors (sentence, width) with gradients, in training; `head` replaces the layer & pooling.
+
+        `edit` and `position_ids` change embeddings and positions, see `Tunable.states`.
+        """
         return in_order(
             (places, head(states.hidden, states.mask) if head else self.read(states))
-            for places, states in self.base.grouped(sentences)
+            for places, states in self.base.grouped(sentences, edit, position_ids)
         )
 
     def reading(

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from explorer.encoding.load import masked_model
 from explorer.encoding.locate import model_names
+from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable
 from explorer.gathering import gathered
 from explorer.knobs import Values
@@ -93,7 +94,7 @@ class Differing(Method):
         for places, ids, mask, real in self.base.padded_groups(sentences):
             written = self.rewritten(ids, mask, real)
             rows = torch.tensor(places).to(vectors.device, non_blocking=True)  # a list as index makes a GPU wait
-            states = self.detector.beginning_with(vectors[rows], written, mask)
+            states = self.detector.states_of(written, mask, edit=beginning_with(vectors[rows])).hidden[-1]
             count = mask.numel() if self.count_padding else real
             counted = (
                 torch.arange(count, device=mask.device)
@@ -115,3 +116,8 @@ class Differing(Method):
         written = self.guesser.guesses(hidden, mask, real)
         written[:, 0] = ids[:, 0]
         return written.where(mask, 0)
+
+
+def beginning_with(vectors: Tensor) -> Edit:
+    """An edit that makes these vectors (sentence, width) the embeddings of the first tokens."""
+    return lambda embedded, _: torch.cat([vectors[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1)

@@ -9,6 +9,7 @@ import torch
 from explorer import methods
 from explorer.encoding.load import masked_model
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, HubUnreachable, UnsupportedModel
@@ -59,7 +60,7 @@ def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_paddi
     with (
         mock.patch.object(base, "padded_groups", return_value=[([0], ids, mask, int(mask.sum()))]),
         mock.patch.object(method, "rewritten", return_value=torch.tensor([[101, 7, 5, 9, 102, 0]])),
-        mock.patch.object(method.detector, "beginning_with", return_value=logits),
+        mock.patch.object(method.detector, "states_of", return_value=States((logits,), mask)),
         mock.patch.object(method, "tell", torch.nn.Identity()),
     ):
         assert method.detected(["one"], torch.zeros(1, 2)).item() == pytest.approx(expected, abs=1e-6)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States
 from explorer.encoding.read.sentence_pairs import Composed
+from explorer.encoding.tune import editing
 from explorer.encoding.tune.dropout import quicken
+from explorer.encoding.tune.editing import Edit
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -57,13 +60,19 @@ class Tunable(nn.Module):
         other.requires_grad_(False)
         return other
 
-    def states(self, sentences: Sequence[str]) -> States:
-        """Every layer of one batch of sentences, with gradients if they are enabled."""
-        return self._states(self.encoder.tokens(sentences, self.max_length).ids)
+    def states(self, sentences: Sequence[str], edit: Edit | None = None, position_ids: Edit | None = None) -> States:
+        """Every layer of one batch of sentences, with gradients if they are enabled.
 
-    def grouped(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], States]]:
+        `edit` is given the embedding output (sentence, token, width) and the mask of real tokens, `position_ids` the
+        position ids (sentence, token) and the mask; what they return is used instead.
+        """
+        return self._states(self.encoder.tokens(sentences, self.max_length).ids, edit=edit, position_ids=position_ids)
+
+    def grouped(
+        self, sentences: Sequence[str], edit: Edit | None = None, position_ids: Edit | None = None
+    ) -> Iterator[tuple[list[int], States]]:
         """The same in passes of similar length, with the places of the sentences, to save padding."""
-        return self._grouped(self.encoder.tokens(sentences, self.max_length).ids)
+        return self._grouped(self.encoder.tokens(sentences, self.max_length).ids, edit=edit, position_ids=position_ids)
 
     def composed(self, inputs: Sequence[Composed]) -> Iterator[tuple[list[int], States]]:
         """The same for inputs of two sentences."""
@@ -77,39 +86,78 @@ class Tunable(nn.Module):
             own = [ids[place] for place in places]
             yield places, *self.encoder.padded(own, self.model.device, width), sum(map(len, own))
 
-    def beginning_with(self, vectors: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-        """The last layer (sentence, token, width), with these vectors as the embeddings of the first tokens."""
+    def states_of(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        types: Tensor | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
+        whole: bool = False,
+    ) -> States:
+        """Every layer of token ids (sentence, token) and their mask; `whole` states that none of them is padding."""
+        # without padding no mask is passed: attention is faster without one. With position ids one is needed: a decoder
+        # takes ids that do not rise one by one for several texts in one row
+        more = {"attention_mask": None if whole and position_ids is None else mask.long()}
+        if types is not None:
+            more["token_type_ids"] = types
+        if position_ids is not None:
+            own = editing.position_ids(self.model, self.encoder.name, ids)
+            more["position_ids"] = position_ids(own, mask)
+        hooks = (
+            []
+            if edit is None
+            else [editing.entrance(self.model).register_forward_hook(lambda _, __, embedded: edit(embedded, mask))]
+        )
+        with _removed(hooks):
+            hidden = self.model(input_ids=ids, output_hidden_states=True, **more).hidden_states
+        return States(hidden=hidden, mask=mask)
 
-        def exchange(_: nn.Module, __: object, embedded: Tensor) -> Tensor:
-            return torch.cat([vectors[:, None].to(embedded.dtype), embedded[:, 1:]], dim=1)
+    @contextmanager
+    def heads_dropped(self, chance: float) -> Iterator[None]:
+        """Drop attention heads with this probability for each sentence and layer (DropHead, Zhou and others 2020).
 
-        hook = self.embeddings.register_forward_hook(exchange)
-        try:
-            states: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
-        finally:
-            hook.remove()
-        return states
+        Kept heads are scaled by heads / kept, and if no head would be kept, all are. Unlike dropout this does not
+        depend on whether the encoder is in training.
+        """
+        heads: int = self.model.config.num_attention_heads
+
+        def drop(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            # drawn on the host, so that every device drops the same; a GPU need not wait for it
+            factors = editing.head_factors(torch.rand(len(given[0]), heads), chance)
+            return (editing.scaled_heads(given[0], factors.to(given[0].device, non_blocking=True)), *given[1:])
+
+        parts = editing.heads_joined(self.model, self.encoder.name) if chance else []
+        with _removed([part.register_forward_pre_hook(drop) for part in parts]):
+            yield
 
     def _passes(self, ids: list[list[int]]) -> list[tuple[list[int], int]]:
         price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
         return passes([len(numbers) for numbers in ids], price)
 
     def _grouped(
-        self, ids: list[list[int]], types: list[list[int]] | None = None
+        self,
+        ids: list[list[int]],
+        types: list[list[int]] | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
     ) -> Iterator[tuple[list[int], States]]:
         for places, width in self._passes(ids):
             kinds = None if types is None else [types[place] for place in places]
-            yield places, self._states([ids[place] for place in places], width, kinds)
+            yield places, self._states([ids[place] for place in places], width, kinds, edit, position_ids)
 
-    def _states(self, ids: list[list[int]], width: int = 0, types: list[list[int]] | None = None) -> States:
+    def _states(
+        self,
+        ids: list[list[int]],
+        width: int = 0,
+        types: list[list[int]] | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
+    ) -> States:
         padded, mask = self.encoder.padded(ids, self.model.device, width)
-        # without padding no mask is passed: attention is faster without one
         whole = set(map(len, ids)) == {padded.shape[1]}
-        more = {} if types is None else {"token_type_ids": _filled(types, padded)}
-        hidden = self.model(
-            input_ids=padded, attention_mask=None if whole else mask.long(), output_hidden_states=True, **more
-        ).hidden_states
-        return States(hidden=hidden, mask=mask)
+        kinds = None if types is None else _filled(types, padded)
+        return self.states_of(padded, mask, kinds, edit, position_ids, whole)
 
     def read(
         self, sentences: Sequence[str], autocast: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -123,6 +171,16 @@ class Tunable(nn.Module):
             with torch.no_grad(), autocast():  # left before the yield, since both are state of the whole thread
                 states = self._states([ids[place] for place in places])
             yield places, states
+
+
+@contextmanager
+def _removed(hooks: Sequence[RemovableHandle]) -> Iterator[None]:
+    """Remove hooks afterwards."""
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _filled(rows: list[list[int]], like: Tensor) -> Tensor:

@@ -1,0 +1,190 @@
+"""Test edited embeddings, given position ids and dropped attention heads in every architecture."""
+
+import pytest
+import torch
+
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.tune import editing
+from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import UnsupportedModel
+from tests.spoiling import encoder_of
+from tests.tiny_models import FAMILIES, LAYERS, POSITIONS, SENTENCES, WIDTH, save_tiny
+
+NO_POSITIONS = ("deberta-v2", "t5", "bart")  # relative positions only; BART's encoder has no such argument
+AFTER_PAD = {"roberta": 1, "mpnet": 1, "xlm-roberta": 1}  # the pad id: positions start at the next number
+# attention without any part that depends on the order of tokens, apart from their position ids
+BY_POSITION_IDS = ("bert", "roberta", "distilbert", "electra", "albert", "xlm-roberta", "modernbert")
+SHARED = ("albert",)  # one layer, used several times
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, tmp_path_factory) -> tuple[str, Encoder]:
+    folder = save_tiny(request.param, tmp_path_factory.mktemp("editing") / request.param)
+    return request.param, load(of_folder(request.param, folder), precision="float32", device="cpu")
+
+
+@pytest.fixture
+def copy(family) -> Tunable:
+    return Tunable(family[1], POSITIONS)
+
+
+def same(one, other, mask):
+    return all(torch.allclose(a[mask], b[mask], atol=1e-5) for a, b in zip(one.hidden, other.hidden, strict=True))
+
+
+def test_an_edit_is_given_the_embedding_output_and_what_it_returns_is_layer_0(copy):
+    before, seen = copy.states(SENTENCES), []
+
+    def edit(embedded, mask):
+        seen.append((embedded, mask))
+        return torch.ones_like(embedded) * 0.5
+
+    states = copy.states(SENTENCES, edit=edit)
+    ((embedded, mask),) = seen
+    assert torch.equal(mask, before.mask)
+    assert embedded.shape == (*mask.shape, WIDTH)
+    assert torch.allclose(embedded[mask], before.hidden[0][mask], atol=1e-6)
+    assert torch.equal(states.hidden[0], torch.full_like(embedded, 0.5))
+    assert not torch.allclose(states.hidden[-1][mask], before.hidden[-1][mask], atol=1e-3)
+    assert same(copy.states(SENTENCES), before, mask), "the hook is removed"
+
+
+def test_an_edit_that_fails_leaves_no_hook(copy):
+    before = copy.states(SENTENCES)
+
+    def edit(embedded, mask):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        copy.states(SENTENCES, edit=edit)
+    assert same(copy.states(SENTENCES), before, before.mask)
+
+
+def test_the_gradient_passes_through_an_edit(copy):
+    vectors = torch.randn(len(SENTENCES), WIDTH, requires_grad=True)
+    states = copy.states(SENTENCES, edit=lambda embedded, _: torch.cat([vectors[:, None], embedded[:, 1:]], 1))
+    assert torch.allclose(states.hidden[0][:, 0], vectors)
+    (states.hidden[-1] * torch.randn_like(states.hidden[-1])).sum().backward()
+    assert vectors.grad.abs().max() > 0
+    assert copy.model.get_input_embeddings().weight.grad.any()
+
+
+def test_groups_are_edited_with_their_own_masks(copy):
+    def edit(embedded, mask):
+        return embedded * (1 + torch.arange(embedded.shape[-1]) / WIDTH) * mask[:, :, None]
+
+    together = copy.states(SENTENCES, edit=edit)
+    for places, states in copy.grouped(SENTENCES, edit=edit):
+        for row, place in enumerate(places):
+            own = states.hidden[-1][row][states.mask[row]]
+            assert torch.allclose(own, together.hidden[-1][place][together.mask[place]], atol=1e-5)
+
+
+def test_the_models_own_position_ids_change_nothing(family, copy):
+    kind, _ = family
+    if kind in NO_POSITIONS:
+        with pytest.raises(UnsupportedModel, match=rf"'{kind}' is a .* that takes no position ids.* Choose a BERT"):
+            copy.states(SENTENCES, position_ids=lambda own, _: own)
+        return
+    plain, seen = copy.states(SENTENCES), []
+    states = copy.states(SENTENCES, position_ids=lambda own, _: seen.append(own) or own)
+    assert same(states, plain, plain.mask)
+    if kind in AFTER_PAD:
+        start = AFTER_PAD[kind] + 1
+        assert seen[0][3][:5].tolist() == [start, start + 1, start + 2, AFTER_PAD[kind], AFTER_PAD[kind]]
+    else:
+        assert seen[0].tolist() == [list(range(plain.mask.shape[1]))] * len(SENTENCES)
+    alone = copy.states(SENTENCES[:1])
+    assert same(copy.states(SENTENCES[:1], position_ids=lambda own, _: own), alone, alone.mask), "without padding"
+
+
+def test_permuted_position_ids_are_permuted_tokens(family, copy):
+    kind, encoder = family
+    if kind not in BY_POSITION_IDS:
+        return
+    (ids,) = encoder.tokens(SENTENCES[:1]).ids
+    order = torch.randperm(len(ids), generator=torch.Generator().manual_seed(1))
+    shuffled = torch.empty_like(order)
+    shuffled[order] = torch.arange(len(ids))  # the token that takes the place p is order[p]
+    given = copy.states(SENTENCES[:1], position_ids=lambda own, _: own.gather(1, shuffled[None]))
+    tokens = torch.tensor(ids)[order][None]
+    moved = copy.states_of(tokens, torch.ones_like(tokens).bool(), whole=True)
+    plain = copy.states(SENTENCES[:1])
+    for layer in range(LAYERS + 1):
+        assert torch.allclose(given.hidden[layer][0][order], moved.hidden[layer][0], atol=1e-5)
+    assert (given.hidden[-1] - plain.hidden[-1]).abs().max() > 1e-5
+    if kind == "bert":
+        apart = given.hidden[-1].mean(1) - moved.hidden[-1].mean(1)
+        assert apart.abs().max() < 1e-6, "equal under mean pooling"
+
+
+def test_a_decoder_without_padding_does_not_take_shuffled_positions_for_several_texts(family, copy):
+    kind, _ = family
+    if kind not in ("gpt2", "qwen2", "llama"):
+        return
+    row = copy.states(SENTENCES[:1], position_ids=lambda own, _: own.flip(1))
+    length = row.mask.shape[1]
+    changed = copy.states_of(*_with_another_first(copy), position_ids=lambda own, _: own.flip(1))
+    assert not torch.allclose(row.hidden[-1][0, length - 1], changed.hidden[-1][0, length - 1], atol=1e-6)
+
+
+def _with_another_first(copy):
+    (ids,) = copy.encoder.tokens(SENTENCES[:1]).ids
+    tokens = torch.tensor([[(ids[0] + 1) % 100, *ids[1:]]])
+    return tokens, torch.ones_like(tokens).bool()
+
+
+def test_as_many_layers_drop_heads_as_there_are(family, copy):
+    kind, encoder = family
+    found = editing.heads_joined(copy.model, encoder.name)
+    assert len(found) == (1 if kind in SHARED else LAYERS)
+
+
+def test_heads_are_dropped_for_each_sentence_and_layer(copy, monkeypatch):
+    drawn, draw = [], torch.rand
+    monkeypatch.setattr(torch, "rand", lambda *size: drawn.append(draw(*size)) or drawn[-1])
+    plain = copy.states(SENTENCES)
+    torch.manual_seed(1)
+    with copy.heads_dropped(0.2):
+        dropped = copy.states(SENTENCES)
+    assert [tuple(one.shape) for one in drawn] == [(len(SENTENCES), 2)] * LAYERS
+    changed = {
+        place
+        for place, mask in enumerate(plain.mask)
+        if not torch.allclose(dropped.hidden[-1][place][mask], plain.hidden[-1][place][mask], atol=1e-6)
+    }
+    # with both heads kept, or both dropped and therefore kept, in every layer, a sentence stays as it is
+    assert changed == {
+        place for place in range(len(SENTENCES)) if any((one[place] < 0.2).sum().item() == 1 for one in drawn)
+    }
+    assert 0 < len(changed) < len(SENTENCES)
+    assert same(copy.states(SENTENCES), plain, plain.mask), "the hooks are removed"
+    with copy.heads_dropped(0.0):
+        assert same(copy.states(SENTENCES), plain, plain.mask)
+    assert len(drawn) == LAYERS
+
+
+def test_a_kept_head_is_scaled_and_all_are_kept_if_none_would_be():
+    states = torch.tensor([[[1.0, 2.0, 3.0, 4.0]]])
+    for drawn, expected in (
+        ([0.9, 0.1], [2.0, 4.0, 0.0, 0.0]),
+        ([0.9, 0.9], [1.0, 2.0, 3.0, 4.0]),
+        ([0.1, 0.1], [1.0, 2.0, 3.0, 4.0]),
+        ([0.1, 0.5], [0.0, 0.0, 6.0, 8.0]),  # kept at the chance itself
+    ):
+        factors = editing.head_factors(torch.tensor([drawn]), 0.5)
+        assert editing.scaled_heads(states, factors).flatten().tolist() == expected
+    many = editing.head_factors(torch.rand(20_000, 12, generator=torch.Generator().manual_seed(0)), 0.2)
+    assert abs((many == 0).float().mean().item() - 0.2) < 4 * (0.2 * 0.8 / many.numel()) ** 0.5
+    assert torch.allclose(many.sum(1), torch.full((20_000,), 12.0))
+
+
+def test_a_model_without_known_attention_is_refused(tmp_path, monkeypatch):
+    copy = Tunable(encoder_of(save_tiny("bert", tmp_path / "bert")), POSITIONS)
+    monkeypatch.setattr(editing, "_HEADS_JOINED", ("another.name",))
+    with copy.heads_dropped(0.0):
+        pass
+    with pytest.raises(UnsupportedModel, match="attention heads Strata cannot drop"), copy.heads_dropped(0.2):
+        pass
