@@ -6,7 +6,7 @@ Devlin and others 2019, section 3; Vaswani and others 2017, section 3. A sentenc
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -33,26 +33,35 @@ def layers(
     under: str = "base.model.",
     first: Tensor | None = None,
     padding: int = 0,
+    positions: Sequence[int] | None = None,
+    edit: Callable[[Tensor], Tensor] | None = None,
+    heads: Sequence[Sequence[float]] | None = None,
 ) -> list[Tensor]:
     """The states (token, width) of layer 0, the embedding output, and of every layer.
 
-    `first` replaces the embedding of the first token. The last `padding` tokens are seen by no other token.
+    `first` replaces the embedding of the first token. The last `padding` tokens are seen by no other token. Positions
+    are 0, 1, … unless they are given, `edit` changes the embedding output, and `heads` are the factors of each layer's
+    attention heads.
     """
     of = {name.removeprefix(under): value for name, value in weights.items() if name.startswith(under)}
     types = types or [0] * len(ids)
+    positions = positions or range(len(ids))
     words = of["embeddings.word_embeddings.weight"]
     embedded = [
         (words[token] if place < len(ids) - padding else words[token].detach())  # padding is not trained
-        + of["embeddings.position_embeddings.weight"][place]
+        + of["embeddings.position_embeddings.weight"][positions[place]]
         + of["embeddings.token_type_embeddings.weight"][kind]
         for place, (token, kind) in enumerate(zip(ids, types, strict=True))
     ]
     states = norm(of, "embeddings.LayerNorm", torch.stack(embedded))
     if first is not None:
         states = torch.stack([first, *states[1:]])
+    if edit is not None:
+        states = edit(states)
     found = [states]
     while f"encoder.layer.{len(found) - 1}.output.dense.weight" in of:
-        found.append(_layer(of, f"encoder.layer.{len(found) - 1}.", found[-1], len(ids) - padding))
+        factors = heads[len(found) - 1] if heads else [1.0] * HEADS
+        found.append(_layer(of, f"encoder.layer.{len(found) - 1}.", found[-1], len(ids) - padding, factors))
     return found
 
 
@@ -101,18 +110,18 @@ def gelu(values: Tensor) -> Tensor:
     return values * (1 + torch.erf(values / math.sqrt(2))) / 2
 
 
-def _layer(of: Weights, name: str, states: Tensor, seen: int) -> Tensor:
-    attended = _attended(of, name, states, seen)
+def _layer(of: Weights, name: str, states: Tensor, seen: int, factors: Sequence[float]) -> Tensor:
+    attended = _attended(of, name, states, seen, factors)
     return _fed(of, name, norm(of, f"{name}attention.output.LayerNorm", states + attended))
 
 
-def _attended(of: Weights, name: str, states: Tensor, seen: int) -> Tensor:
+def _attended(of: Weights, name: str, states: Tensor, seen: int, factors: Sequence[float] = (1.0,) * HEADS) -> Tensor:
     query, key, value = (linear(of, f"{name}attention.self.{part}", states) for part in ("query", "key", "value"))
     size, read = states.shape[1] // HEADS, []
     for head in range(HEADS):
         own = slice(head * size, (head + 1) * size)
         alike = torch.exp(query[:, own] @ key[:seen, own].T / math.sqrt(size))
-        read.append(alike / alike.sum(1, keepdim=True) @ value[:seen, own])
+        read.append(alike / alike.sum(1, keepdim=True) @ value[:seen, own] * factors[head])
     return linear(of, f"{name}attention.output.dense", torch.cat(read, dim=1))
 
 

@@ -173,6 +173,23 @@ diffcse
   projector         batch norm   appendix A and Table 6
 diffcse layer-attention-diffcse
   generator         distilbert-base-uncased   released code
+mirror-bert
+  epochs            1        released code
+  batch_size        200      released code
+  learning_rate     2e-5     released code
+  max_length        50       released code
+  warmup            0.0      released code: a constant rate
+  decay             none     released code
+  weight_decay      0.01     released code: torch's default, for every weight
+  beta2             0.999    released code: torch's default
+  epsilon           1e-8     released code: torch's default
+  clip              0.0      released code
+  keep_duplicates   on       released code: 9,281 of its 10,000 sentences are distinct
+  temperature       0.04     released code for sentences
+  span              5        released code
+  noise             dropout  section 2
+  dropped_heads     0.2      released code for BERT
+  pooling           mean     released code for BERT
 flow
   epochs            1        released code
   batch_size        64       released code: 32 pairs
@@ -332,6 +349,9 @@ layer-attention-diffcse
   evaluate_every    as DiffCSE
 tsdae
   epochs            the paper counts 100,000 steps
+mirror-bert
+  evaluate_every    the released code keeps the last model
+  early_stop        the released code keeps the last model
 flow
   evaluate_every    the flow has no dev set
   early_stop        the flow has no dev set
@@ -369,7 +389,7 @@ cosent cosine-regression
 
 # where a default is not what is stated above, and why
 DEPARTURES = """
-sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse
+sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse mirror-bert
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 classify ct ct-in-batch bsl cert tsdae sbert-nli
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
@@ -452,6 +472,10 @@ layer-attention-sup layer-attention-hard
 diffcse layer-attention-diffcse
   RoBERTa-base.generator       distilroberta-base   released code
   RoBERTa-large.generator      distilroberta-base   released code
+mirror-bert
+  RoBERTa-base.pooling         cls     released code
+  RoBERTa-base.dropped_heads   0.05    released code
+  RoBERTa-large.pooling        cls     released code, as for the base model
 """
 
 
