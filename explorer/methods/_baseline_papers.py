@@ -21,3 +21,19 @@ MIRROR_BERT = Paper(
 }""",
     "Mirror-BERT",
 )
+
+CONSERT = Paper(
+    "ConSERT: A Contrastive Framework for Self-Supervised Sentence Representation Transfer",
+    "Yan and others",
+    2021,
+    "https://aclanthology.org/2021.acl-long.393",
+    """@inproceedings{yan-etal-2021-consert,
+  title = {{ConSERT}: A Contrastive Framework for Self-Supervised Sentence Representation Transfer},
+  author = {Yan, Yuanmeng and Li, Rumei and Wang, Sirui and Zhang, Fuzheng and Wu, Wei and Xu, Weiran},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  pages = {5065--5075},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.393}
+}""",
+    "ConSERT",
+)

@@ -190,6 +190,29 @@ mirror-bert
   noise             dropout  section 2
   dropped_heads     0.2      released code for BERT
   pooling           mean     released code for BERT
+consert
+  epochs            10       released code
+  batch_size        96       released code
+  learning_rate     5e-7     released code
+  max_length        64       released code
+  warmup            0.1      released code
+  decay             linear   released code
+  weight_decay      0.01     released code
+  beta2             0.999    released code
+  epsilon           1e-6     released code
+  clip              1.0      released code
+  evaluate_every    200      released code
+  early_stop        no new best   released code
+  endurance         10       released code
+  keep_duplicates   on       released code: 89,192 sentences of STS12 to STS16, STS-B and SICK-R
+  uncorrected_adam  off      the paper names no more than Adam
+  temperature       0.1      section 3, and released code
+  first_view        feature cutoff   released code
+  second_view       shuffle  released code
+  features_cut      0.2      released code
+  tokens_cut        0.15     released code
+  dropout           off      released code for BERT-base
+  reads             mean of the last two layers   released code
 flow
   epochs            1        released code
   batch_size        64       released code: 32 pairs
@@ -432,6 +455,8 @@ layer-attention-hard
 diffcse layer-attention-diffcse
   generator_dropout   on     every part is set to training
   count_padding     on       the mean goes over all places
+consert
+  uncorrected_adam    on     its AdamW is told not to correct
 flow
   reads             first-last mean   its loop over the last two layers starts at layer -0, the first
   dropout           on       is_training
@@ -476,6 +501,10 @@ mirror-bert
   RoBERTa-base.pooling         cls     released code
   RoBERTa-base.dropped_heads   0.05    released code
   RoBERTa-large.pooling        cls     released code, as for the base model
+consert
+  BERT-large.dropout           on      released script
+  BERT-large.first_view        none    released script
+  BERT-large.epochs            25      released script
 """
 
 

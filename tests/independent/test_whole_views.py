@@ -1,4 +1,4 @@
-"""Test Mirror-BERT as a whole: the loss of two views of each sentence by BERT in plain loops."""
+"""Test Mirror-BERT and ConSERT as a whole: the loss of two views of each sentence by BERT in plain loops."""
 
 import pytest
 import torch
@@ -73,3 +73,63 @@ def test_the_loss_of_mirror_bert_is_that_of_sentences_and_their_masked_copies(sh
         return formulas.nt_xent(vectors[: len(texts)], vectors[len(texts) :], settings["temperature"])
 
     assert_same(method, (texts,), by_hand)
+
+
+VIEWS = {
+    "as published": {},
+    "as the large script": {"first_view": "none", "second_view": "shuffle", "temperature": 0.05},
+    "tokens": {"first_view": "token cutoff", "second_view": "feature cutoff", "tokens_cut": 0.4, "features_cut": 0.5},
+    "twice the same": {"first_view": "shuffle", "second_view": "shuffle"},
+}
+
+
+def lowest(numbers, count):
+    """The places of the lowest numbers."""
+    return sorted(range(len(numbers)), key=lambda place: numbers[place])[:count]
+
+
+@pytest.mark.parametrize("case", VIEWS)
+def test_the_loss_of_consert_is_that_of_both_views(shallow, drawn, case):
+    settings = VIEWS[case]
+    method = shallow.method("consert", **settings)
+    views = settings.get("first_view", "feature cutoff"), settings.get("second_view", "shuffle")
+
+    def seen(weights, text, view, row):
+        ids = shallow.ids(text)
+        if view == "none":
+            return layers(weights, ids)
+        if view == "shuffle":
+            return layers(weights, ids, positions=lowest(row[: len(ids)], len(ids)))
+        if view == "feature cutoff":
+            zero = lowest(row, int(settings.get("features_cut", 0.2) * len(row)))
+            keep = torch.tensor([0.0 if place in zero else 1.0 for place in range(len(row))])
+            return layers(weights, ids, edit=lambda states: states * keep)
+        zero = lowest(row[: len(ids)], int(settings["tokens_cut"] * len(ids)))
+        keep = torch.tensor([0.0 if place in zero else 1.0 for place in range(len(ids))])
+        return layers(weights, ids, edit=lambda states: states * keep[:, None])
+
+    def by_hand(weights):
+        numbers, sides = iter(drawn), []
+        passes = method.base._passes([shallow.ids(text) for text in FIRST])
+        for view in views:
+            side = [None] * len(FIRST)
+            for places, _ in passes:
+                rows = [None] * len(places) if view == "none" else next(numbers).tolist()
+                for place, row in zip(places, rows, strict=True):
+                    side[place] = pool(seen(weights, FIRST[place], view, row)[-1], "mean")
+            sides.append(side)
+        assert next(numbers, None) is None
+        temperature = settings.get("temperature", 0.1)
+        return 0.15 * (anchored(*sides, temperature) + anchored(*sides[::-1], temperature))
+
+    assert_same(method, (FIRST,), by_hand)
+
+
+def anchored(a, b, temperature):
+    """Yan and others 2021, section 3.2: each a is an anchor, its b the positive, all others of both sides negatives."""
+    terms = []
+    for i in range(len(a)):
+        others = [b[j] for j in range(len(a)) if j != i] + [a[j] for j in range(len(a)) if j != i]
+        negatives = [formulas.cosine(a[i], other) / temperature for other in others]
+        terms.append(formulas.term(formulas.cosine(a[i], b[i]) / temperature, negatives))
+    return formulas.mean(terms)

@@ -1,0 +1,164 @@
+"""Test ConSERT: its views, its loss, and the layers it is read from."""
+
+import pytest
+import torch
+
+from explorer import methods
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import UnsupportedModel
+from explorer.losses import cosines
+from explorer.methods import consert
+from explorer.optimizers import UncorrectedAdamW
+from explorer.training.recipe import knobs_of, released_values
+from tests.methods.rows import FIRST
+from tests.spoiling import encoder_of
+from tests.tiny_models import WIDTH, save_tiny
+
+C, H = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 1.0], [-1.0, 1.0]])
+
+
+def made(base, **values):
+    torch.manual_seed(0)
+    return methods.load("consert")(base, values)
+
+
+def first_layers(method, change, monkeypatch):
+    """Layer 0 and the masks of every pass of a view."""
+    seen, states_of = [], method.base.states_of
+    monkeypatch.setattr(method.base, "states_of", lambda *given: seen.append(states_of(*given)) or seen[-1])
+    method.view(FIRST, change)
+    return [(states.hidden[0], states.mask) for states in seen]
+
+
+@pytest.mark.parametrize(("temperature", "golden"), [(0.1, 0.104163), (1.0, 0.219781)])
+def test_the_golden_losses(temperature, golden):
+    loss = consert.both_directions(C, H, temperature).item()
+    assert loss == pytest.approx(golden, abs=2e-6)
+    # without its weight, and with the weight of one direction only
+    assert loss != pytest.approx(golden / 0.15, abs=1e-3)
+    assert loss != pytest.approx(golden / 2, abs=1e-3)
+
+
+def test_exactly_a_fifth_of_the_features_of_each_sentence_is_zero_at_every_token(base, monkeypatch):
+    method = made(base)
+    assert method.training
+    rows = 0
+    for embedded, mask in first_layers(method, "feature cutoff", monkeypatch):
+        for states, real in zip(embedded, mask, strict=True):
+            columns = (states[real] == 0).all(0)
+            assert int(columns.sum()) == int(0.2 * WIDTH) == 6
+            assert int((states == 0).sum()) == 6 * len(states)
+            rows += 1
+    assert rows == len(FIRST)
+    cut = consert.without_features(torch.ones(5, 2, 768), torch.rand(5, 768), 0.2)
+    assert (cut == 0).all(1).sum(1).tolist() == [153] * 5
+    assert set(cut.unique().tolist()) == {0.0, 1.0}, "nothing is rescaled"
+    assert len({tuple(row) for row in (cut[:, 0] == 0).tolist()}) == 5, "drawn for each sentence"
+
+
+def test_a_share_of_the_real_tokens_is_zero(base, monkeypatch):
+    method = made(base, tokens_cut=0.15)
+    for embedded, mask in first_layers(method, "token cutoff", monkeypatch):
+        for states, real in zip(embedded, mask, strict=True):
+            empty = (states == 0).all(1)
+            assert int(empty.sum()) == int((empty & real).sum()) == int(0.15 * int(real.sum()))
+    lengths = torch.tensor([20, 6, 3, 15])
+    mask = torch.arange(20)[None] < lengths[:, None]
+    cut = consert.without_tokens(torch.ones(4, 20, 8), mask, torch.rand(4, 20), 0.15)
+    assert (cut == 0).all(2).sum(1).tolist() == [3, 0, 0, 2]
+    everywhere = torch.zeros(20)
+    for _ in range(300):
+        everywhere += (consert.without_tokens(torch.ones(1, 20, 1), mask[:1], torch.rand(1, 20), 0.15) == 0)[0, :, 0]
+    assert everywhere.min() > 15, "[CLS] and [SEP] too"
+
+
+@pytest.mark.parametrize("share", [0.1, 0.15, 0.2, 0.29, 0.3, 0.58, 0.7])
+def test_a_share_is_rounded_down_exactly(share):
+    mask = torch.arange(100)[None] < torch.arange(1, 101)[:, None]
+    cut = consert.without_tokens(torch.ones(100, 100, 1), mask, torch.rand(100, 100), share)
+    assert (cut == 0).sum((1, 2)).tolist() == [int(share * length) for length in range(1, 101)]
+
+
+def test_positions_are_permuted_and_padding_keeps_its_own():
+    ids, mask = torch.tensor([[0, 1, 2, 3]]), torch.tensor([[True, True, True, False]])
+    assert consert.permuted(ids, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0]])).tolist() == [[2, 0, 1, 3]]
+    after_pad = torch.tensor([[2, 3, 4, 1, 1]])
+    mask = torch.tensor([[True, True, True, False, False]])
+    assert consert.permuted(after_pad, mask, torch.tensor([[0.5, 0.9, 0.1, 0.0, 0.7]])).tolist() == [[4, 2, 3, 1, 1]]
+    real = torch.arange(9)[None] < torch.tensor([[5], [9], [3]])
+    many = consert.permuted(torch.arange(9).expand(3, 9), real, torch.rand(3, 9))
+    for row, mask in zip(many, real, strict=True):
+        count = int(mask.sum())
+        assert sorted(row[:count].tolist()) == list(range(count))
+        assert row[count:].tolist() == list(range(count, 9))
+
+
+def test_shuffled_positions_are_permuted_tokens_under_the_mean(base, monkeypatch):
+    method = made(base)
+    order, (ids,) = torch.randperm(7), base.encoder.tokens(FIRST[1:2]).ids
+    assert len(ids) == 7
+    monkeypatch.setattr(torch, "rand", lambda *size: torch.cat([order.argsort() / 10, torch.zeros(size[1] - 7)])[None])
+    shuffled = method.view(FIRST[1:2], "shuffle")
+    tokens = torch.empty(7, dtype=torch.long)
+    tokens[order] = torch.tensor(ids)  # the token that is given position p stands at place p
+    states = base.states_of(tokens[None], torch.ones(1, 7).bool(), whole=True)
+    assert (shuffled - states.hidden[-1].mean(1)).abs().max() < 2e-6
+    assert (shuffled - method.view(FIRST[1:2], "none")).abs().max() > 1e-2
+
+
+def test_two_plain_views_are_equal(base):
+    method = made(base, first_view="none", second_view="none")
+    assert method.training
+    one, other = (method.view(FIRST, "none") for _ in range(2))
+    assert torch.allclose(cosines(one, other).diagonal(), torch.ones(len(FIRST)), atol=1e-6)
+    method(FIRST)
+    assert method.watched[0].item() == pytest.approx(1.0, abs=1e-6)
+    with_dropout = made(base, first_view="none", second_view="none", dropout=True)
+    one, other = (with_dropout.view(FIRST, "none") for _ in range(2))
+    assert cosines(one, other).diagonal().max() < 0.999
+
+
+@pytest.mark.parametrize("view", ["shuffle", "token cutoff", "feature cutoff"])
+def test_a_view_is_drawn_anew_for_every_batch(base, view):
+    method = made(base, first_view=view, second_view="none")
+    one, other, plain = (method.view(FIRST, one) for one in (view, view, "none"))
+    assert not torch.allclose(one, other, atol=1e-4)
+    assert not torch.allclose(one, plain, atol=1e-4)
+
+
+def test_the_vector_of_the_loss_is_of_the_last_layer_and_the_exported_one_of_the_last_two(base):
+    method = made(base).eval()
+    states = base.states(FIRST)
+    last, before = ((layer * states.mask[:, :, None]).sum(1) / states.mask.sum(1, keepdim=True)
+                    for layer in (states.hidden[-1], states.hidden[-2]))  # fmt: skip
+    assert torch.allclose(method.view(FIRST, "none"), last, atol=1e-5)
+    assert torch.allclose(method.vectors(FIRST), (last + before) / 2, atol=1e-5)
+    assert method.head() == method.start() == Head((f"mean of layers {base.layers - 1} + {base.layers}",))
+    only_last = made(base, reads="mean").eval()
+    assert torch.allclose(only_last.vectors(FIRST), last, atol=1e-5)
+
+
+def test_an_encoder_without_position_ids_is_refused_unless_nothing_is_shuffled(tmp_path):
+    base = Tunable(encoder_of(save_tiny("t5", tmp_path / "t5")), 64)
+    with pytest.raises(UnsupportedModel, match="'tiny' is a t5 that takes no position ids"):
+        made(base)
+    cut = made(base, second_view="token cutoff")
+    assert torch.isfinite(cut(FIRST))
+
+
+def test_a_large_encoder_has_the_settings_of_its_script(base):
+    kind = methods.load("consert")
+    large = {name: one.default for name, one in knobs_of(kind, "BERT-large").items()}
+    assert (large["dropout"], large["first_view"], large["second_view"], large["epochs"]) == (
+        True, "none", "shuffle", 25,
+    )  # fmt: skip
+    assert released_values(kind)["uncorrected_adam"] is True
+
+
+def test_its_optimiser_is_without_bias_correction_where_it_is_set(base):
+    for uncorrected in (True, False):
+        method = made(base, uncorrected_adam=uncorrected)
+        optimizer = method.make_optimizer(method.groups(method.schedule), method.schedule)
+        assert isinstance(optimizer, UncorrectedAdamW) == uncorrected
+        assert optimizer.defaults["eps"] == 1e-6
