@@ -139,7 +139,7 @@ def without_features(embedded: Tensor, drawn: Tensor, share: float) -> Tensor:
 
     Those with the lowest numbers in `drawn` (sentence, width) are.
     """
-    lowest = drawn.argsort(1)[:, : int(share * drawn.shape[1])]
+    lowest = drawn.argsort(dim=1, stable=True)[:, : int(share * drawn.shape[1])]
     cut = torch.zeros_like(drawn, dtype=torch.bool).scatter(1, lowest, True)
     return embedded.masked_fill(cut.to(embedded.device, non_blocking=True)[:, None], 0.0)
 
@@ -150,7 +150,7 @@ def without_tokens(embedded: Tensor, mask: Tensor, drawn: Tensor, share: float) 
     Those with the lowest numbers in `drawn` (sentence, token) are.
     """
     drawn = drawn.to(embedded.device, non_blocking=True)
-    rank = drawn.masked_fill(~mask, 2.0).argsort(1).argsort(1)
+    rank = drawn.masked_fill(~mask, 2.0).argsort(dim=1, stable=True).argsort(dim=1, stable=True)
     # a table, since a product in float32 may be rounded to another whole number
     counts = torch.tensor([int(share * length) for length in range(mask.shape[1] + 1)])
     count = counts.to(embedded.device, non_blocking=True)[mask.sum(1)]
@@ -161,5 +161,5 @@ def permuted(ids: Tensor, mask: Tensor, drawn: Tensor) -> Tensor:
     """Position ids (sentence, token) with those of the real tokens in the order of `drawn`; padding keeps its own."""
     places = torch.arange(ids.shape[1], device=ids.device)
     # padding is on the right: above 1 and rising, it stays where it is
-    order = drawn.to(ids.device, non_blocking=True).where(mask, 1.0 + places).argsort(1)
+    order = drawn.to(ids.device, non_blocking=True).where(mask, 1.0 + places).argsort(dim=1, stable=True)
     return ids.gather(1, order)
