@@ -56,7 +56,7 @@ assert modules & set(sys.modules) == {"explorer.methods.sg"}
 
 
 def test_an_unknown_method_is_refused_with_the_nearest_name():
-    with pytest.raises(BadChoice, match=r"There is no method 'simsce'\. Did you mean 'simcse'\? There are: bt, "):
+    with pytest.raises(BadChoice, match=r"There is no method 'simsce'\. Did you mean 'simcse'\? There are: bsl, bt, "):
         methods.load("simsce")
     with pytest.raises(BadChoice, match=r"There is no method 'sg_opt'\. Did you mean 'sg-opt'"):
         methods.load("sg_opt")
