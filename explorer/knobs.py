@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar, cast
 
+from explorer.data.row_kinds import Kind
 from explorer.errors import BadChoice
 
 Value = TypeVar("Value", bool, int, float, str)
@@ -29,7 +30,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # shown in a form before it is unfolded
     masked_model: bool = False  # its value names a masked language model, which is found before training
-    rows: str = ""  # only for methods that train on such rows: "sentences", "triplets"
+    rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
     before: bool | int | float | str | None = None  # the value of runs that are older than the setting
 
@@ -120,7 +121,7 @@ def knob(
     choices: tuple[str, ...] = (),
     front: bool = False,
     masked_model: bool = False,
-    rows: str = "",
+    rows: Kind | None = None,
     paper: Value | None = None,
     before: Value | None = None,
 ) -> Value:

@@ -37,12 +37,13 @@ def add(verbs: Any) -> None:
 
 def _backtranslate(options: argparse.Namespace) -> None:
     from explorer.data.corpora import corpus
+    from explorer.data.row_kinds import SENTENCES
     from explorer.encoding.locate.model_names import find
     from explorer.progress import finish
     from explorer.training.backtranslation import backtranslate
 
     columns = dict(role_and_name(column) for column in options.column)
-    text, reports = corpus(options.data, "sentences", columns, online=options.online)
+    text, reports = corpus(options.data, SENTENCES, columns, online=options.online)
     for report in reports:
         print(report, file=sys.stderr)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))

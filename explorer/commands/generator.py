@@ -32,6 +32,7 @@ def add(verbs: Any) -> None:
 
 def _generator(options: argparse.Namespace) -> None:
     from explorer.data.corpora import SAMPLE, corpus
+    from explorer.data.row_kinds import SENTENCES
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate.model_names import find
     from explorer.errors import BadChoice
@@ -41,7 +42,7 @@ def _generator(options: argparse.Namespace) -> None:
     if options.steps < 1:
         raise BadChoice(f"--steps is {options.steps}; at least 1 is needed.")
     columns = dict(role_and_name(column) for column in options.column)
-    text, reports = corpus(options.data or [SAMPLE], "sentences", columns, online=options.online)
+    text, reports = corpus(options.data or [SAMPLE], SENTENCES, columns, online=options.online)
     for report in reports:
         print(report, file=sys.stderr)
     encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)

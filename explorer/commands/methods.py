@@ -49,7 +49,7 @@ def _facts(name: str) -> dict[str, Any]:
         "about": kind.about(),
         "family": kind.paper.family,
         "trains": kind.trains(),
-        "eats": kind.eats,
+        "eats": kind.eats.name,
         "paper": kind.paper.line,
         "link": kind.paper.link,
         "by_family": {family: dict(values) for family, values in kind.by_family.items()},
@@ -69,13 +69,15 @@ def _facts(name: str) -> dict[str, Any]:
 
 
 def _page(name: str) -> str:
-    facts = _facts(name)
+    from explorer import methods
+
+    facts, rows = _facts(name), methods.load(name).eats.title
     lines = [
         facts["title"],
         "",
         facts["about"],
         "",
-        f"Family: {facts['family']}. Trains on {_eats(facts)}. {facts['paper']}: {facts['link']}",
+        f"Family: {facts['family']}. Trains on {rows}. {facts['paper']}: {facts['link']}",
         *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
     ]
@@ -120,7 +122,7 @@ def _section(name: str) -> str:
     from explorer import methods
 
     kind, facts = methods.load(name), _facts(name)
-    source = f"Trains on {_eats(facts)}. [{facts['paper']}]({facts['link']})."
+    source = f"Trains on {kind.eats.title}. [{facts['paper']}]({facts['link']})."
     needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
     own = [
         f"- `{knob}` = {Knob.told(one.default)} "
@@ -132,12 +134,6 @@ def _section(name: str) -> str:
     return "\n\n".join(
         [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]
     )
-
-
-def _eats(facts: dict[str, Any]) -> str:
-    from explorer.data.corpora import SHOWN
-
-    return SHOWN.get(facts["eats"], str(facts["eats"]))
 
 
 def _paper(knob: Knob) -> str:

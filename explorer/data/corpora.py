@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Lookup
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
-from typing import get_args
 
 from explorer.data import sample, sources
 from explorer.data.graded import sets, sts, user_sets
-from explorer.data.kinds import (
-    BackTranslations,
-    Columns,
-    Corpus,
-    Eats,
-    GradedPairs,
-    Pairs,
-    Sentences,
-    Triplets,
-)
+from explorer.data.kinds import Columns, Corpus, GradedPairs
 from explorer.data.labelled import published_sets, training_rows
+from explorer.data.row_kinds import (
+    BACK_TRANSLATIONS,
+    KINDS,
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    Kind,
+)
 from explorer.data.tables import text_rows
-from explorer.data.tables.column_roles import ROLES, Kind, Mapping
+from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.grades import scaled
@@ -30,38 +30,15 @@ from explorer.data.tables.row_reports import Report, report_on
 from explorer.data.tables.table import Table
 from explorer.errors import BadChoice, SetNotFound, WrongColumns
 
-__all__ = ["Columns", "Corpus", "Eats", "corpus", "evaluated_beside", "serves"]
-
-Rows = Sentences | Pairs | Triplets | BackTranslations | GradedPairs
-
-# as a reader knows it: `graded pairs` is kept in recipes and commands
-SHOWN = {"graded pairs": "scored pairs"}
+__all__ = ["Columns", "Corpus", "corpus", "evaluated_beside", "serves"]
 
 SAMPLE = "sample"
 SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
-# richer kinds can be used for simpler ones, but scored pairs need not be positive pairs
-SERVES: dict[Kind, tuple[Eats, ...]] = {
-    "sentences": ("sentences",),
-    "pairs": ("sentences", "pairs"),
-    "graded pairs": ("sentences", "graded pairs"),
-    # of a triplet: two pairs, with the same and with another meaning
-    "triplets": ("sentences", "pairs", "triplets", "labelled texts"),
-    "back-translations": ("sentences", "pairs", "back-translations"),
-    "labelled texts": ("sentences", "labelled texts"),
-}
-NO_TEXT = ("score", "part", "label")  # roles of columns that hold no sentences
-READ: dict[Eats, Callable[[Table, Mapping], tuple[Rows, Report]]] = {
-    "sentences": text_rows.sentences,
-    "pairs": text_rows.pairs,
-    "triplets": text_rows.triplets,
-    "back-translations": text_rows.back_translations,
-    "graded pairs": text_rows.graded_pairs,
-}
 
 
 def corpus(
     sources: Sequence[str],
-    eats: Eats,
+    eats: Kind,
     columns: Lookup[str, str] | None = None,
     *,
     online: bool = False,
@@ -79,62 +56,61 @@ def corpus(
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
-    if eats == "labelled texts":
+    if eats == LABELLED_TEXTS:
         return _labelled_rows(sources, columns or {}, divide)
     names, parts, reports = zip(
         *(_read(source, eats, columns or {}, online, keep_duplicates) for source in sources), strict=True
     )
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
-    if eats == "sentences" and not keep_duplicates:
+    if eats == SENTENCES and not keep_duplicates:
         joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
     return Corpus(" + ".join(names), eats, joined), reports
 
 
-def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Eats, str]:
+def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Kind, str]:
     """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
     if source == SAMPLE:
-        return {eats: _lack("graded pairs" if eats == "graded pairs" else "triplets", eats) for eats in get_args(Eats)}
+        return {eats: _lack(SCORED_PAIRS if eats == SCORED_PAIRS else TRIPLETS, eats) for eats in KINDS}
     if source in SHIPPED:
-        return {eats: _lack("triplets", eats) for eats in get_args(Eats)}
+        return {eats: _lack(TRIPLETS, eats) for eats in KINDS}
     if _is_labelled(source):
-        return {eats: _lack("labelled texts", eats) for eats in get_args(Eats)}
+        return {eats: _lack(LABELLED_TEXTS, eats) for eats in KINDS}
     if not _is_file(source):
-        return {eats: _lack("graded pairs", eats) for eats in get_args(Eats)}
+        return {eats: _lack(SCORED_PAIRS, eats) for eats in KINDS}
     table = read_file(source)
     kind = _mapping(table, columns or {}).kind
-    lacks = {eats: _lack(kind, eats) for eats in get_args(Eats)}
-    return {**lacks, "labelled texts": training_rows.lack(table, columns or {})}
+    lacks = {eats: _lack(kind, eats) for eats in KINDS}
+    return {**lacks, LABELLED_TEXTS: training_rows.lack(table, columns or {})}
 
 
-def evaluated_beside(sources: Sequence[str], eats: Eats) -> tuple[str, str] | None:
+def evaluated_beside(sources: Sequence[str], eats: Kind) -> tuple[str, str] | None:
     """The dev part and the test half of a train part among the sources; None if there is none."""
-    graded = eats == "graded pairs"
+    graded = eats == SCORED_PAIRS
     named = (sets.parts()[0] if graded and source == SAMPLE else source for source in sources)
     return next(filter(None, map(sets.beside_train_part, named)), None)
 
 
 def _read(
-    source: str, eats: Eats, columns: Lookup[str, str], online: bool, keep_duplicates: bool
+    source: str, eats: Kind, columns: Lookup[str, str], online: bool, keep_duplicates: bool
 ) -> tuple[str, Columns, Report]:
     """The name, columns and report of one source."""
-    if source == SAMPLE and eats == "graded pairs":
+    if source == SAMPLE and eats == SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
     if source in SHIPPED:
-        _check("triplets", eats, source)
+        _check(TRIPLETS, eats, source)
         given = _shipped(source, eats)
     elif _is_labelled(source):
-        _check("labelled texts", eats, source)
+        _check(LABELLED_TEXTS, eats, source)
         texts = training_rows.joined([training_rows.read(source)[0]]).texts
         given = (tuple(chain.from_iterable(texts)),)
     elif _is_file(source):
         table = read_file(source)
         mapping = _mapping(table, columns)
         _check(mapping.kind, eats, table.name)
-        rows, report = _rows(table, mapping, eats, keep_duplicates)
-        return table.name, _columns(rows), report
+        return table.name, *_rows(table, mapping, eats, keep_duplicates)
     else:
-        _check("graded pairs", eats, source)
-        if eats == "graded pairs":
+        _check(SCORED_PAIRS, eats, source)
+        if eats == SCORED_PAIRS:
             return source, *_scored(_pairs_of(source, online))
         given = (_sentences_of(source, online, keep_duplicates),)
     return source, given, _report(given)
@@ -146,9 +122,9 @@ def _labelled_rows(named: Sequence[str], columns: Lookup[str, str], divide: bool
         if source in SHIPPED or _is_labelled(source):
             continue
         if not _is_file(source):
-            _check("graded pairs", "labelled texts", source)
+            _check(SCORED_PAIRS, LABELLED_TEXTS, source)
         table = read_file(source)
-        _refuse_if(training_rows.lack(table, columns), "labelled texts", table.name)
+        _refuse_if(training_rows.lack(table, columns), LABELLED_TEXTS, table.name)
     parts, reports = zip(*(training_rows.read(source, columns, divide) for source in named), strict=True)
     return training_rows.joined(parts), tuple(chain.from_iterable(reports))
 
@@ -158,17 +134,17 @@ def _is_labelled(source: str) -> bool:
     return published_sets.is_known(source) or sources.is_folder(source)
 
 
-def _shipped(source: str, eats: Eats) -> tuple[tuple[str, ...], ...]:
+def _shipped(source: str, eats: Kind) -> tuple[tuple[str, ...], ...]:
     if (
-        source == SAMPLE and eats == "sentences"
+        source == SAMPLE and eats == SENTENCES
     ):  # also those of the pairs, without scores, as papers train on the sentences of sets
         return ((*sample.sentences().texts, *sample.pairs().sentences),)
     minimal = sample.minimal_pairs if source == sample.MINIMAL_PAIRS else sample.more_minimal_pairs
     rows = sample.triplets() if source == SAMPLE else minimal()
     columns = (rows.anchors, rows.positives, rows.negatives)
-    if eats == "sentences":
+    if eats == SENTENCES:
         return (tuple(chain.from_iterable(zip(*columns, strict=True))),)
-    return columns[: len(ROLES[eats])]
+    return columns[: len(eats.texts)]
 
 
 def _sentences_of(name: str, online: bool, keep_duplicates: bool) -> tuple[str, ...]:
@@ -193,7 +169,7 @@ def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
     rows = tuple(zip(pairs.first, pairs.second, pairs.gold, strict=True))
     nothing_dropped = Table("", columns=(), rows=(), lines=())
     report = report_on(nothing_dropped, (), rows, pairs.first + pairs.second, pairs.gold)
-    return _columns(pairs), replace(report, rows_read=len(rows))
+    return _with_scores(pairs), replace(report, rows_read=len(rows))
 
 
 def _is_file(source: str) -> bool:
@@ -211,30 +187,33 @@ def _is_file(source: str) -> bool:
 def _mapping(table: Table, columns: Lookup[str, str]) -> Mapping:
     """The most likely mapping with the given roles."""
     given = set(columns)
-    kinds = (guess(table).kind, *ROLES) if given != {"sentence"} else ("sentences",)
+    kinds = (guess(table).kind, *KINDS) if given != {"sentence"} else (SENTENCES,)
     for kind in kinds:
-        if given <= {role.name for role in ROLES[kind]}:
+        if given <= set(kind.roles):
             mapping = guess(table, kind).corrected(columns)
             mapping.check(table)
             return mapping
-    allowed = "; ".join(f"{kind}: {', '.join(role.name for role in roles)}" for kind, roles in ROLES.items())
+    allowed = "; ".join(f"{kind}: {', '.join(kind.roles)}" for kind in KINDS)
     raise WrongColumns(
         f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Use roles of one kind."
     )
 
 
-def _rows(table: Table, mapping: Mapping, eats: Eats, keep_duplicates: bool) -> tuple[Rows, Report]:
+def _rows(table: Table, mapping: Mapping, eats: Kind, keep_duplicates: bool) -> tuple[Columns, Report]:
     """A table as rows of the required kind: the first columns of a richer kind, or all its sentences."""
-    if eats == "graded pairs":
-        return READ[eats](table, mapping)
-    columns = [column for role, column in mapping.players if role not in NO_TEXT]
-    if eats == "sentences":
-        if mapping.kind == "back-translations":
-            del columns[1]  # machine translations, near copies of the first column
-        table, mapping = _stacked(table, columns), Mapping.of(eats, {"sentence": "sentence"})
-        return text_rows.sentences(table, mapping, keep_duplicates=keep_duplicates)
-    needed = (role.name for role in ROLES[eats])
-    return READ[eats](table, Mapping.of(eats, dict(zip(needed, columns, strict=False))))
+    if eats.answer:
+        pairs, report = text_rows.graded_pairs(table, mapping)
+        return _with_scores(pairs), report
+    used = [(text, mapping.column(text.role)) for text in mapping.kind.texts]
+    columns = [column for text, column in used if column is not None]
+    if eats == SENTENCES:
+        # machine translations are near copies of the first column
+        own = [column for text, column in used if column is not None and text.relation != "translated"]
+        table, mapping = _stacked(table, own), Mapping.of(eats, {"sentence": "sentence"})
+        rows, report = text_rows.sentences(table, mapping, keep_duplicates=keep_duplicates)
+        return (rows.texts,), report
+    needed = (text.role for text in eats.texts)
+    return text_rows.texts(table, Mapping.of(eats, dict(zip(needed, columns, strict=False))))
 
 
 def _stacked(table: Table, columns: Sequence[str]) -> Table:
@@ -243,12 +222,8 @@ def _stacked(table: Table, columns: Sequence[str]) -> Table:
     return replace(table, columns=("sentence",), rows=cells, lines=table.lines * len(columns))
 
 
-def _columns(rows: Rows) -> Columns:
-    if isinstance(rows, GradedPairs):
-        return rows.first, rows.second, scaled(rows.gold)
-    if isinstance(rows, Sentences):
-        return (rows.texts,)
-    return tuple(getattr(rows, field.name) for field in fields(rows) if field.name != "name")
+def _with_scores(pairs: GradedPairs) -> Columns:
+    return pairs.first, pairs.second, scaled(pairs.gold)
 
 
 def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
@@ -258,33 +233,33 @@ def _report(columns: tuple[tuple[str, ...], ...]) -> Report:
     return replace(report_on(nothing_dropped, (), rows, sum(columns, ())), rows_read=len(rows))
 
 
-def _check(kind: Kind, eats: Eats, name: str) -> None:
+def _check(kind: Kind, eats: Kind, name: str) -> None:
     _refuse_if(_lack(kind, eats), eats, name)
 
 
-def _refuse_if(lack: str, eats: Eats, name: str) -> None:
+def _refuse_if(lack: str, eats: Kind, name: str) -> None:
     if lack:
         raise WrongColumns(f"{name} cannot give {eats}: it {lack}. Choose other data, or another method.")
 
 
-def _lack(kind: Kind, eats: Eats) -> str:
+def _lack(kind: Kind, eats: Kind) -> str:
     """The reason why a kind of data lacks what is needed, as the end of a sentence; "" if it does not."""
-    if eats in SERVES[kind]:
+    if kind.gives(eats):
         return ""
-    if eats == "back-translations":
+    if eats == BACK_TRANSLATIONS:
         named = (
             "; if its pairs are back-translations, name their columns sentence=… and translated=…"
-            if kind == "pairs"
+            if kind == PAIRS
             else ""
         )
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
-    if eats == "labelled texts":
+    if eats == LABELLED_TEXTS:
         return training_rows.LACK
-    if eats == "graded pairs":
+    if eats == SCORED_PAIRS:
         return "has no scores: two columns of sentences and a column of numbers are needed"
-    if kind in ("sentences", "labelled texts"):
-        more = "a second column is" if eats == "pairs" else "two more columns are"
+    if kind in (SENTENCES, LABELLED_TEXTS):
+        more = "a second column is" if eats == PAIRS else "two more columns are"
         return f"has one sentence per row: {more} needed"
-    if eats == "triplets":
+    if eats == TRIPLETS:
         return "has two sentences per row and no contradiction: a third column is needed"
     return "has scored pairs, which may be unrelated: keep the pairs with the same meaning, without the score"

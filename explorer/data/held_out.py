@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import Score
 from explorer.errors import BadScores, TooFewRows
 
 _WAYS_OUT = (
@@ -20,7 +21,7 @@ def without(corpus: Corpus, evaluated: Sequence[GradedPairs], batch: int) -> tup
 
     Only scored pairs are filtered, since their scores are the target of the evaluation.
     """
-    if corpus.eats != "graded pairs":
+    if not isinstance(corpus.eats.answer, Score):
         return corpus, ""
     sentences = {sentence for pairs in evaluated for sentence in pairs.sentences}
     rows = tuple(zip(*corpus.columns, strict=True))

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Literal, cast
+from typing import cast
 
-# the rows that a method trains on
-Eats = Literal["sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts"]
+from explorer.data.row_kinds import Kind, Label
+
 Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 
 
@@ -62,23 +62,6 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Two sentences per row that belong together, without a score."""
-
-    name: str
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the pairs, independent of the name."""
-        return digest_of(("pairs", *self.first, *self.second))
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-
-@dataclass(frozen=True)
 class Triplets:
     """An anchor, a sentence that means the same, and one that contradicts it."""
 
@@ -94,23 +77,6 @@ class Triplets:
 
     def __len__(self) -> int:
         return len(self.anchors)
-
-
-@dataclass(frozen=True)
-class BackTranslations:
-    """A sentence per row, and its back-translation."""
-
-    name: str
-    sentences: tuple[str, ...]
-    translated: tuple[str, ...]
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of the sentences and translations, independent of the name."""
-        return digest_of(("back-translations", *self.sentences, *self.translated))
-
-    def __len__(self) -> int:
-        return len(self.sentences)
 
 
 @dataclass(frozen=True)
@@ -178,10 +144,8 @@ class Corpus:
     """Training rows: a tuple for each column."""
 
     name: str
-    eats: Eats
-    # 1 for sentences, 2 for pairs and back-translations, 3 for triplets; 2 and the scores for scored pairs; 1 or 2 and
-    # the labels for labelled texts
-    columns: Columns
+    eats: Kind
+    columns: Columns  # of sentences, then the column of scores or labels, if the rows have one
     validation: Corpus | None = None  # rows that choose the checkpoint, and rows to test on, of labelled texts
     test: Corpus | None = None
     told: str = ""  # how the rows were divided, in words
@@ -189,13 +153,12 @@ class Corpus:
     @cached_property
     def texts(self) -> tuple[tuple[str, ...], ...]:
         """The columns of sentences."""
-        answered = self.eats in ("graded pairs", "labelled texts")
-        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if answered else self.columns)
+        return cast(tuple[tuple[str, ...], ...], self.columns[:-1] if self.eats.answer else self.columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The class of each row; () if the rows have none."""
-        return cast(tuple[str, ...], self.columns[-1]) if self.eats == "labelled texts" else ()
+        return cast(tuple[str, ...], self.columns[-1]) if isinstance(self.eats.answer, Label) else ()
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -208,7 +171,7 @@ class Corpus:
         answers = self.columns[len(self.texts) :]
         others = (one.digest for one in (self.validation, self.test) if one)
         return digest_of(
-            (self.eats, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others)
+            (self.eats.name, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others)
         )
 
     @cached_property

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from explorer.data.kinds import Column, GradedPairs, Sentences
+from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.columns import guess
 from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
@@ -59,7 +60,7 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
 
 def of_table(table: Table, column: str | None = None) -> Sentences:
     """The distinct sentences of a column, with the other columns of their first row."""
-    column = column or guess(table, "sentences").column("sentence") or table.columns[0]
+    column = column or guess(table, SENTENCES).column("sentence") or table.columns[0]
     first_at: dict[str, int] = {}
     for place, cell in enumerate(table.column(column)):
         text = " ".join(cell.split())

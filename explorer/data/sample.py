@@ -7,6 +7,7 @@ from pathlib import Path
 
 from explorer.data import splitting
 from explorer.data.kinds import GradedPairs, Sentences, Triplets
+from explorer.data.row_kinds import SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -22,7 +23,7 @@ MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as 
 def pairs() -> GradedPairs:
     """Scored pairs from six domains, 0 (unrelated) to 5 (same meaning); each pair's part is its domain."""
     table = read_file(FOLDER / "pairs.tsv")
-    return text_rows.graded_pairs(table, guess(table, "graded pairs"), PAIRS)[0]
+    return text_rows.graded_pairs(table, guess(table, SCORED_PAIRS), PAIRS)[0]
 
 
 @cache
@@ -60,14 +61,14 @@ def tags() -> tuple[tuple[str, ...], ...]:
 def sentences() -> Sentences:
     """Plain sentences, to train on without labels."""
     table = read_file(FOLDER / "sentences.txt")
-    return text_rows.sentences(table, guess(table, "sentences"), "Sample sentences")[0]
+    return text_rows.sentences(table, guess(table, SENTENCES), "Sample sentences")[0]
 
 
 @cache
 def triplets() -> Triplets:
     """A sentence, a paraphrase and a contradiction per row, to train on like NLI data."""
     table = read_file(FOLDER / "triplets.tsv")
-    return text_rows.triplets(table, guess(table, "triplets"), "Sample triplets")[0]
+    return text_rows.triplets(table, guess(table, TRIPLETS), "Sample triplets")[0]
 
 
 @cache
@@ -92,7 +93,7 @@ def kinds_of(name: str) -> tuple[str, ...]:
 
 def _minimal(name: str) -> Triplets:
     table = read_file(_file_of(name))
-    return text_rows.triplets(table, guess(table, "triplets"), name.capitalize())[0]
+    return text_rows.triplets(table, guess(table, TRIPLETS), name.capitalize())[0]
 
 
 def _file_of(name: str) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from explorer.data import corpora
 from explorer.data.graded import sets, sts
 from explorer.data.kinds import GradedPairs, Sentences
+from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.text_rows import AGAIN
 
 # 150 MB of vectors for each side of width 384, and as much again for its index
@@ -26,7 +27,7 @@ def of_source(source: str, *, online: bool = False) -> Sentences:
     if source in {known.name for known in sts.SETS}:
         splits = sts.find(source).splits
         return of_pairs(*(sts.load(source, split.name, online=online) for split in splits), name=source)
-    corpus, reports = corpora.corpus((source,), "sentences", online=online)
+    corpus, reports = corpora.corpus((source,), SENTENCES, online=online)
     again = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == AGAIN)
     dropped = tuple(str(one) for report in reports for one in report.dropped if one.reason != AGAIN)
     return _each_once(corpus.name, corpus.texts[0], again, dropped)

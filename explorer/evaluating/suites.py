@@ -16,6 +16,7 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.kinds import GradedPairs
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
@@ -138,7 +139,7 @@ def _load_own(task: str, options: Options) -> Data:
     """A file of the user: scored pairs, or labelled texts; a folder has labelled train and test files."""
     path = Path(task).expanduser()
     table = None if path.is_dir() else read_file(path)
-    if table is None or guess(table).kind != "graded pairs":
+    if table is None or guess(table).kind != SCORED_PAIRS:
         return _load_labelled(task, options)
     return graded_pairs(table, guess(table))[0]
 

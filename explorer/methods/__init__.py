@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from explorer.data.corpora import Corpus, Eats
+from explorer.data.kinds import Corpus
 from explorer.data.needs import Need
+from explorer.data.row_kinds import Kind
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.editing import Edit
@@ -28,7 +29,7 @@ from explorer.methods._schedule import EARLY_STOPS, Schedule
 from explorer.optimizers import Group, adamw, learning_rate
 from explorer.progress import Progress, Work, finish
 
-__all__ = ["EARLY_STOPS", "Eats", "Method", "Paper", "Schedule", "knob", "load", "names"]
+__all__ = ["EARLY_STOPS", "Method", "Paper", "Schedule", "knob", "load", "names"]
 
 Autocast = Callable[[], AbstractContextManager[object]]
 See = Callable[[list[int], States], object]
@@ -45,7 +46,7 @@ class Method(nn.Module, Knobs):
     is the layer & pooling of the trained model; the same one is evaluated in training and exported.
     """
 
-    eats: ClassVar[Eats]
+    eats: ClassVar[Kind]
     paper: ClassVar[Paper]
     schedule: ClassVar[Schedule]
     paper_schedule: ClassVar[Values] = {}  # settings of the schedule in which the paper differs from the default

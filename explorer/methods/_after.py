@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from torch import Tensor, nn
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.read.reading_titles import FIRST_LAST, titled
@@ -34,7 +35,7 @@ def reads_knob(paper: str | None = None) -> str:
 class After(Method):
     """A map of the vectors of one layer & pooling; the encoder is not trained."""
 
-    eats = "sentences"
+    eats = SENTENCES
 
     reads: str = reads_knob()
 

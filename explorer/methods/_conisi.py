@@ -12,6 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.sentence_pairs import Composed, Composer
 from explorer.gathering import gathered, of_all
 from explorer.knobs import Values
@@ -26,7 +27,7 @@ class ConIsI(Pooled):
     """L = (1 - λ) L_C + λ L_I."""
 
     paper = _papers.CONISI
-    eats = "sentences"
+    eats = SENTENCES
     training_only: ClassVar[tuple[str, ...]] = ("hidden", "score")
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)
     by_family: ClassVar[Mapping[str, Values]] = {

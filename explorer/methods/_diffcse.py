@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load import masked_model
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.editing import Edit
@@ -27,7 +28,7 @@ class Differing(Method):
     """L = L_contrast + λ L_RTD."""
 
     paper = _papers.DIFFCSE
-    eats = "sentences"
+    eats = SENTENCES
 
     temperature: float = knob(
         0.05,

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.gathering import gathered
 from explorer.losses import paired_cosines
 from explorer.methods import Schedule
@@ -19,7 +20,7 @@ from explorer.methods._pooled import Pooled, pooling_knob
 class Graded(Pooled):
     """A loss of cosines and scores, without a head."""
 
-    eats = "graded pairs"
+    eats = SCORED_PAIRS
     as_published = False
     schedule = Schedule(batch_size=32, learning_rate=2e-5, max_length=128, warmup=0.1)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from explorer.data.row_kinds import PAIRS, SENTENCES, TRIPLETS
 from explorer.gathering import gathered
 from explorer.losses import info_nce, info_nce_hard
 from explorer.methods import Method, knob
@@ -36,7 +37,7 @@ class Contrast(Method):
 class FindsItself(Contrast):
     """The positive is the sentence itself, under another dropout mask."""
 
-    eats = "sentences"
+    eats = SENTENCES
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The loss of each sentence, encoded twice with different dropout."""
@@ -49,7 +50,7 @@ class FindsItself(Contrast):
 class FindsPartner(Contrast):
     """The positive is the second column."""
 
-    eats = "pairs"
+    eats = PAIRS
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The loss of first and second sentences."""
@@ -61,7 +62,7 @@ class FindsPartner(Contrast):
 class FindsPartnerBesideOpposite(Contrast):
     """The positive is the second column, the hard negative the third."""
 
-    eats = "triplets"
+    eats = TRIPLETS
 
     weight: float = knob(
         0.0,

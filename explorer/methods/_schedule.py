@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.data.row_kinds import LABELLED_TEXTS, SENTENCES, TRIPLETS
 from explorer.knobs import Knobs, Values, knob
 
 EARLY_STOPS = ("none", "drops", "no new best")
@@ -53,20 +54,20 @@ class Schedule(Knobs):
     select_by: str = knob(
         "dev",
         choices=SELECTIONS,
-        rows="triplets",
+        rows=TRIPLETS,
         help="What chooses the best checkpoint: Spearman on the dev set; the accuracy on triplets held out of training "
         "(one in ten; right if the anchor is nearer to the positive); or the mean of both. Higher is better.",
     )
     validate_by: str = knob(
         "accuracy",
         choices=VALIDATIONS,
-        rows="labelled texts",
+        rows=LABELLED_TEXTS,
         help="The score on the validation rows that chooses the best checkpoint: accuracy, the mean F1 of the classes, "
         "or Matthews' correlation. Higher is better.",
     )
     keep_duplicates: bool = knob(
         True,
-        rows="sentences",
+        rows=SENTENCES,
         before=False,
         help="Train on a sentence as often as it is in the text, as the papers' code does; a batch may then hold it "
         "twice, as a negative of itself. off: once.",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import _papers, in_order, knob
 from explorer.methods._pooled import Pooled, pooling_knob
@@ -19,7 +20,7 @@ FIRST, SECOND = "first copy", "second copy"
 class Tension(Pooled):
     """Two copies without weights in common."""
 
-    eats = "sentences"
+    eats = SENTENCES
     paper = _papers.TENSION
     training_only = ()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.gathering import gathered
 from explorer.losses import bootstrapped
 from explorer.methods import Schedule, _papers, knob
@@ -20,7 +21,7 @@ from explorer.methods._pooled import pooling_knob
 class Bootstrapped(Followed):
     """Both sentences of a row are encoded by both copies; each prediction is of the other sentence."""
 
-    eats = "back-translations"
+    eats = BACK_TRANSLATIONS
     paper = _papers.BSL
     training_only = ("target", "predict")
     schedule = Schedule(batch_size=64, learning_rate=1e-4, max_length=64, warmup=0.1, epsilon=1e-6)

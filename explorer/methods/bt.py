@@ -11,6 +11,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from explorer import losses
+from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.knobs import Values
 from explorer.methods import knob
 from explorer.methods._self_guided import SelfGuided
@@ -19,7 +20,7 @@ from explorer.methods._self_guided import SelfGuided
 class BackTranslation(SelfGuided):
     """Both sides are encoded by the trained copy, or the back-translation by the frozen copy."""
 
-    eats = "back-translations"
+    eats = BACK_TRANSLATIONS
 
     released: ClassVar[Values] = {**SelfGuided.released, "guided": False}
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from explorer import losses
+from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.knobs import Values
 from explorer.methods import knob
 from explorer.methods._self_guided import SelfGuided
@@ -20,7 +21,7 @@ from explorer.methods._self_guided import SelfGuided
 class BackTranslationSGOpt(SelfGuided):
     """SG-OPT whose frozen copy encodes the back-translation."""
 
-    eats = "back-translations"
+    eats = BACK_TRANSLATIONS
 
     released: ClassVar[Values] = {**SelfGuided.released, "original_views": True}
 

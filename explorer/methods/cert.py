@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from explorer.data.row_kinds import PAIRS
 from explorer.gathering import gathered
 from explorer.losses import with_queue
 from explorer.methods import Schedule, _papers, knob
@@ -32,7 +33,7 @@ MOMENTUM = 0.9  # of SGD
 class Cert(Followed):
     """A row's query should find its key among those of the queue."""
 
-    eats = "pairs"
+    eats = PAIRS
     paper = _papers.CERT
     training_only = ("target", "project", "key_project")
     unused = ("warmup", "decay", "beta2", "epsilon")

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.gathering import gathered
 from explorer.losses import cosines
@@ -32,7 +33,7 @@ AT_ONCE = 64  # rows that are classified together
 class Classify(Pooled):
     """Cross-entropy of a linear layer on the pooled last layer."""
 
-    eats = "labelled texts"
+    eats = LABELLED_TEXTS
     paper = _papers.BERT
     compares_rows = False
     training_only: ClassVar[tuple[str, ...]] = ("classifier",)

@@ -19,6 +19,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.reading_titles import LAST_TWO, titled
 from explorer.encoding.tune import editing
@@ -39,7 +40,7 @@ _VIEW_HELP = (
 class ConSERT(Uncorrected):
     """Both views are anchors, and everything else in the batch is a negative."""
 
-    eats = "sentences"
+    eats = SENTENCES
     paper = _baseline_papers.CONSERT
     schedule = Schedule(
         batch_size=96,

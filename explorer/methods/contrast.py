@@ -7,10 +7,11 @@ of the other rows; a sentence that occurs twice in a batch is not its own negati
 
 from __future__ import annotations
 
+from explorer.data.row_kinds import PAIRS
 from explorer.methods._ranking import Ranked
 
 
 class ContrastPairs(Ranked):
     """Negatives: the other rows of the batch."""
 
-    eats = "pairs"
+    eats = PAIRS

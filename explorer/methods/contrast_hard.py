@@ -7,11 +7,12 @@ MultipleNegativesRankingLoss on triplets. The hard negatives of other rows are n
 
 from __future__ import annotations
 
+from explorer.data.row_kinds import TRIPLETS
 from explorer.methods._ranking import Ranked
 
 
 class ContrastTriplets(Ranked):
     """Negatives: the other rows of the batch, and the third column."""
 
-    eats = "triplets"
+    eats = TRIPLETS
     first = True

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.pooling import pool_mean
@@ -31,7 +32,7 @@ KERNELS = (1, 3, 5)  # tokens that a filter reads
 class ISBERT(Uncorrected):
     """The encoder and three convolutions are trained; the discriminator is the dot product, without weights."""
 
-    eats = "sentences"
+    eats = SENTENCES
     paper = _papers.IS_BERT
     schedule = Schedule(
         batch_size=32,

@@ -17,6 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.tune import editing
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
@@ -33,7 +34,7 @@ SHORTEST = 30  # characters: of shorter sentences too little would be left
 class MirrorBERT(Pooled):
     """Both views are anchors, and everything else in the batch is a negative."""
 
-    eats = "sentences"
+    eats = SENTENCES
     paper = _baseline_papers.MIRROR_BERT
     schedule = Schedule(
         batch_size=200, learning_rate=2e-5, max_length=50, decay="none", weight_decay=0.01, epsilon=1e-8, clip=0.0

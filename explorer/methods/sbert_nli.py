@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from explorer.data.corpora import Corpus
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import WrongColumns
 from explorer.gathering import gathered
 from explorer.knobs import Values
@@ -27,7 +28,7 @@ from explorer.methods._uncorrected import Uncorrected
 class SBERT(Uncorrected, Pooled):
     """Cross-entropy of a linear layer on [u; v; |u - v|]."""
 
-    eats = "labelled texts"
+    eats = LABELLED_TEXTS
     paper = _papers.SENTENCE_BERT_ON_LABELS
     compares_rows = False
     training_only = ("classifier",)

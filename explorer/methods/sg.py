@@ -10,13 +10,14 @@ from __future__ import annotations
 from torch import Tensor
 
 from explorer import losses
+from explorer.data.row_kinds import SENTENCES
 from explorer.methods._self_guided import SelfGuided
 
 
 class SG(SelfGuided):
     """Both sides are anchors, and everything else in the batch is a negative."""
 
-    eats = "sentences"
+    eats = SENTENCES
 
     def contrast(self, tuned: Tensor, views: Tensor) -> Tensor:
         """Compute NT-Xent over the 2b vectors."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from explorer import losses
+from explorer.data.row_kinds import SENTENCES
 from explorer.methods import knob
 from explorer.methods._self_guided import SelfGuided
 
@@ -17,7 +18,7 @@ from explorer.methods._self_guided import SelfGuided
 class SGOpt(SelfGuided):
     """The three objectives of the paper; the third is the method."""
 
-    eats = "sentences"
+    eats = SENTENCES
 
     objective: str = knob(
         "opt3", choices=("opt1", "opt2", "opt3"), front=True, help="Objective L_opt1, L_opt2 or L_opt3; SG-OPT is opt3."

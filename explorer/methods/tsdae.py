@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
 from explorer.encoding.tune.dropout import quicken
 from explorer.encoding.tune.tunable import Tunable
@@ -45,7 +46,7 @@ NO_TARGET = -100  # of the places after a sentence's end
 class TSDAE(Pooled):
     """A denoising auto-encoder whose only path from input to output is the sentence vector."""
 
-    eats = "sentences"
+    eats = SENTENCES
     paper = _papers.TSDAE
     compares_rows = False
     has_partners = False

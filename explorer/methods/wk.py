@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.knobs import Values
@@ -17,7 +18,7 @@ from explorer.methods import Method, Schedule, _papers, knob
 class WK(Method):
     """A pooling over layers; no weights are trained, and the text is not used."""
 
-    eats = "sentences"
+    eats = SENTENCES
     paper = _papers.SBERT_WK
     schedule = Schedule()
     released: ClassVar[Values] = {"whole_window": False}

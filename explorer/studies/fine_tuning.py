@@ -15,8 +15,9 @@ import numpy as np
 
 from explorer import methods, run_folder
 from explorer.data import corpora, sources
-from explorer.data.kinds import Corpus, Eats
+from explorer.data.kinds import Corpus
 from explorer.data.labelled import published_sets
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.data.tables.columns import plain
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
@@ -39,7 +40,6 @@ from explorer.training.record.status import FINISHED
 SUITE = "glue"
 TASKS = tuple(known.name for known in published_sets.GLUE)
 MAIN = {"GLUE CoLA": "Matthews"}  # GLUE's measure where it is not accuracy
-_ROWS: Eats = "labelled texts"
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ def recipe_of(model: str, task: str, options: Options) -> Recipe:
 def _method() -> str:
     """The method that fine-tunes on labelled texts and predicts their classes."""
     kinds = {name: methods.load(name) for name in methods.names()}
-    return next(name for name, kind in kinds.items() if kind.eats == _ROWS and kind.predicts())
+    return next(name for name, kind in kinds.items() if kind.eats == LABELLED_TEXTS and kind.predicts())
 
 
 def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[Result]:
     yield Progress(f"{model}: {column(task)}", 0, 0)
-    rows, _ = corpora.corpus([task], _ROWS)
+    rows, _ = corpora.corpus([task], LABELLED_TEXTS)
     recipe = recipe_of(model, task, options)
     found = model_names.find(model, online=options.online)
     (run,) = known.of([recipe])

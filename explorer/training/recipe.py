@@ -140,7 +140,7 @@ def _knobs_of(kind: type[Method]) -> dict[str, Knob]:
     scheduled = {
         name: replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
         for name, one in Schedule.knobs.items()
-        if one.rows in ("", kind.eats) and name not in kind.unused
+        if one.rows in (None, kind.eats) and name not in kind.unused
     }
     return {**kind.knobs, **scheduled}
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from explorer.data.corpora import corpus
+from explorer.data.row_kinds import SENTENCES
 from tests.tiny_translators import save_translator
 from tests.trainings import recipe, words_of
 
@@ -24,7 +25,7 @@ def test_sentences_are_translated_there_and_back_and_learned_from(place, models,
     assert "24 of 24 rows kept" in err
     lines = out.read_text().splitlines()
     assert lines[0] == "sentence\tback_translation"
-    assert [line.split("\t")[0] for line in lines[1:]] == list(corpus([str(place.text)], "sentences")[0].columns[0])
+    assert [line.split("\t")[0] for line in lines[1:]] == list(corpus([str(place.text)], SENTENCES)[0].columns[0])
     before = out.read_bytes()
     assert said(*command)[0] == 0, "it is all there already"
     assert out.read_bytes() == before

@@ -2,26 +2,34 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from explorer.data import sample
-from explorer.data.corpora import SERVES, Columns, Corpus, Eats, corpus, evaluated_beside, serves
+from explorer.data.corpora import Columns, Corpus, corpus, evaluated_beside, serves
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables.column_roles import ROLES, Kind
+from explorer.data.row_kinds import (
+    BACK_TRANSLATIONS,
+    KINDS,
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    Kind,
+)
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3.0), ("", "", ""))
 FILES: dict[Kind, str] = {
-    "sentences": "text\nOne two.\nThree four.\nOne two.\n",
-    "pairs": "anchor\tpositive\nOne two.\tOne and two.\nThree four.\tOne two.\n",
-    "graded pairs": "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n",
-    "triplets": "anchor\tpositive\tnegative\nOne two.\tOne and two.\tNone.\nThree four.\tOne two.\tNone.\n",
-    "back-translations": "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\nFive.\t5.\n",
-    "labelled texts": "label\ttext\n1\tOne two.\n0\tThree four.\n1\tOne two.\n",
+    SENTENCES: "text\nOne two.\nThree four.\nOne two.\n",
+    PAIRS: "anchor\tpositive\nOne two.\tOne and two.\nThree four.\tOne two.\n",
+    SCORED_PAIRS: "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n",
+    TRIPLETS: "anchor\tpositive\tnegative\nOne two.\tOne and two.\tNone.\nThree four.\tOne two.\tNone.\n",
+    BACK_TRANSLATIONS: "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\nFive.\t5.\n",
+    LABELLED_TEXTS: "label\ttext\n1\tOne two.\n0\tThree four.\n1\tOne two.\n",
 }
 
 
@@ -45,54 +53,54 @@ def _file(folder: Path, content: str, name: str = "mine.tsv") -> str:
     return str(path)
 
 
-def _columns(source: str, eats: Eats, **columns: str) -> Columns:
+def _columns(source: str, eats: Kind, **columns: str) -> Columns:
     return corpus([source], eats, columns)[0].columns
 
 
 def test_the_sample_gives_its_sentences_and_those_of_its_pairs() -> None:
-    rows, (report,) = corpus(["sample"], "sentences")
+    rows, (report,) = corpus(["sample"], SENTENCES)
     plain = sample.sentences().texts
     assert rows.columns[0][:800] == plain
     assert set(rows.columns[0]) == {*plain, *sample.pairs().first, *sample.pairs().second}
     assert len(rows) == len(set(rows.columns[0])) == report.rows_kept == 1280
-    assert (rows.name, rows.eats) == ("sample", "sentences")
+    assert (rows.name, rows.eats) == ("sample", SENTENCES)
 
 
 def test_the_sample_gives_its_triplets_and_pairs_of_them() -> None:
     triplets = sample.triplets()
-    assert _columns("sample", "triplets") == (triplets.anchors, triplets.positives, triplets.negatives)
-    assert _columns("sample", "pairs") == (triplets.anchors, triplets.positives)
+    assert _columns("sample", TRIPLETS) == (triplets.anchors, triplets.positives, triplets.negatives)
+    assert _columns("sample", PAIRS) == (triplets.anchors, triplets.positives)
 
 
 def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is_evaluated_on() -> None:
-    rows, (report,) = corpus(["sample"], "graded pairs")
+    rows, (report,) = corpus(["sample"], SCORED_PAIRS)
     part = sample.train_part()
     assert rows.columns == (part.first, part.second, tuple(score / 5 for score in part.gold))
     assert rows.texts == (part.first, part.second)
     assert report.rows_kept == len(part) < len(sample.dev()) == 120
     assert report.score_range == (0, 5)
-    dev, test = evaluated_beside(["sample"], "graded pairs")
+    dev, test = evaluated_beside(["sample"], SCORED_PAIRS)
     assert (sets.by_name(dev), sets.by_name(test)) == (sample.dev_part(), sample.test())
     assert without(rows, [sample.dev_part(), sample.test()], 1) == (rows, "")
-    assert evaluated_beside(["sample"], "sentences") is None
-    assert evaluated_beside(["STS-B train", "sample train part"], "sentences") == (dev, test)
+    assert evaluated_beside(["sample"], SENTENCES) is None
+    assert evaluated_beside(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
 
 
 def test_the_scores_of_each_source_are_scaled_by_its_own_lowest_and_highest(folder: Path) -> None:
     one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n", "one.tsv")
     two = _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")
-    rows, reports = corpus([one, two], "graded pairs")
+    rows, reports = corpus([one, two], SCORED_PAIRS)
     assert rows.columns == (("a", "c", "e", "x", "z", "u"), ("b", "d", "f", "y", "w", "v"), (0, 1, 0.5, 0, 0.25, 1))
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
 
 
 def test_names_of_sets_give_their_graded_pairs_and_without_a_split_those_to_train_on(folder: Path) -> None:
     brought = user_sets.keep(BROUGHT)
-    assert _columns(brought, "graded pairs") == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
-    train = _columns("SICK-R train", "graded pairs")
+    assert _columns(brought, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
+    train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3
-    assert _columns("sick", "graded pairs") == train
-    assert [len(column) for column in _columns("STS17", "graded pairs")] == [250] * 3, "it has a test split alone"
+    assert _columns("sick", SCORED_PAIRS) == train
+    assert [len(column) for column in _columns("STS17", SCORED_PAIRS)] == [250] * 3, "it has a test split alone"
 
 
 def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test_half() -> None:
@@ -100,44 +108,44 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     first, second, gold = zip(*rows, strict=True)
     brought = user_sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200))
     part, _ = sets.parts(brought)
-    found, (report,) = corpus([part], "graded pairs")
+    found, (report,) = corpus([part], SCORED_PAIRS)
     assert 50 < len(found) < 100
     assert found.texts == (sets.by_name(part).first, sets.by_name(part).second)
     assert report.score_range == (0, 5)
-    evaluated = [sets.by_name(name) for name in evaluated_beside([part], "graded pairs") or ()]
+    evaluated = [sets.by_name(name) for name in evaluated_beside([part], SCORED_PAIRS) or ()]
     assert len(evaluated) == 2
     assert without(found, evaluated, 1) == (found, "")
 
 
 def test_back_translations_have_to_be_made() -> None:
     with pytest.raises(WrongColumns, match="make them with 'python -m explorer backtranslate'"):
-        corpus(["sample"], "back-translations")
+        corpus(["sample"], BACK_TRANSLATIONS)
 
 
 # in the order of FILES: what each kind of file gives to each need
 ONE, TWO, THREE = "One two.", "One and two.", "Three four."
-GIVEN: dict[tuple[Kind, Eats], Columns] = {
-    ("sentences", "sentences"): ((ONE, THREE),),
-    ("pairs", "sentences"): ((ONE, THREE, TWO),),
-    ("graded pairs", "sentences"): ((ONE, THREE, "A b.", TWO, "A c."),),
-    ("triplets", "sentences"): ((ONE, THREE, TWO, "None."),),
-    ("back-translations", "sentences"): ((ONE, THREE, "Five."),),  # not the machine's
-    ("labelled texts", "sentences"): ((ONE, THREE),),
-    ("pairs", "pairs"): ((ONE, THREE), (TWO, ONE)),
-    ("triplets", "pairs"): ((ONE, THREE), (TWO, ONE)),
-    ("back-translations", "pairs"): ((ONE, "Five."), (TWO, "5.")),  # not what came back as it went
-    ("triplets", "triplets"): ((ONE, THREE), (TWO, ONE), ("None.", "None.")),
-    ("back-translations", "back-translations"): ((ONE, THREE, "Five."), (TWO, THREE, "5.")),
-    ("graded pairs", "graded pairs"): ((ONE, THREE, "A b."), (TWO, ONE, "A c."), (1.0, 0.0, 0.4)),
+GIVEN: dict[tuple[Kind, Kind], Columns] = {
+    (SENTENCES, SENTENCES): ((ONE, THREE),),
+    (PAIRS, SENTENCES): ((ONE, THREE, TWO),),
+    (SCORED_PAIRS, SENTENCES): ((ONE, THREE, "A b.", TWO, "A c."),),
+    (TRIPLETS, SENTENCES): ((ONE, THREE, TWO, "None."),),
+    (BACK_TRANSLATIONS, SENTENCES): ((ONE, THREE, "Five."),),  # not the machine's
+    (LABELLED_TEXTS, SENTENCES): ((ONE, THREE),),
+    (PAIRS, PAIRS): ((ONE, THREE), (TWO, ONE)),
+    (TRIPLETS, PAIRS): ((ONE, THREE), (TWO, ONE)),
+    (BACK_TRANSLATIONS, PAIRS): ((ONE, "Five."), (TWO, "5.")),  # not what came back as it went
+    (TRIPLETS, TRIPLETS): ((ONE, THREE), (TWO, ONE), ("None.", "None.")),
+    (BACK_TRANSLATIONS, BACK_TRANSLATIONS): ((ONE, THREE, "Five."), (TWO, THREE, "5.")),
+    (SCORED_PAIRS, SCORED_PAIRS): ((ONE, THREE, "A b."), (TWO, ONE, "A c."), (1.0, 0.0, 0.4)),
 }
 
 
-@pytest.mark.parametrize("eats", [eats for eats in get_args(Eats) if eats != "labelled texts"])
-@pytest.mark.parametrize("kind", FILES)
-def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, kind: Kind, eats: Eats) -> None:
+@pytest.mark.parametrize("eats", [eats for eats in KINDS if eats != LABELLED_TEXTS], ids=str)
+@pytest.mark.parametrize("kind", FILES, ids=str)
+def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, kind: Kind, eats: Kind) -> None:
     source = _file(folder, FILES[kind])
     lack = serves(source)[eats]
-    assert (lack == "") == ((kind, eats) in GIVEN) == (eats in SERVES[kind])
+    assert (lack == "") == ((kind, eats) in GIVEN) == kind.gives(eats)
     if not lack:
         assert _columns(source, eats) == GIVEN[kind, eats]
     else:
@@ -146,19 +154,19 @@ def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, ki
         assert lack in str(raised.value)
 
 
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("kind", FILES, ids=str)
 def test_a_file_is_labelled_if_it_has_classes_or_triplets(folder: Path, kind: Kind) -> None:
     source = _file(folder, FILES[kind])
-    lack = serves(source)["labelled texts"]
-    assert (lack == "") == ("labelled texts" in SERVES[kind]) == (kind in ("labelled texts", "triplets"))
+    lack = serves(source)[LABELLED_TEXTS]
+    assert (lack == "") == kind.gives(LABELLED_TEXTS) == (kind in (LABELLED_TEXTS, TRIPLETS))
     with pytest.raises(WrongColumns if lack else TooFewRows, match=lack or "has 0 rows to choose the checkpoint by"):
-        corpus([source], "labelled texts")
+        corpus([source], LABELLED_TEXTS)
 
 
 def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder: Path) -> None:
     lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
     source = _file(folder, f"label\ttext\n{lines}")
-    rows, (report, _) = corpus([source, source], "labelled texts")
+    rows, (report, _) = corpus([source, source], LABELLED_TEXTS)
     assert (rows.name, report.rows_kept) == ("mine.tsv + mine.tsv", 100)
     assert [len(part) for part in (rows, rows.validation, rows.test)] == [160, 20, 20]
     assert len(rows.texts) == 1
@@ -168,73 +176,73 @@ def test_labelled_rows_are_joined_with_their_validation_and_test_rows(folder: Pa
     assert rows.told.count("a tenth of the rows chooses the checkpoint") == 2
     changed = replace(rows, test=replace(rows.test, columns=(("x",) * 20, rows.test.labels)))
     assert changed.digest != rows.digest, "a run is not resumed on other test rows"
-    assert corpus([source], "sentences")[0].columns[0][:2] == ("Text 0.", "Text 1.")
+    assert corpus([source], SENTENCES)[0].columns[0][:2] == ("Text 0.", "Text 1.")
 
 
 def test_pairs_and_texts_with_labels_are_not_joined(folder: Path) -> None:
     lines = "".join(f"{'yes' if at % 2 else 'no'}\tText {at}.\n" for at in range(100))
     with pytest.raises(WrongColumns, match=r"sample and mine\.tsv cannot be joined: some rows have one sentence"):
-        corpus(["sample", _file(folder, f"label\ttext\n{lines}")], "labelled texts")
+        corpus(["sample", _file(folder, f"label\ttext\n{lines}")], LABELLED_TEXTS)
 
 
 def test_a_labelled_set_gives_its_training_sentences(folder: Path) -> None:
-    assert {eats for eats, lack in serves("GLUE RTE").items() if not lack} == {"sentences", "labelled texts"}
+    assert {eats for eats, lack in serves("GLUE RTE").items() if not lack} == {SENTENCES, LABELLED_TEXTS}
     (folder / "GLUE" / "RTE").mkdir(parents=True)
     for split, count in (("train", 2490), ("dev", 277)):
         lines = "".join(f"{at % 2}\t{split} {at}\tand {at}\n" for at in range(count))
         (folder / "GLUE" / "RTE" / f"{split}.tsv").write_text(f"label\tsentence1\tsentence2\n{lines}")
-    (texts,) = _columns("rte", "sentences")
+    (texts,) = _columns("rte", SENTENCES)
     assert len(texts) == 2 * 2490
     assert {text.split()[0] for text in texts} == {"train", "and"}
-    rows, _ = corpus(["GLUE RTE"], "labelled texts")
+    rows, _ = corpus(["GLUE RTE"], LABELLED_TEXTS)
     assert rows.validation.texts[0][-1] == "dev 26"
     assert rows.test.texts[0][0] == "dev 27"
 
 
 def test_every_kind_of_file_has_its_needs() -> None:
-    assert FILES.keys() == SERVES.keys() == ROLES.keys()
+    assert FILES.keys() == set(KINDS)
 
 
 def test_a_labelled_file_gives_its_sentences_if_its_columns_are_named(folder: Path) -> None:
     source = _file(folder, "a\tb\tc\nOne two.\tOne and two.\tx\nThree four.\tNone.\ty\n")
-    assert _columns(source, "sentences", text="b", label="c") == ((TWO, "None."),)
-    assert _columns(source, "sentences", text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)
-    assert serves(source, {"text": "b", "label": "c"})["pairs"] == "has one sentence per row: a second column is needed"
+    assert _columns(source, SENTENCES, text="b", label="c") == ((TWO, "None."),)
+    assert _columns(source, SENTENCES, text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)
+    assert serves(source, {"text": "b", "label": "c"})[PAIRS] == "has one sentence per row: a second column is needed"
 
 
 def test_a_source_says_what_it_lacks(folder: Path) -> None:
-    pairs = serves(_file(folder, FILES["pairs"]))
-    assert pairs["triplets"] == "has two sentences per row and no contradiction: a third column is needed"
-    assert "name their columns sentence=… and translated=…" in pairs["back-translations"]
-    assert "may be unrelated" in serves(_file(folder, FILES["graded pairs"]))["pairs"]
-    assert serves(_file(folder, FILES["sentences"]))["pairs"] == "has one sentence per row: a second column is needed"
+    pairs = serves(_file(folder, FILES[PAIRS]))
+    assert pairs[TRIPLETS] == "has two sentences per row and no contradiction: a third column is needed"
+    assert "name their columns sentence=… and translated=…" in pairs[BACK_TRANSLATIONS]
+    assert "may be unrelated" in serves(_file(folder, FILES[SCORED_PAIRS]))[PAIRS]
+    assert serves(_file(folder, FILES[SENTENCES]))[PAIRS] == "has one sentence per row: a second column is needed"
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     brought = user_sets.keep(BROUGHT)
-    assert _columns(brought, "sentences") == (("a", "b", "c", "d", "e"),)
-    assert _columns("Sample pairs", "sentences") == (sample.pairs().sentences,)
+    assert _columns(brought, SENTENCES) == (("a", "b", "c", "d", "e"),)
+    assert _columns("Sample pairs", SENTENCES) == (sample.pairs().sentences,)
     monkeypatch.setattr(sts, "load", None)
     monkeypatch.setattr(user_sets, "graded_pairs", None)
     for source in (brought, *sets.halves(), "STS-B", "STS-B dev", "sick"):
-        assert {eats for eats, lack in serves(source).items() if not lack} == {"sentences", "graded pairs"}
+        assert {eats for eats, lack in serves(source).items() if not lack} == {SENTENCES, SCORED_PAIRS}
         with pytest.raises(WrongColumns, match="may be unrelated"):
-            corpus([source], "pairs")
-    assert {eats for eats, lack in serves("sample").items() if lack} == {"back-translations"}
+            corpus([source], PAIRS)
+    assert {eats for eats, lack in serves("sample").items() if lack} == {BACK_TRANSLATIONS}
 
 
 def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits() -> None:
-    (texts,) = _columns("SICK-R", "sentences")
+    (texts,) = _columns("SICK-R", SENTENCES)
     assert len(texts) == 4500 + 500 + 4927 + 1
     assert texts[0] == "SICK/train 0."
     assert texts[-1] == "SICK/test 4926."
-    assert _columns("sick train", "sentences")[0][-2:] == ("SICK/train 4499.", "The same.")
-    assert _columns("STS17", "sentences") == _columns("STS17 test", "sentences")
+    assert _columns("sick train", SENTENCES)[0][-2:] == ("SICK/train 4499.", "The same.")
+    assert _columns("STS17", SENTENCES) == _columns("STS17 test", SENTENCES)
 
 
 def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder: Path) -> None:
-    one, two = _file(folder, "Six.\nThe same.\n", "one.txt"), _file(folder, FILES["pairs"], "two.tsv")
-    rows, reports = corpus([one, "STS17 test", two], "sentences")
+    one, two = _file(folder, "Six.\nThe same.\n", "one.txt"), _file(folder, FILES[PAIRS], "two.tsv")
+    rows, reports = corpus([one, "STS17 test", two], SENTENCES)
     assert rows.columns[0][:3] == ("Six.", "The same.", "STS17_en/test 0.")
     assert rows.columns[0][-3:] == (ONE, THREE, TWO)
     assert len(rows) == len(set(rows.columns[0])) == 2 + 250 + 3
@@ -243,8 +251,8 @@ def test_sources_are_joined_in_order_and_a_sentence_is_kept_once(folder: Path) -
 
 
 def test_duplicates_are_kept_if_they_are_asked_for(folder: Path) -> None:
-    one, two = _file(folder, "Six.\nThe same.\nSix.\n", "one.txt"), _file(folder, FILES["pairs"], "two.tsv")
-    rows, reports = corpus([one, "STS17 test", two], "sentences", keep_duplicates=True)
+    one, two = _file(folder, "Six.\nThe same.\nSix.\n", "one.txt"), _file(folder, FILES[PAIRS], "two.tsv")
+    rows, reports = corpus([one, "STS17 test", two], SENTENCES, keep_duplicates=True)
     texts = list(rows.columns[0])
     assert texts[:3] == ["Six.", "The same.", "Six."]
     assert texts[3:503] == [f"STS17_en/test {at}." for at in range(250)] + ["The same."] * 250
@@ -252,25 +260,25 @@ def test_duplicates_are_kept_if_they_are_asked_for(folder: Path) -> None:
     assert rows.duplicates == 1 + 250 + 1
     assert [(report.rows_kept, report.duplicates, report.dropped) for report in reports] == [
         (3, 1, ()), (500, 249, ()), (4, 1, ())]  # fmt: skip
-    once, _ = corpus([one, "STS17 test", two], "sentences")
+    once, _ = corpus([one, "STS17 test", two], SENTENCES)
     assert once.columns[0] == tuple(dict.fromkeys(texts)), "in the same order"
     assert once.duplicates == 0
 
 
 def test_a_set_without_a_split_has_every_sentence_of_every_pair(folder: Path) -> None:
-    found = {keep: len(corpus(["SICK-R"], "sentences", keep_duplicates=keep)[0]) for keep in (True, False)}
+    found = {keep: len(corpus(["SICK-R"], SENTENCES, keep_duplicates=keep)[0]) for keep in (True, False)}
     assert found == {True: 2 * (4500 + 500 + 4927), False: 4500 + 500 + 4927 + 1}
 
 
 def test_pairs_are_joined_row_by_row(folder: Path) -> None:
-    source = _file(folder, FILES["triplets"])
-    rows, _ = corpus(["sample", source, source], "pairs")
+    source = _file(folder, FILES[TRIPLETS])
+    rows, _ = corpus(["sample", source, source], PAIRS)
     assert len(rows) == 160 + 2 + 2
     assert [column[-2:] for column in rows.columns] == [(ONE, THREE), (TWO, ONE)]
 
 
 def test_a_report_tells_what_became_of_a_files_sentences(folder: Path) -> None:
-    _, (report,) = corpus([_file(folder, FILES["pairs"] + "\tAlone.\n")], "sentences")
+    _, (report,) = corpus([_file(folder, FILES[PAIRS] + "\tAlone.\n")], SENTENCES)
     assert (report.rows_read, report.rows_kept) == (6, 4)
     assert [str(each) for each in report.dropped] == [
         "1 dropped: empty sentence (line 4)",
@@ -280,30 +288,30 @@ def test_a_report_tells_what_became_of_a_files_sentences(folder: Path) -> None:
 
 def test_classes_of_nli_stand_in_no_sentences_way(folder: Path) -> None:
     source = _file(folder, "premise\thypothesis\tlabel\nOne two.\tOne and two.\tneutral\n")
-    assert _columns(source, "sentences") == ((ONE, TWO),)
+    assert _columns(source, SENTENCES) == ((ONE, TWO),)
 
 
 def test_people_choose_the_columns(folder: Path) -> None:
     source = _file(folder, "text\tother\tscore\n1 a b\tc d e\t3\nf g h\ti j k\t4\n")
-    assert _columns(source, "sentences") == (("1 a b", "f g h"),)
-    assert _columns(source, "sentences", sentence="other") == (("c d e", "i j k"),)
+    assert _columns(source, SENTENCES) == (("1 a b", "f g h"),)
+    assert _columns(source, SENTENCES, sentence="other") == (("c d e", "i j k"),)
     chosen = {"sentence": "other", "translated": "text"}
-    assert _columns(source, "back-translations", **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
-    assert serves(source, chosen)["back-translations"] == ""
-    assert _columns(source, "pairs", first="text", second="other")[1] == ("c d e", "i j k")
-    graded = _file(folder, FILES["graded pairs"])
-    assert _columns(graded, "sentences", sentence="sentence2") == ((TWO, ONE, "A c."),)
+    assert _columns(source, BACK_TRANSLATIONS, **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
+    assert serves(source, chosen)[BACK_TRANSLATIONS] == ""
+    assert _columns(source, PAIRS, first="text", second="other")[1] == ("c d e", "i j k")
+    graded = _file(folder, FILES[SCORED_PAIRS])
+    assert _columns(graded, SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
 
 
 def test_roles_that_belong_to_no_kind_together_are_answered_with_those_that_do(folder: Path) -> None:
-    source = _file(folder, FILES["pairs"])
+    source = _file(folder, FILES[PAIRS])
     for choose in (corpus, lambda sources, _, columns: serves(sources[0], columns)):
         with pytest.raises(
             WrongColumns, match=r"has the roles sentence, anchor\. There are sentences: sentence; pairs"
         ):
-            choose([source], "pairs", {"sentence": "positive", "anchor": "anchor"})
+            choose([source], PAIRS, {"sentence": "positive", "anchor": "anchor"})
         with pytest.raises(WrongColumns, match=r"mine\.tsv has no column 'x' for second"):
-            choose([source], "pairs", {"second": "x"})
+            choose([source], PAIRS, {"second": "x"})
 
 
 @pytest.mark.parametrize(
@@ -325,7 +333,7 @@ def test_an_unknown_source_is_answered_with_what_there_is(
     source: str, error: type[Exception], message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder / "SICK")
-    for ask in (serves, lambda name: corpus([name], "sentences")):
+    for ask in (serves, lambda name: corpus([name], SENTENCES)):
         with pytest.raises(error, match=message):
             ask(source)
 
@@ -334,14 +342,14 @@ def test_a_file_of_an_unknown_kind_is_told_apart_from_a_set(folder: Path, monkey
     _file(folder, "One.\n", "notes")
     monkeypatch.chdir(folder)
     with pytest.raises(UnreadableFile, match="notes has no ending"):
-        corpus(["notes"], "sentences")
+        corpus(["notes"], SENTENCES)
 
 
 def test_a_set_out_of_reach_says_where_it_would_lie(folder: Path) -> None:
     with pytest.raises(SetNotFound, match="STS-B train is not available"):
-        corpus(["STS-B"], "sentences")
+        corpus(["STS-B"], SENTENCES)
     with pytest.raises(SetNotFound, match="is no longer stored"):
-        corpus(["gone.csv · 0123abcd"], "sentences")
+        corpus(["gone.csv · 0123abcd"], SENTENCES)
 
 
 def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,20 +357,20 @@ def test_going_online_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts, "hub_table", lambda *_, online: asked.append(online))
     for source in ("STS-B", "STS-B dev"):
         with pytest.raises(SetNotFound):
-            corpus([source], "sentences", online=True)
+            corpus([source], SENTENCES, online=True)
     assert asked == [True, True]
 
 
 def test_nothing_is_no_corpus(folder: Path) -> None:
     with pytest.raises(BadChoice, match=r"No training text is named\. Give 'sample'"):
-        corpus([], "sentences")
+        corpus([], SENTENCES)
     with pytest.raises(TooFewRows, match="Pairs need at least 2"):
-        corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], "pairs")
+        corpus([_file(folder, "anchor\tpositive\nOne.\tTwo.\n")], PAIRS)
 
 
 def test_a_digest_is_the_rows_and_their_kind_and_not_their_name() -> None:
-    rows = Corpus("x", "pairs", (("a",), ("b",)))
-    assert rows.digest == Corpus("y", "pairs", (("a",), ("b",))).digest
-    others = Corpus("x", "back-translations", (("a",), ("b",))), Corpus("x", "pairs", (("a",), ("c",)))
+    rows = Corpus("x", PAIRS, (("a",), ("b",)))
+    assert rows.digest == Corpus("y", PAIRS, (("a",), ("b",))).digest
+    others = Corpus("x", BACK_TRANSLATIONS, (("a",), ("b",))), Corpus("x", PAIRS, (("a",), ("c",)))
     assert rows.digest not in {other.digest for other in others}
     assert len(rows) == 1

@@ -5,10 +5,11 @@ import pytest
 from explorer.data.corpora import Corpus
 from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import PAIRS, SCORED_PAIRS, SENTENCES
 from explorer.errors import BadScores, TooFewRows
 
 ROWS = Corpus(
-    "mine", "graded pairs", (("a", "c", "e", "g", "i"), ("b", "d", "f", "h", "a"), (0.0, 0.25, 0.25, 0.75, 1.0))
+    "mine", SCORED_PAIRS, (("a", "c", "e", "g", "i"), ("b", "d", "f", "h", "a"), (0.0, 0.25, 0.25, 0.75, 1.0))
 )
 
 
@@ -20,7 +21,7 @@ def pairs(*rows: tuple[str, str]) -> GradedPairs:
 def test_a_row_goes_that_shares_either_sentence_with_either_set() -> None:
     left, told = without(ROWS, [pairs(("x", "a"), ("y", "z")), pairs(("f", "x"))], 2)
     assert left.columns == (("c", "g"), ("d", "h"), (0.25, 0.75))
-    assert (left.name, left.eats) == ("mine", "graded pairs")
+    assert (left.name, left.eats) == ("mine", SCORED_PAIRS)
     assert left.digest != ROWS.digest
     assert told.startswith("held out: 3 of 5 rows of mine share a sentence with the dev or test pairs")
     assert "2 rows are left" in told
@@ -32,7 +33,7 @@ def test_rows_that_share_nothing_stay_as_they_are() -> None:
 
 
 def test_other_text_stays_whole() -> None:
-    for eats, columns in (("sentences", (("a", "b"),)), ("pairs", (("a",), ("b",)))):
+    for eats, columns in ((SENTENCES, (("a", "b"),)), (PAIRS, (("a",), ("b",)))):
         rows = Corpus("other", eats, columns)
         assert without(rows, [pairs(("a", "b"))], 64) == (rows, "")
 

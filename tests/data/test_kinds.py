@@ -2,7 +2,9 @@
 
 import pytest
 
-from explorer.data.kinds import BackTranslations, GradedPairs, Labelled, Pairs, Sentences, Triplets, digest_of
+from explorer.data.kinds import Corpus, GradedPairs, Labelled, Sentences, Triplets, digest_of
+from explorer.data.row_kinds import BACK_TRANSLATIONS, KINDS, SCORED_PAIRS
+from explorer.data.row_kinds import PAIRS as PAIR_ROWS
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
@@ -15,19 +17,19 @@ def test_borders_between_texts_count() -> None:
     ("one", "other"),
     [
         (Sentences("x", ("a",)), Sentences("y", ("a",))),
-        (Pairs("x", ("a",), ("b",)), Pairs("y", ("a",), ("b",))),
+        (Corpus("x", PAIR_ROWS, (("a",), ("b",))), Corpus("y", PAIR_ROWS, (("a",), ("b",)))),
         (Triplets("x", ("a",), ("b",), ("c",)), Triplets("y", ("a",), ("b",), ("c",))),
         (PAIRS, GradedPairs("yours", PAIRS.first, PAIRS.second, PAIRS.gold, PAIRS.parts)),
     ],
 )
 def test_a_name_does_not_change_a_digest(
-    one: Sentences | Pairs | Triplets | GradedPairs, other: Sentences | Pairs | Triplets | GradedPairs
+    one: Sentences | Corpus | Triplets | GradedPairs, other: Sentences | Corpus | Triplets | GradedPairs
 ) -> None:
     assert one.digest == other.digest
 
 
 def test_kinds_of_the_same_texts_have_different_digests() -> None:
-    pairs, back = Pairs("x", ("a",), ("b",)), BackTranslations("x", ("a",), ("b",))
+    pairs, back = (Corpus("x", kind, (("a",), ("b",))) for kind in (PAIR_ROWS, BACK_TRANSLATIONS))
     digests = {Sentences("x", ("a", "b")).digest, pairs.digest, back.digest, digest_of(("a", "b"))}
     assert len(digests) == 4
 
@@ -64,5 +66,22 @@ def test_each_sentence_of_graded_pairs_is_listed_once() -> None:
 def test_every_kind_counts_its_rows() -> None:
     assert len(PAIRS) == 2
     assert len(Sentences("x", ("a", "b", "c"))) == 3
-    assert len(Pairs("x", ("a",), ("b",))) == len(Triplets("x", ("a",), ("b",), ("c",))) == 1
-    assert len(BackTranslations("x", ("a", "b"), ("c", "d"))) == 2
+    assert len(Corpus("x", PAIR_ROWS, (("a",), ("b",)))) == len(Triplets("x", ("a",), ("b",), ("c",))) == 1
+    assert len(Corpus("x", BACK_TRANSLATIONS, (("a", "b"), ("c", "d")))) == 2
+
+
+def test_every_kind_of_rows_has_its_own_name_and_roles() -> None:
+    assert [kind.name for kind in KINDS] == [
+        "sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts"
+    ], "old recipes, digests and commands have these names"  # fmt: skip
+    for kind in KINDS:
+        assert len(set(kind.roles)) == len(kind.roles)
+        assert kind.texts[0].relation == ""
+        assert kind.gives(kind)
+
+
+def test_the_digest_of_training_rows_is_that_of_older_runs() -> None:
+    rows = Corpus("x", PAIR_ROWS, (("a",), ("b",)))
+    assert rows.digest == digest_of(("pairs", "a", "b"))
+    scored = Corpus("x", SCORED_PAIRS, (("a",), ("b",), (0.5,)))
+    assert scored.digest == digest_of(("graded pairs", "a", "b", "0.5"))

@@ -6,6 +6,7 @@ import pytest
 
 from explorer.data import probes, sample
 from explorer.data.corpora import corpus, serves
+from explorer.data.row_kinds import BACK_TRANSLATIONS, PAIRS, SENTENCES, TRIPLETS
 from explorer.data.tables.files import read_file
 from tests.data import held_out
 
@@ -82,11 +83,11 @@ def test_a_swapped_pair_of_words_is_found_whichever_comes_first():
 
 def test_they_are_named_like_the_sample_and_serve_triplets_pairs_and_sentences():
     for name, of in BOTH.items():
-        triplets, _ = corpus([name], "triplets")
+        triplets, _ = corpus([name], TRIPLETS)
         assert triplets.columns == (of.anchors, of.positives, of.negatives)
-        pairs, _ = corpus([name], "pairs")
+        pairs, _ = corpus([name], PAIRS)
         assert pairs.columns == (of.anchors, of.positives)
-    sentences, _ = corpus(list(BOTH), "sentences")
+    sentences, _ = corpus(list(BOTH), SENTENCES)
     assert sentences.columns == (TEXTS,)
-    assert not any(serves("minimal pairs")[eats] for eats in ("triplets", "pairs", "sentences"))
-    assert serves("minimal pairs")["back-translations"]
+    assert not any(serves("minimal pairs")[eats] for eats in (TRIPLETS, PAIRS, SENTENCES))
+    assert serves("minimal pairs")[BACK_TRANSLATIONS]

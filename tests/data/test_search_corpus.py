@@ -7,6 +7,7 @@ import pytest
 from explorer.data import corpora, sample, search_corpus
 from explorer.data.graded import sts
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import SENTENCES
 from explorer.data.search_corpus import of_pairs, of_source
 from explorer.errors import StrataError
 
@@ -20,7 +21,7 @@ def test_sentences_of_pairs_stand_once_in_order_and_repeats_are_counted():
 
 
 def test_the_sample_is_that_of_the_training_page():
-    assert of_source("sample").texts == corpora.corpus(("sample",), "sentences")[0].columns[0]
+    assert of_source("sample").texts == corpora.corpus(("sample",), SENTENCES)[0].columns[0]
     assert of_source("Sample pairs").texts == sample.pairs().sentences
 
 

@@ -24,9 +24,8 @@ ROWS: list[dict[str, Any]] = [
 ]
 READERS: tuple[Callable[..., Any], ...] = (
     text_rows.sentences,
-    text_rows.pairs,
+    text_rows.texts,
     text_rows.triplets,
-    text_rows.back_translations,
     text_rows.graded_pairs,
 )
 

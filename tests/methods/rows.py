@@ -5,6 +5,7 @@ import random
 import torch
 
 from explorer import methods
+from explorer.data.row_kinds import KINDS, Kind, Score
 from explorer.methods._after import After
 
 # those with a loss; those of them that train an encoder; those of them whose loss compares the rows of a batch
@@ -33,14 +34,16 @@ SECOND = [
 ]
 THIRD = ["a late train", "the man is a dog", "no women", "a red guitar runs"]
 
-COLUMNS = {
-    "sentences": (FIRST,),
-    "pairs": (FIRST, SECOND),
-    "triplets": (FIRST, SECOND, THIRD),
-    "back-translations": (FIRST, SECOND),
-    "graded pairs": (FIRST, SECOND, [0.0, 0.5, 0.25, 1.0]),
-    "labelled texts": (FIRST, SECOND, ["0", "1", "1", "0"]),
-}
+
+def _columns(kind: Kind) -> tuple[list[str] | list[float], ...]:
+    """Sentences for each column of text, then scores or labels."""
+    texts = [FIRST, SECOND, THIRD][: len(kind.texts)]
+    if kind.answer is None:
+        return tuple(texts)
+    return (*texts, [0.0, 0.5, 0.25, 1.0] if isinstance(kind.answer, Score) else ["0", "1", "1", "0"])
+
+
+COLUMNS = {kind: _columns(kind) for kind in KINDS}
 
 # more than a vector of theirs has dimensions
 _WORDS = " ".join(FIRST + SECOND + THIRD).lower().split()

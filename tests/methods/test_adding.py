@@ -5,6 +5,7 @@ import re
 
 import torch
 
+from explorer.data.row_kinds import PAIRS
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
 from tests.live import ROOT
@@ -47,4 +48,4 @@ def test_the_method_of_the_page_learns(tmp_path, tiny_encoder):
 def test_the_method_of_the_page_says_what_it_is(tmp_path):
     kind = added(tmp_path)
     assert kind.knobs["temperature"].default == 0.05
-    assert kind.eats == "pairs"
+    assert kind.eats == PAIRS

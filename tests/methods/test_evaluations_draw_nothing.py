@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from explorer import methods
+from explorer.data.row_kinds import BACK_TRANSLATIONS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.measuring.geometry import dev_check
 from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner
@@ -40,20 +41,20 @@ def texts(place):
     pairs = zip(trainings._phrases(drawn, 24), trainings._phrases(drawn, 24), strict=True)
     triplets = zip(*(trainings._phrases(drawn, 120) for _ in range(3)), strict=True)
     files = {
-        "triplets": ["anchor,positive,negative", *map(",".join, triplets)],
-        "back-translations": ["sentence,back_translation", *map(",".join, pairs)],
-        "graded pairs": ["score,sentence1,sentence2", *trainings._graded(drawn, 24)],
+        TRIPLETS: ["anchor,positive,negative", *map(",".join, triplets)],
+        BACK_TRANSLATIONS: ["sentence,back_translation", *map(",".join, pairs)],
+        SCORED_PAIRS: ["score,sentence1,sentence2", *trainings._graded(drawn, 24)],
     }
     for kind, lines in files.items():
         (place.folder / f"{kind}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     given = {kind: place.folder / f"{kind}.csv" for kind in files}
-    return given | {"sentences": place.text, "pairs": place.triplets}
+    return given | {SENTENCES: place.text, PAIRS: place.triplets}
 
 
 def trained(place, texts, name, tmp_path, monkeypatch, every):
     """Losses and weights after the last step, the random state, and how many evaluations there were."""
     kind = methods.load(name)
-    settings = {"steps": STEPS, **DRAWING.get(name, {}), **(ON_TRIPLETS if kind.eats == "triplets" else {})}
+    settings = {"steps": STEPS, **DRAWING.get(name, {}), **(ON_TRIPLETS if kind.eats == TRIPLETS else {})}
     recipe = trainings.recipe(place, name, data=(str(texts[kind.eats]),), settings=settings)
     monkeypatch.setattr(Learner, "look_every", every)
     work, found, looked = Training(recipe, tmp_path), [], 0

@@ -5,10 +5,11 @@ import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
+from explorer.data.row_kinds import SCORED_PAIRS
 from tests.methods.rows import COLUMNS, FIRST, SECOND
 
 ROWS, WIDTH = 9, 12
-SCORES = COLUMNS["graded pairs"][2]
+SCORES = COLUMNS[SCORED_PAIRS][2]
 
 
 def vectors(seed, dtype):

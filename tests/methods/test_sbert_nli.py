@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from explorer import methods
 from explorer.data import corpora
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import BadChoice, WrongColumns
 from explorer.methods.sbert_nli import compared
 from explorer.training import recipe
@@ -71,7 +72,7 @@ def test_the_classifier_is_no_part_of_the_trained_model(base):
 def test_rows_of_one_sentence_and_other_classes_are_refused(base, tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("label\ttext\n" + "".join(f"{'ab'[at % 2]}\ttext {at}\n" for at in range(20)), encoding="utf-8")
-    rows, _ = corpora.corpus([str(path)], "labelled texts", divide=False)
+    rows, _ = corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)
     with pytest.raises(WrongColumns, match=r"mine\.tsv has one sentence per row: SBERT compares two"):
         methods.load("sbert-nli").check_rows(rows)
     methods.load("classify").check_rows(rows)

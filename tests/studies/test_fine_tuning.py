@@ -9,6 +9,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import corpora
 from explorer.data.labelled import published_sets
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import Evaluation
 from explorer.evaluating.results import result_files
@@ -49,7 +50,7 @@ def tuned(shelf, options=QUICK) -> Evaluation:
 def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, tmp_path):
     (result,) = tuned(shelf).results
     (run,) = runs.every()
-    rows, _ = corpora.corpus([shelf[1]], "labelled texts")
+    rows, _ = corpora.corpus([shelf[1]], LABELLED_TEXTS)
     found = [(run.folder / "predictions" / f"seed-{seed}.tsv").read_text().splitlines()[1:] for seed in (1, 2)]
     right = []
     for place, lines in enumerate(found):

@@ -11,6 +11,7 @@ from safetensors import safe_open
 from transformers import AutoModel, AutoTokenizer
 
 from explorer.data import corpora
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.measuring.scores.class_scores import class_scores
 from explorer.metric_lines import Evaluation
 from explorer.training.loop.learner import Learner
@@ -62,7 +63,7 @@ def classified(folder, texts, most):
 
 
 def test_the_saved_model_classifies_the_test_rows_as_the_run_says(run):
-    rows, _ = corpora.corpus(run.recipe().data, "labelled texts")
+    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
     found = classified(run.model, rows.test.texts, SETTINGS["max_length"])
     results = run.status().results
     kept = max(results, key=lambda one: one.criterion)
@@ -73,7 +74,7 @@ def test_the_saved_model_classifies_the_test_rows_as_the_run_says(run):
 
 
 def test_the_card_has_the_scores_and_code_that_classifies(run, capsys):
-    rows, _ = corpora.corpus(run.recipe().data, "labelled texts")
+    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
     kept = max(run.status().results, key=lambda one: one.criterion)
     section = (run.folder / "README.md").read_text().split("## Classification")[1].split("## Training")[0]
     for name, score in (("accuracy", kept.classes.accuracy), ("Matthews", kept.classes.matthews)):
@@ -87,7 +88,7 @@ def test_the_card_has_the_scores_and_code_that_classifies(run, capsys):
 
 
 def test_validation_rows_choose_the_checkpoint_and_neither_they_nor_test_rows_are_trained_on(run):
-    rows, _ = corpora.corpus(run.recipe().data, "labelled texts")
+    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
     made = run.recipe().made_with
     assert (made["data_rows"], made["held_out_rows"], made["data_digest"]) == (96, 12, rows.digest)
     for number, result in enumerate(run.status().results, start=1):

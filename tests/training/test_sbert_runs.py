@@ -3,6 +3,7 @@
 import pytest
 
 from explorer.data import corpora
+from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import WrongColumns
 from explorer.metric_lines import Evaluation
 from explorer.training.record.status import INTERRUPTED
@@ -29,7 +30,7 @@ def whole(place, file):
 def test_all_rows_train_and_the_dev_set_chooses(whole, file):
     run, _ = whole
     made = run.recipe().made_with
-    rows, _ = corpora.corpus([file], "labelled texts", divide=False)
+    rows, _ = corpora.corpus([file], LABELLED_TEXTS, divide=False)
     assert (made["data_rows"], made["held_out_rows"], made["data_digest"]) == (120, 0, rows.digest)
     for number, result in enumerate(run.status().results, start=1):
         lines = [line for line in run.metrics() if isinstance(line, Evaluation) and line.number == number and line.step]

@@ -82,9 +82,10 @@ def estimate(models: Sequence[str], tuned: Sequence[str], options: Options) -> N
 def _is_classification(task: str) -> bool:
     """Whether a task has labels: a transfer task, or a labelled file or folder."""
     from explorer.data import corpora, sources
+    from explorer.data.row_kinds import LABELLED_TEXTS
     from explorer.evaluating.tasks import transfer
 
     if task in transfer.TASKS:
         return True
     known = sources.is_folder(task) or sources.is_file(task)
-    return known and not corpora.serves(task)["labelled texts"]
+    return known and not corpora.serves(task)[LABELLED_TEXTS]

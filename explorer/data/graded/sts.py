@@ -16,6 +16,7 @@ from pathlib import Path
 
 from explorer.data.graded.hub_files import hub_table
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
@@ -193,7 +194,7 @@ def _whole(chosen: GradedSet, split: Split, table: Table) -> GradedPairs:
     """The pairs of a table, if their counts are as published, in every sub-corpus."""
     title = f"{chosen.name} {split.name}"
     part = chosen.part if chosen.part in table.columns else None
-    pairs, report = graded_pairs(table, guess(table, "graded pairs").corrected({"part": part}), title)
+    pairs, report = graded_pairs(table, guess(table, SCORED_PAIRS).corrected({"part": part}), title)
     advice = f"The file may be truncated or another version: replace it.\n{report}"
     if len(pairs) != split.pairs:
         raise DataError(f"{title} has {len(pairs)} pairs here, but {split.pairs} as published. {advice}")

@@ -15,9 +15,9 @@ from explorer.data import sample
 from explorer.data.kinds import Corpus, Labelled, Triplets
 from explorer.data.labelled import labelled_sets, published_sets
 from explorer.data.labelled.labelled_set import LabelledSet, check
+from explorer.data.row_kinds import LABELLED_TEXTS, TRIPLETS
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
-from explorer.data.tables.column_roles import ROLES
 from explorer.data.tables.column_roles import Mapping as Roles
 from explorer.data.tables.columns import LABEL_NAMES, guess, plain
 from explorer.data.tables.files import read_file
@@ -59,7 +59,7 @@ def _read(source: str, columns: Mapping[str, str] | None) -> tuple[LabelledSet, 
     if not published_sets.is_known(source) and path.is_file():
         table = read_file(source)
         if _is_triplets(table, columns or {}):
-            triplets, report = text_rows.triplets(table, guess(table, "triplets").corrected(columns or {}))
+            triplets, report = text_rows.triplets(table, guess(table, TRIPLETS).corrected(columns or {}))
             return LabelledSet(table.name, of_triplets(triplets)), (report,)
     return labelled_sets.load(source, columns, folds=False)
 
@@ -68,9 +68,9 @@ def lack(table: Table, columns: Mapping[str, str]) -> str:
     """The reason why a file has no labelled rows, as the end of a sentence; "" if it has them."""
     if _is_triplets(table, columns):
         return ""
-    if not set(columns) <= {role.name for role in ROLES["labelled texts"]}:
+    if not set(columns) <= set(LABELLED_TEXTS.roles):
         return LACK
-    mapping = guess(table, "labelled texts").corrected(columns)
+    mapping = guess(table, LABELLED_TEXTS).corrected(columns)
     try:
         mapping.check(table)
         rows, _ = text_rows.labelled(table, mapping)
@@ -142,15 +142,15 @@ _SHIPPED = {
 def _is_triplets(table: Table, columns: Mapping[str, str]) -> bool:
     """Whether a file holds triplets and no column of labels."""
     named = any(plain(column) in LABEL_NAMES for column in table.columns)
-    own = set(columns) <= {role.name for role in ROLES["triplets"]}
+    own = set(columns) <= set(TRIPLETS.roles)
     mapping: Roles = guess(table)
-    return own and not named and mapping.kind == "triplets"
+    return own and not named and mapping.kind == TRIPLETS
 
 
 def _corpus(parts: Sequence[Labelled]) -> Corpus:
     columns = zip(*((part.texts, part.second, part.labels) for part in parts), strict=True)
     joined_columns = (tuple(chain.from_iterable(column)) for column in columns)
-    return Corpus(" + ".join(part.name for part in parts), "labelled texts", tuple(filter(None, joined_columns)))
+    return Corpus(" + ".join(part.name for part in parts), LABELLED_TEXTS, tuple(filter(None, joined_columns)))
 
 
 def _of_all(parts: Sequence[Labelled | None]) -> Corpus | None:

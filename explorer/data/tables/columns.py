@@ -6,7 +6,16 @@ import math
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-from explorer.data.tables.column_roles import Kind, Mapping
+from explorer.data.row_kinds import (
+    BACK_TRANSLATIONS,
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    Kind,
+)
+from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
@@ -68,7 +77,7 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
     sentence = _named(table, SENTENCE_NAMES)
     original = (back or (sentence or first,))[0]
     score = _score_column(table, besides={*lead, *texts})
-    if kind == "labelled texts":
+    if kind == LABELLED_TEXTS:
         return _labelled(table, pair, texts)
     if kind is None:
         alone = not (pair or back) and bool(sentence or len(texts) == 1)
@@ -97,17 +106,17 @@ def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> M
     values = {column: len(set(cells)) for column, cells in _sampled(table) if column not in (text, second)}
     classes = [column for column, count in values.items() if 2 * count <= len(table.rows[:SAMPLE])]
     label = named or min(classes, key=values.__getitem__, default=None)
-    return Mapping.of("labelled texts", {"text": text, "label": label, "second": second})
+    return Mapping.of(LABELLED_TEXTS, {"text": text, "label": label, "second": second})
 
 
 def _kind(*, alone: bool, back: bool, score: bool, negative: bool) -> Kind:
     if alone:
-        return "sentences"
+        return SENTENCES
     if negative:
-        return "triplets"
+        return TRIPLETS
     if back:
-        return "back-translations"
-    return "graded pairs" if score else "pairs"
+        return BACK_TRANSLATIONS
+    return SCORED_PAIRS if score else PAIRS
 
 
 def _named_pair(table: Table) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from explorer.data import corpora, sources
 from explorer.data.kinds import digest_of
+from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import files, streamed_text
 from explorer.data.tables.streamed_text import Place
 from explorer.data.tables.text_rows import EMPTY
@@ -202,6 +203,6 @@ def _read(text: Text, stamp: tuple[int, int]) -> tuple[tuple[str, ...], int]:
             "Write its sentences to a .txt file, one per line without tabs, which may be of any size."
         )
     source = str(text.path or text.source)
-    rows, reports = corpora.corpus((source,), "sentences", dict(text.columns), online=text.online, keep_duplicates=True)
+    rows, reports = corpora.corpus((source,), SENTENCES, dict(text.columns), online=text.online, keep_duplicates=True)
     empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == EMPTY)
     return rows.texts[0], empty

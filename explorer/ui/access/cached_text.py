@@ -8,9 +8,9 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.data import corpora, held_out, map_sentences, splitting
-from explorer.data.corpora import Eats
 from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs, Sentences
+from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
 from explorer.data.splitting import Summary
 from explorer.data.tables import text_rows
@@ -88,7 +88,7 @@ def sentence_column(file: str) -> int:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _sentence_column(file: str, stamp: Hashable) -> int:
     table = read_file(file)
-    return table.columns.index(guess(table, "sentences").column("sentence") or table.columns[0])
+    return table.columns.index(guess(table, SENTENCES).column("sentence") or table.columns[0])
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -97,19 +97,19 @@ def table(name: str, digest: str, _data: bytes) -> Table:
     return read_bytes(name, _data)
 
 
-def serves(source: str, columns: Mapping[str, str]) -> dict[Eats, str]:
+def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
     """For each kind of rows, the reason why a source lacks it; "" if it has it."""
     return _serves(source, tuple(columns.items()), _stamp(source))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
-def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) -> dict[Eats, str]:
+def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) -> dict[Kind, str]:
     return corpora.serves(source, dict(columns))
 
 
 def rows(
     sources: tuple[str, ...],
-    eats: Eats,
+    eats: Kind,
     columns: Mapping[str, str],
     keep_duplicates: bool = False,
     divide: bool = True,
@@ -124,7 +124,7 @@ def rows(
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
 def _rows(
     sources: tuple[str, ...],
-    eats: Eats,
+    eats: Kind,
     columns: tuple[tuple[str, str], ...],
     keep_duplicates: bool,
     divide: bool,
@@ -135,7 +135,7 @@ def _rows(
 
 
 def shared(
-    sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], pairs: GradedPairs, divide: bool = True
+    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], pairs: GradedPairs, divide: bool = True
 ) -> int:
     """The number of sentences of a set that are in the rows of the sources."""
     stamps = tuple(map(_stamp, sources))
@@ -145,7 +145,7 @@ def shared(
 @st.cache_resource(max_entries=32, show_spinner="Comparing the text with dev and test set …")
 def _shared(
     sources: tuple[str, ...],
-    eats: Eats,
+    eats: Kind,
     columns: tuple[tuple[str, str], ...],
     divide: bool,
     stamps: Hashable,
@@ -157,7 +157,7 @@ def _shared(
 
 
 def left(
-    sources: tuple[str, ...], eats: Eats, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
+    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     stamps = tuple(map(_stamp, (*sources, *evaluated)))
@@ -167,7 +167,7 @@ def left(
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
 def _left(
     sources: tuple[str, ...],
-    eats: Eats,
+    eats: Kind,
     columns: tuple[tuple[str, str], ...],
     evaluated: tuple[str, ...],
     batch: int,

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from explorer.data.corpora import SHOWN, Eats
 from explorer.data.needs import Need
+from explorer.data.row_kinds import KINDS, Kind
 from explorer.knobs import Knob, Values
 from explorer.ui.access import method_cards
-
-# from the least to the most that a method needs of its text
-NEEDS: tuple[Eats, ...] = ("sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts")
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class MethodCard:
     name: str
     title: str
     about: str
-    eats: Eats
+    eats: Kind
     family: str
     paper: str
     link: str
@@ -56,11 +53,6 @@ class MethodCard:
         return tuple(need for need in self.needs if not need.there())
 
 
-def kind(eats: Eats) -> str:
-    """The name that a visitor reads for a kind of rows."""
-    return SHOWN.get(eats, eats)
-
-
 def read_all() -> dict[str, MethodCard]:
     """Every method by name, sorted by its family and by what it needs; this loads torch."""
     from explorer import methods
@@ -89,10 +81,10 @@ def read_all() -> dict[str, MethodCard]:
                 trains=kind.trains(),
             )
         )
-    families = list(dict.fromkeys(card.family for card in sorted(cards, key=lambda card: NEEDS.index(card.eats))))
+    families = list(dict.fromkeys(card.family for card in sorted(cards, key=lambda card: KINDS.index(card.eats))))
     first = next(card for card in cards if methods.load(card.name).first)
     families.sort(key=lambda family: family != first.family)
-    cards.sort(key=lambda card: (families.index(card.family), card != first, NEEDS.index(card.eats), card.name))
+    cards.sort(key=lambda card: (families.index(card.family), card != first, KINDS.index(card.eats), card.name))
     return {card.name: card for card in cards}
 
 

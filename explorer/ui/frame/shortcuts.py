@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data.corpora import SERVES
 from explorer.data.graded import sets
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.training.record.runs import Run
 from explorer.ui.access import method_cards
 from explorer.ui.frame import second_encoder, sidebar
@@ -38,8 +38,7 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
     train_form_keys.choose(list(address.values()))
     train_form_keys.follow_text()
     sidebar.choose_set(name)
-    kinds = [eats for eats in SERVES["graded pairs"] if eats != "sentences"]  # what keeps the scores
-    fitting = [card.name for card in method_cards.methods().values() if card.eats in kinds]
-    if fitting:
-        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = fitting[0]
+    using_scores = [card.name for card in method_cards.methods().values() if card.eats == SCORED_PAIRS]
+    if using_scores:
+        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = using_scores[0]
     return address

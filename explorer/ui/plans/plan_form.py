@@ -149,7 +149,7 @@ def _methods(cards: dict[str, MethodCard], text: tuple[str, ...]) -> tuple[str, 
 
 
 def _told(card: MethodCard, lack: str) -> str:
-    return f"{card.name} ({method_cards.kind(card.eats)})" + " – does not fit" * bool(lack)
+    return f"{card.name} ({card.eats.title})" + " – does not fit" * bool(lack)
 
 
 def _lack(card: MethodCard, text: tuple[str, ...]) -> str:

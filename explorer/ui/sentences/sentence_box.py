@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
 from explorer.data.typed_lines import Lines, read_lines, taken
@@ -95,7 +96,7 @@ def _file() -> None:
 
 def _column(table: Table) -> str:
     """The recognised column of sentences, or the one that the visitor chooses."""
-    guessed = guess(table, "sentences").column("sentence") or table.columns[0]
+    guessed = guess(table, SENTENCES).column("sentence") or table.columns[0]
     if len(table.columns) == 1:
         return guessed
     column: str = st.selectbox(

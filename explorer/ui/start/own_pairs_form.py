@@ -7,8 +7,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables import columns, text_rows
-from explorer.data.tables.column_roles import ROLES, Mapping
+from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
 from explorer.encoding.locate.model_names import Found
@@ -68,21 +69,21 @@ def _from_table(table: Table) -> None:
 
 def _columns(table: Table) -> Mapping:
     """The guess, to be corrected: a select box for each role."""
-    guess = columns.guess(table, "graded pairs")
+    guess = columns.guess(table, SCORED_PAIRS)
     chosen: dict[str, str | None] = {}
     boxes = st.container(horizontal=True)
-    for role in ROLES["graded pairs"]:
+    for one in SCORED_PAIRS.columns:
         options = [NONE, *table.columns]
-        guessed = guess.column(role.name) or NONE
+        guessed = guess.column(one.role) or NONE
         column = boxes.selectbox(
-            f"Column: {role.label}",
+            f"Column: {one.label}",
             options,
             index=options.index(guessed),
-            help=role.help + ("" if role.required else " May be left out."),
-            key=f"column {table.name} {role.name}",
+            help=one.help + ("" if one.required else " May be left out."),
+            key=f"column {table.name} {one.role}",
             width=220,
         )
-        chosen[role.name] = None if column == NONE else column
+        chosen[one.role] = None if column == NONE else column
     return guess.corrected(chosen)
 
 

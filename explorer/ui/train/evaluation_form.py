@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.errors import BadChoice, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
@@ -131,7 +132,7 @@ def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, t
 
     if dev is not None and test is not None and 2 * len({*dev.sentences} & {*test.sentences}) > len(test.sentences):
         st.warning(TEST_IN_DEV, icon=":material/balance:")
-    if not sources or not load(card.name).learns() or card.eats == "graded pairs":  # their shared rows are held out
+    if not sources or not load(card.name).learns() or card.eats == SCORED_PAIRS:  # their shared rows are held out
         return
     told = []
     for what, pairs in (("dev", dev), ("test", test)):

@@ -91,10 +91,11 @@ def _begin(key: str, make: jobs.Make) -> None:
 
 def _make(base: str, sources: tuple[str, ...], columns: dict[str, str], folder: Path) -> Work[None]:
     from explorer.data.corpora import corpus
+    from explorer.data.row_kinds import SENTENCES
     from explorer.encoding.load.loading import load
     from explorer.training.generator import make_generator
 
-    text, _ = corpus(sources, "sentences", columns)
+    text, _ = corpus(sources, SENTENCES, columns)
     encoder = load(model_names.find(base), precision="float32")
     yield from make_generator(encoder, text.texts[0], folder)
 

@@ -31,7 +31,7 @@ def method() -> MethodCard:
         "line.",
     )
     card = cards[name]
-    st.caption(f"{messages.plain(card.title)} Trains on {method_cards.kind(card.eats)}.")
+    st.caption(f"{messages.plain(card.title)} Trains on {card.eats.title}.")
     return card
 
 
@@ -78,7 +78,7 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
     button.button(
         card.name, key=f"choose {card.name}", on_click=_choose, args=(card,), disabled=bool(lack), width="stretch"
     )
-    told = f"Trains on {method_cards.kind(card.eats)}. {messages.plain(card.title)}"
+    told = f"Trains on {card.eats.title}. {messages.plain(card.title)}"
     about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
 
 

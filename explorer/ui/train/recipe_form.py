@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import families
 from explorer.errors import StrataError
@@ -53,7 +54,7 @@ def recipe() -> Recipe | None:
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)
-    if rows is not None and settings is not None and judging is not None and card.eats == "graded pairs":
+    if rows is not None and settings is not None and judging is not None and card.eats == SCORED_PAIRS:
         evaluated = tuple(name for name in (judging.dev, judging.test) if name)
         rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
     if rows is not None and settings is not None:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.data import sources, uploads
-from explorer.data.corpora import SAMPLE, SHIPPED, Eats
+from explorer.data.corpora import SAMPLE, SHIPPED
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.labelled import published_sets
+from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.sample import MINIMAL_PAIRS
-from explorer.data.tables.column_roles import ROLES
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
-from explorer.ui.access import availability, cached_text, method_cards
+from explorer.ui.access import availability, cached_text
 from explorer.ui.runs.train_form_keys import FILLED, SOURCES, choose
 from explorer.ui.widgets import upload_boxes
 
@@ -52,7 +52,7 @@ def chosen_text() -> tuple[str, ...]:
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
-def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False, divide: bool = True) -> int | None:
+def rows(chosen: tuple[str, ...], eats: Kind, keep_duplicates: bool = False, divide: bool = True) -> int | None:
     """The number of rows the text has for a method; None, with the error shown, if it has none."""
     if not chosen:
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
@@ -74,7 +74,7 @@ def rows(chosen: tuple[str, ...], eats: Eats, keep_duplicates: bool = False, div
     return count
 
 
-def left(chosen: tuple[str, ...], eats: Eats, evaluated: tuple[str, ...], batch: int) -> int | None:
+def left(chosen: tuple[str, ...], eats: Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
     """The number of scored rows that share no sentence with the dev and test set."""
     try:
         count, dropped = cached_text.left(chosen, eats, columns(chosen, eats), evaluated, batch)
@@ -86,7 +86,7 @@ def left(chosen: tuple[str, ...], eats: Eats, evaluated: tuple[str, ...], batch:
     return count
 
 
-def lacks(chosen: Sequence[str], eats: Eats) -> str:
+def lacks(chosen: Sequence[str], eats: Kind) -> str:
     """The reason why the text has no rows of this kind; "" if it has."""
     for source in chosen:
         try:
@@ -98,13 +98,13 @@ def lacks(chosen: Sequence[str], eats: Eats) -> str:
     return ""
 
 
-def columns(chosen: Sequence[str], eats: Eats) -> dict[str, str]:
+def columns(chosen: Sequence[str], eats: Kind) -> dict[str, str]:
     """The columns that the visitor chose instead of the recognised ones, by role."""
-    kept = {role: st.session_state.get(column_key(role), GUESSED) for role in _roles(eats)}
+    kept = {role: st.session_state.get(column_key(role), GUESSED) for role in (column.role for column in eats.trained)}
     return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
 
 
-def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
+def choose_columns(chosen: Sequence[str], eats: Kind) -> None:
     """A select box for each role that a column of the file can have."""
     files = _files(chosen)
     if not files:
@@ -117,24 +117,17 @@ def choose_columns(chosen: Sequence[str], eats: Eats) -> None:
         return
     with st.expander("Columns", icon=":material/view_column:"):
         boxes = st.container(horizontal=True)
-        for role in ROLES[eats]:
-            if role.name not in _roles(eats):
-                continue
-            key = column_key(role.name)
+        for column in eats.trained:
+            key = column_key(column.role)
             if st.session_state.get(key) not in names:
                 st.session_state[key] = GUESSED
             options = [GUESSED, *names]
-            boxes.selectbox(role.label, options, key=key, help=role.help, width=220, persist_state="session")
+            boxes.selectbox(column.label, options, key=key, help=column.help, width=220, persist_state="session")
 
 
 def column_key(role: str) -> str:
     """The name of the widget of a role."""
     return f"text column {role}"
-
-
-def _roles(eats: Eats) -> list[str]:
-    """The roles of columns in training; a sub-corpus column is for scoring only."""
-    return [role.name for role in ROLES[eats] if role.name != "part"]
 
 
 def _offered() -> list[str]:
@@ -152,9 +145,9 @@ def _train_parts() -> list[str]:
     return [sets.parts()[0], *(sets.parts(name)[0] for name in splittable)]
 
 
-def _told(count: int, duplicates: int, eats: Eats, reports: Sequence[Report]) -> None:
+def _told(count: int, duplicates: int, eats: Kind, reports: Sequence[Report]) -> None:
     lengths = [report.words for report in reports if report.rows_kept]
-    told = f"{count:,} {'sentences' if eats == 'sentences' else f'rows of {method_cards.kind(eats)}'}"
+    told = f"{count:,} {'sentences' if eats == SENTENCES else f'rows of {eats.title}'}"
     if lengths:
         told += f", of {min(one.least for one in lengths)} to {max(one.most for one in lengths)} words each"
     again = f" {duplicates:,} of them are duplicates, which *keep duplicates* keeps." * bool(duplicates)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from explorer.data.tables.column_roles import ROLES, Kind, Mapping
+from explorer.data.row_kinds import BACK_TRANSLATIONS, LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
+from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
@@ -18,27 +19,27 @@ def _table(*rows: tuple[str, ...], columns: str) -> Table:
 @pytest.mark.parametrize(
     ("columns", "cells", "kind"),
     [
-        ("sentence1 sentence2 score", (ONE, TWO, "4"), "graded pairs"),
-        ("score sentence1 sentence2", ("4", ONE, TWO), "graded pairs"),
-        ("sentence_A sentence_B relatedness_score", (ONE, TWO, "4"), "graded pairs"),
-        ("text1 text2 labels", (ONE, TWO, "0.3"), "graded pairs"),
-        ("premise hypothesis label", (ONE, TWO, "neutral"), "graded pairs"),
-        ("question1 question2 similarity", (ONE, TWO, "1"), "graded pairs"),
-        ("anchor positive", (ONE, TWO), "pairs"),
-        ("query answer", (ONE, TWO), "pairs"),
-        ("query positive", (ONE, TWO), "pairs"),
-        ("anchor positive negative", (ONE, TWO, THREE), "triplets"),
-        ("anchor positive contradiction", (ONE, TWO, THREE), "triplets"),
-        ("sent0 sent1 hard_neg", (ONE, TWO, THREE), "triplets"),
-        ("query positive negative_1 negative_2", (ONE, TWO, THREE, THREE), "triplets"),
-        ("sentence back_translation", (ONE, TWO), "back-translations"),
-        ("text backtranslation", (ONE, TWO), "back-translations"),
-        ("original paraphrase bleu", (ONE, TWO, "0.3"), "back-translations"),
-        ("sentence paraphrase contradiction", (ONE, TWO, THREE), "triplets"),
-        ("sentence1 sentence2 paraphrase", (ONE, TWO, THREE), "pairs"),
-        ("text", (ONE,), "sentences"),
-        ("label text", ("1", ONE), "sentences"),
-        ("id sentence source", ("7", ONE, "news"), "sentences"),
+        ("sentence1 sentence2 score", (ONE, TWO, "4"), SCORED_PAIRS),
+        ("score sentence1 sentence2", ("4", ONE, TWO), SCORED_PAIRS),
+        ("sentence_A sentence_B relatedness_score", (ONE, TWO, "4"), SCORED_PAIRS),
+        ("text1 text2 labels", (ONE, TWO, "0.3"), SCORED_PAIRS),
+        ("premise hypothesis label", (ONE, TWO, "neutral"), SCORED_PAIRS),
+        ("question1 question2 similarity", (ONE, TWO, "1"), SCORED_PAIRS),
+        ("anchor positive", (ONE, TWO), PAIRS),
+        ("query answer", (ONE, TWO), PAIRS),
+        ("query positive", (ONE, TWO), PAIRS),
+        ("anchor positive negative", (ONE, TWO, THREE), TRIPLETS),
+        ("anchor positive contradiction", (ONE, TWO, THREE), TRIPLETS),
+        ("sent0 sent1 hard_neg", (ONE, TWO, THREE), TRIPLETS),
+        ("query positive negative_1 negative_2", (ONE, TWO, THREE, THREE), TRIPLETS),
+        ("sentence back_translation", (ONE, TWO), BACK_TRANSLATIONS),
+        ("text backtranslation", (ONE, TWO), BACK_TRANSLATIONS),
+        ("original paraphrase bleu", (ONE, TWO, "0.3"), BACK_TRANSLATIONS),
+        ("sentence paraphrase contradiction", (ONE, TWO, THREE), TRIPLETS),
+        ("sentence1 sentence2 paraphrase", (ONE, TWO, THREE), PAIRS),
+        ("text", (ONE,), SENTENCES),
+        ("label text", ("1", ONE), SENTENCES),
+        ("id sentence source", ("7", ONE, "news"), SENTENCES),
     ],
 )
 def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) -> None:
@@ -46,20 +47,20 @@ def test_known_names_decide(columns: str, cells: tuple[str, ...], kind: Kind) ->
     mapping = guess(table)
     assert mapping.kind == kind
     mapping.check(table)
-    assert table.column(dict(mapping.players)[ROLES[kind][0].name])[0] == ONE
+    assert table.column(dict(mapping.players)[kind.roles[0]])[0] == ONE
 
 
 @pytest.mark.parametrize(
     ("cells", "kind", "players"),
     [
-        ((ONE,), "sentences", {"sentence": "a"}),
-        ((ONE, TWO), "pairs", {"first": "a", "second": "b"}),
-        ((ONE, TWO, THREE), "triplets", {"anchor": "a", "positive": "b", "negative": "c"}),
-        ((ONE, TWO, "2.5"), "graded pairs", {"first": "a", "second": "b", "score": "c"}),
-        (("2.5", ONE, TWO), "graded pairs", {"first": "b", "second": "c", "score": "a"}),
-        ((ONE, "2.5"), "sentences", {"sentence": "a"}),
-        (("news", ONE, TWO, "2.5"), "graded pairs", {"first": "b", "second": "c", "score": "d"}),
-        (("word", "term"), "pairs", {"first": "a", "second": "b"}),
+        ((ONE,), SENTENCES, {"sentence": "a"}),
+        ((ONE, TWO), PAIRS, {"first": "a", "second": "b"}),
+        ((ONE, TWO, THREE), TRIPLETS, {"anchor": "a", "positive": "b", "negative": "c"}),
+        ((ONE, TWO, "2.5"), SCORED_PAIRS, {"first": "a", "second": "b", "score": "c"}),
+        (("2.5", ONE, TWO), SCORED_PAIRS, {"first": "b", "second": "c", "score": "a"}),
+        ((ONE, "2.5"), SENTENCES, {"sentence": "a"}),
+        (("news", ONE, TWO, "2.5"), SCORED_PAIRS, {"first": "b", "second": "c", "score": "d"}),
+        (("word", "term"), PAIRS, {"first": "a", "second": "b"}),
     ],
 )
 def test_unknown_names_leave_it_to_order_and_content(
@@ -79,7 +80,7 @@ def test_unknown_names_leave_it_to_order_and_content(
 )
 def test_back_translations_are_found_by_name_and_else_by_order(columns: str, players: dict[str, str]) -> None:
     table = _table((ONE, TWO), columns=columns)
-    assert guess(table, "back-translations") == Mapping.of("back-translations", players)
+    assert guess(table, BACK_TRANSLATIONS) == Mapping.of(BACK_TRANSLATIONS, players)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +101,11 @@ def test_text_and_label_are_found_by_name_and_else_by_words_and_repeated_values(
     columns: str, cells: list[tuple[str, ...]], players: dict[str, str]
 ) -> None:
     table = _table(*cells, columns=columns)
-    assert guess(table, "labelled texts") == Mapping.of("labelled texts", players)
+    assert guess(table, LABELLED_TEXTS) == Mapping.of(LABELLED_TEXTS, players)
 
 
 def test_a_file_without_repeated_values_has_no_label() -> None:
-    mapping = guess(_table((ONE, "a"), (TWO, "b"), (THREE, "c"), columns="x y"), "labelled texts")
+    mapping = guess(_table((ONE, "a"), (TWO, "b"), (THREE, "c"), columns="x y"), LABELLED_TEXTS)
     with pytest.raises(WrongColumns, match=r"no column for label, which labelled texts need\. Its columns: x, y"):
         mapping.check(_table((ONE, "a"), columns="x y"))
 
@@ -130,13 +131,13 @@ def test_a_sub_corpus_is_not_required() -> None:
     table = _table((ONE, TWO, "3"), columns="sentence1 sentence2 score")
     guess(table).check(table)
     assert guess(table).column("part") is None
-    assert [role.name for role in ROLES["graded pairs"] if not role.required] == ["part"]
+    assert [one.role for one in SCORED_PAIRS.columns if not one.required] == ["part"]
 
 
 def test_a_kind_that_is_asked_for_is_given_even_if_roles_stay_empty() -> None:
     table = _table((ONE,), columns="text")
-    mapping = guess(table, "graded pairs")
-    assert mapping == Mapping.of("graded pairs", {"first": "text"})
+    mapping = guess(table, SCORED_PAIRS)
+    assert mapping == Mapping.of(SCORED_PAIRS, {"first": "text"})
     with pytest.raises(WrongColumns, match=r"no column for second or score, which graded pairs need.*: text"):
         mapping.check(table)
 
@@ -156,22 +157,22 @@ def test_people_can_correct_a_guess() -> None:
 
 def test_a_role_that_does_not_exist_is_answered_with_those_that_do() -> None:
     with pytest.raises(WrongColumns, match="no role 'anchor'; their roles are first, second, score, part"):
-        Mapping.of("graded pairs", {}).corrected({"anchor": "text"})
+        Mapping.of(SCORED_PAIRS, {}).corrected({"anchor": "text"})
 
 
 def test_a_column_that_is_not_there_is_answered_with_those_that_are() -> None:
     table = _table((ONE, TWO), columns="a b")
     with pytest.raises(WrongColumns, match=r"no column 'c' for second\. Its columns: a, b"):
-        Mapping.of("pairs", {"first": "a", "second": "c"}).check(table)
+        Mapping.of(PAIRS, {"first": "a", "second": "c"}).check(table)
 
 
 def test_one_column_cannot_play_two_roles() -> None:
     table = _table((ONE, TWO), columns="a b")
     with pytest.raises(WrongColumns, match=r"'a' of a\.csv is chosen for first and for second"):
-        Mapping.of("pairs", {"first": "a", "second": "a"}).check(table)
+        Mapping.of(PAIRS, {"first": "a", "second": "a"}).check(table)
 
 
 def test_columns_set_aside_are_named_where_a_role_is_missing() -> None:
     table = Table("a.jsonl", ("query",), ((ONE,),), (1,), set_aside=("pos", "neg"))
     with pytest.raises(WrongColumns, match="Set aside, as they hold lists, objects or bytes: pos, neg"):
-        guess(table, "triplets").check(table)
+        guess(table, TRIPLETS).check(table)

@@ -4,6 +4,7 @@ import codecs
 
 import pytest
 
+from explorer.data.row_kinds import SENTENCES
 from explorer.data.tables import streamed_text, text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -26,7 +27,7 @@ TEXTS = {
 
 def read_whole(path):
     table = read_file(path)
-    return text_rows.sentences(table, guess(table, "sentences"), keep_duplicates=True)[0].texts
+    return text_rows.sentences(table, guess(table, SENTENCES), keep_duplicates=True)[0].texts
 
 
 @pytest.mark.parametrize("data", TEXTS.values(), ids=TEXTS)

@@ -4,14 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from explorer.data.kinds import BackTranslations, GradedPairs, Labelled, Pairs, Sentences, Triplets
+from explorer.data.kinds import GradedPairs, Labelled, Sentences, Triplets
+from explorer.data.row_kinds import (
+    KINDS,
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    Kind,
+)
 from explorer.data.tables import text_rows
-from explorer.data.tables.column_roles import Kind, Mapping
+from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_bytes
 from explorer.data.tables.row_reports import Dropped, Report
 from explorer.data.tables.table import Table
-from explorer.data.tables.text_rows import MINIMUM, graded_pairs, read_graded_pairs
+from explorer.data.tables.text_rows import graded_pairs, read_graded_pairs
 from explorer.errors import BadScores, TooFewRows, WrongColumns
 
 HEADER = "score\tsentence1\tsentence2\tsource\n"
@@ -20,7 +29,7 @@ GOOD = "5\tA man.\tA guy.\tnews\n0\tA sea.\tA car.\tforum\n2.5\tA dog.\tA cat.\t
 
 def _graded(rows: str, header: str = HEADER) -> tuple[GradedPairs, Report]:
     table = read_bytes("a.tsv", (header + rows).encode())
-    return graded_pairs(table, guess(table, "graded pairs"))
+    return graded_pairs(table, guess(table, SCORED_PAIRS))
 
 
 def test_graded_pairs_are_the_rows_in_order() -> None:
@@ -114,13 +123,13 @@ def test_pairs_and_triplets_keep_whole_rows_only() -> None:
     triplets, report = text_rows.triplets(table, guess(table))
     assert triplets == Triplets("a.csv", ("a", "g"), ("b", "h"), ("c", "i"))
     assert report.dropped == (Dropped("empty sentence", 1, (3,)),)
-    pairs, _ = text_rows.pairs(table, guess(table, "pairs"))
-    assert pairs == Pairs("a.csv", ("a", "g"), ("b", "h"))
+    pairs, _ = text_rows.texts(table, guess(table, PAIRS))
+    assert pairs == (("a", "g"), ("b", "h"))
 
 
 def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label() -> None:
     table = read_bytes("a.tsv", b"label\ttext\nyes\t a  b \nno\tc\n\td\nyes\t\nno\tc\n")
-    rows, report = text_rows.labelled(table, guess(table, "labelled texts"))
+    rows, report = text_rows.labelled(table, guess(table, LABELLED_TEXTS))
     assert rows == Labelled("a.tsv", ("a b", "c", "c"), ("yes", "no", "no"))
     assert report.dropped == (Dropped("label missing", 1, (4,)), Dropped("empty sentence", 1, (5,)))
     assert (report.rows_kept, report.duplicates) == (3, 1)
@@ -128,17 +137,17 @@ def test_labelled_rows_keep_duplicates_and_lose_what_has_no_text_or_no_label() -
 
 def test_labelled_pairs_have_a_second_sentence() -> None:
     table = read_bytes("a.tsv", b"label\tsentence1\tsentence2\n1\ta\tb\n0\tc\td\n1\te\t\n")
-    rows, _ = text_rows.labelled(table, guess(table, "labelled texts"))
+    rows, _ = text_rows.labelled(table, guess(table, LABELLED_TEXTS))
     assert rows == Labelled("a.tsv", ("a", "c"), ("1", "0"), ("b", "d"))
 
 
 def test_a_column_in_which_nothing_repeats_holds_no_classes() -> None:
     table = read_bytes("a.tsv", ("label\ttext\n" + "".join(f"{at}\tText {at}.\n" for at in range(30))).encode())
     with pytest.raises(WrongColumns, match=r"'label' has 30 different values in 30 rows, so it holds no classes"):
-        text_rows.labelled(table, guess(table, "labelled texts"))
+        text_rows.labelled(table, guess(table, LABELLED_TEXTS))
 
 
-@pytest.mark.parametrize("kind", MINIMUM)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
     columns = ("sentence1", "sentence2", "negative", "score")
     table = Table("a.csv", columns, rows=(), lines=())
@@ -149,42 +158,38 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
         | {"text": "sentence1", "label": "score"},
     )
     make = {
-        "sentences": text_rows.sentences,
-        "pairs": text_rows.pairs,
-        "triplets": text_rows.triplets,
-        "back-translations": text_rows.back_translations,
-        "labelled texts": text_rows.labelled,
-    }.get(kind, graded_pairs)
-    with pytest.raises(TooFewRows, match=f"{kind.capitalize()} need at least {MINIMUM[kind]};"):
+        SENTENCES: text_rows.sentences,
+        SCORED_PAIRS: graded_pairs,
+        LABELLED_TEXTS: text_rows.labelled,
+    }.get(kind, text_rows.texts)
+    with pytest.raises(TooFewRows, match=f"{kind.name.capitalize()} need at least {kind.least};"):
         make(table, mapping)
 
 
 @pytest.mark.parametrize(
     ("kind", "rows", "kept", "reasons"),
     [
-        ("pairs", ["a\ta", "a\tb", "c \t c", "c\td"], 2, {"both sentences are the same": (2, 4)}),
-        ("triplets", ["a\tb\tb", "a\tb\ta", "a\ta\tb", "a\tb\tc"], 1,
+        (PAIRS, ["a\ta", "a\tb", "c \t c", "c\td"], 2, {"both sentences are the same": (2, 4)}),
+        (TRIPLETS, ["a\tb\tb", "a\tb\ta", "a\ta\tb", "a\tb\tc"], 1,
          {"the negative is the anchor or the positive": (2, 3), "both sentences are the same": (4,)}),
     ],
 )  # fmt: skip
 def test_a_row_that_says_the_same_twice_is_dropped_with_its_line(kind, rows, kept, reasons) -> None:
-    columns = ("first", "second") if kind == "pairs" else ("anchor", "positive", "negative")
-    table = read_bytes("mine.tsv", "\n".join(["\t".join(columns), *rows]).encode())
-    read = text_rows.pairs if kind == "pairs" else text_rows.triplets
-    found, report = read(table, Mapping.of(kind, {column: column for column in columns}))
-    assert len(found) == report.rows_kept == kept
+    table = read_bytes("mine.tsv", "\n".join(["\t".join(kind.roles), *rows]).encode())
+    found, report = text_rows.texts(table, Mapping.of(kind, {role: role for role in kind.roles}))
+    assert len(found[0]) == report.rows_kept == kept
     assert {dropped.reason: dropped.lines for dropped in report.dropped} == reasons
 
 
 def test_two_columns_that_hold_the_same_are_no_pairs() -> None:
     table = read_bytes("mine.csv", b"one,two\na b,a b\nc d,c d\ne f,e f\n")
     with pytest.raises(TooFewRows, match=r"3 dropped: both sentences are the same .*choose other columns"):
-        text_rows.pairs(table, Mapping.of("pairs", {"first": "one", "second": "two"}))
+        text_rows.texts(table, Mapping.of(PAIRS, {"first": "one", "second": "two"}))
 
 
 def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason() -> None:
     table = read_bytes("mine.tsv", b"anchor\tpositive\tnegative\na\tb\tb\nc\td\td\n")
-    mapping = Mapping.of("triplets", {role: role for role in ("anchor", "positive", "negative")})
+    mapping = Mapping.of(TRIPLETS, {role: role for role in ("anchor", "positive", "negative")})
     with pytest.raises(
         TooFewRows, match=r"2 dropped: the negative is the anchor or the positive.*choose other columns"
     ):
@@ -193,8 +198,8 @@ def test_triplets_whose_negatives_are_all_positives_are_refused_with_the_reason(
 
 def test_a_sentence_that_came_back_as_it_went_stays() -> None:
     table = read_bytes("a.tsv", b"sentence\tback_translation\nA man.\tA guy.\nA sea.\tA sea.\nA dog.\t \n")
-    found, report = text_rows.back_translations(table, guess(table))
-    assert found == BackTranslations("a.tsv", ("A man.", "A sea."), ("A guy.", "A sea."))
+    found, report = text_rows.texts(table, guess(table))
+    assert found == (("A man.", "A sea."), ("A guy.", "A sea."))
     assert report.dropped == (Dropped("empty sentence", 1, (4,)),)
 
 

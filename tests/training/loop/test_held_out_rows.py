@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from explorer.data.corpora import Corpus
+from explorer.data.row_kinds import TRIPLETS
 from explorer.errors import BadChoice, TooFewRows
 from explorer.metric_lines import Evaluation
 from explorer.training.loop import held_out_rows
@@ -16,7 +17,7 @@ from tests.trainings import new, train
 def corpus(rows: int, shared: int = 0) -> Corpus:
     """Triplets; the first `shared` rows have one sentence in common."""
     anchors = [f"anchor {0 if row < shared else row}" for row in range(rows)]
-    return Corpus("made up", "triplets", (tuple(anchors), *(tuple(f"{what} {row}" for row in range(rows))
+    return Corpus("made up", TRIPLETS, (tuple(anchors), *(tuple(f"{what} {row}" for row in range(rows))
                                                           for what in ("positive", "negative"))))  # fmt: skip
 
 
@@ -41,7 +42,7 @@ def test_no_sentence_is_on_both_sides():
 
 def test_what_is_held_out_follows_from_the_text_alone():
     whole = corpus(200)
-    backwards = Corpus("other", "triplets", tuple(column[::-1] for column in whole.columns))
+    backwards = Corpus("other", TRIPLETS, tuple(column[::-1] for column in whole.columns))
     assert sorted(rows_of(held_out_rows.split(whole)[1])) == sorted(rows_of(held_out_rows.split(backwards)[1]))
 
 
@@ -52,7 +53,7 @@ def test_too_few_rows_are_an_error_that_says_what_to_do(rows, shared):
 
 
 def test_accuracy_is_the_share_of_anchors_nearer_to_their_positive():
-    held = Corpus("two", "triplets", (("a", "b", "c"), ("d", "e", "c"), ("f", "g", "c")))
+    held = Corpus("two", TRIPLETS, (("a", "b", "c"), ("d", "e", "c"), ("f", "g", "c")))
     texts = held_out_rows.sentences(held)
     vectors = {"a": (1, 0), "d": (2, 0.1), "f": (0, 3), "b": (0, 1), "e": (1, 0), "g": (0.1, 5), "c": (1, 1)}
     right = held_out_rows.accuracy(held, texts, np.array([vectors[text] for text in texts], dtype=np.float32))
@@ -107,7 +108,7 @@ def test_the_accuracy_on_record_is_that_of_the_exported_model(runs):
     from explorer.data import corpora
 
     run = runs["held-out triplets"]
-    _, held = held_out_rows.split(corpora.corpus(run.recipe().data, "triplets")[0])
+    _, held = held_out_rows.split(corpora.corpus(run.recipe().data, TRIPLETS)[0])
     sides = [by_strata(run.model, column) for column in held.columns]
     anchor, positive, negative = (torch.nn.functional.normalize(side, dim=-1) for side in sides)
     right = ((anchor * positive).sum(1) > (anchor * negative).sum(1)).float().mean()

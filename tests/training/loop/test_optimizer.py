@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from explorer import methods
+from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule
 from explorer.methods._uncorrected import Uncorrected
@@ -97,7 +98,7 @@ def test_the_early_steps_without_bias_correction_are_as_large_as_published():
 
 def test_a_setting_of_some_methods_leaves_out_the_bias_correction(tiny_encoder):
     class Early(Uncorrected):
-        eats = "sentences"
+        eats = SENTENCES
         schedule = Schedule()
 
         def loss(self, *columns):

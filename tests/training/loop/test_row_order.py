@@ -3,6 +3,7 @@
 import pytest
 
 from explorer.data.corpora import Corpus
+from explorer.data.row_kinds import PAIRS, SENTENCES
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import Schedule
 from explorer.training.loop.row_order import Feed
@@ -12,7 +13,7 @@ ROWS = 23
 
 @pytest.fixture
 def corpus() -> Corpus:
-    return Corpus("few", "pairs", tuple(tuple(f"{side} {row}" for row in range(ROWS)) for side in ("one", "other")))
+    return Corpus("few", PAIRS, tuple(tuple(f"{side} {row}" for row in range(ROWS)) for side in ("one", "other")))
 
 
 def feed(corpus, seed=1, rank=0, world=1, **schedule) -> Feed:
@@ -104,11 +105,11 @@ def test_there_are_as_many_steps_as_the_epochs_make_unless_they_are_set(corpus, 
 
 
 def test_the_steps_of_the_paper_are_a_little_fewer_without_the_half_batch_at_the_end():
-    sentences = Corpus("STS-B", "sentences", (tuple(map(str, range(17_256))),))
+    sentences = Corpus("STS-B", SENTENCES, (tuple(map(str, range(17_256))),))
     assert feed(sentences, batch_size=16).steps == 1078
     assert 17_256 % 16 == 8
 
 
 def test_the_longest_rows_are_those_with_most_text_over_all_columns():
-    rows = Corpus("few", "pairs", (("a", "aaaa", "aa", "aaa"), ("bbbbbb", "b", "b", "bb")))
+    rows = Corpus("few", PAIRS, (("a", "aaaa", "aa", "aaa"), ("bbbbbb", "b", "b", "bb")))
     assert feed(rows).longest(3) == (["a", "aaaa", "aaa"], ["bbbbbb", "b", "bb"])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data import corpora, held_out, sample, wordnet
+from explorer.data.row_kinds import BACK_TRANSLATIONS, SCORED_PAIRS
 from explorer.errors import StrataError
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
@@ -225,10 +226,10 @@ def test_a_method_that_the_text_cannot_serve_says_why(app):
     app.query_params["method"] = "bt"
     well(app.run())
     with pytest.raises(StrataError) as refused:
-        corpora.corpus(["sample"], "back-translations")
+        corpora.corpus(["sample"], BACK_TRANSLATIONS)
     assert words(app.error) == [str(refused.value)]
     assert app.button(key=START).disabled
-    lack = corpora.serves("sample")["back-translations"]
+    lack = corpora.serves("sample")[BACK_TRANSLATIONS]
     assert lack
     assert not any(lack in told for told in words(app.markdown)), "the list is folded"
     app.session_state["every method"] = True
@@ -247,7 +248,7 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     app.query_params["method"], app.query_params["data"] = "cosent", str(path)
     well(app.run())
     assert words(app.error) == []
-    scored = corpora.corpus([str(path)], "graded pairs")[0]
+    scored = corpora.corpus([str(path)], SCORED_PAIRS)[0]
     left, dropped = held_out.without(scored, [sample.dev(), sample.test()], 32)
     assert len(left) == 80
     assert f"{dropped}." in words(app.warning)
@@ -265,7 +266,7 @@ def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_the
     assert not app.button(key=START).disabled
     app.selectbox(key="recipe dev").set_value(sample.DEV).run()
     with pytest.raises(StrataError) as refused:
-        held_out.without(corpora.corpus(["sample"], "graded pairs")[0], [sample.dev(), sample.test()], 64)
+        held_out.without(corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev(), sample.test()], 64)
     assert str(refused.value) in words(app.error)
     assert app.button(key=START).disabled
 
