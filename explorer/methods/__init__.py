@@ -25,6 +25,7 @@ from explorer.errors import BadChoice
 from explorer.knobs import Knobs, Values, knob
 from explorer.losses import cosines
 from explorer.methods._papers import Paper
+from explorer.methods._sampling import Sampler
 from explorer.methods._schedule import EARLY_STOPS, Schedule
 from explorer.optimizers import Group, adamw, learning_rate
 from explorer.progress import Progress, Work, finish
@@ -89,6 +90,10 @@ class Method(nn.Module, Knobs):
 
     def build(self) -> None:
         """Build the parts this method adds; torch's seed initialises their weights."""
+
+    def sampler(self) -> Sampler:
+        """How its batches are drawn from the rows: all rows, in random order."""
+        return Sampler()
 
     def constant(self) -> tuple[nn.Module, ...]:
         """Parts that nothing changes in training, such as a frozen base; the state of a stopped run leaves them out."""

@@ -12,6 +12,7 @@ from explorer.gathering import gathered, text_keys
 from explorer.losses import ranking
 from explorer.methods import Schedule, _papers, knob
 from explorer.methods._pooled import Pooled, pooling_knob
+from explorer.methods._sampling import NoDuplicates, Sampler
 
 
 class Ranked(Pooled):
@@ -40,7 +41,17 @@ class Ranked(Pooled):
         help="Use the encoder's dropout in training. Without it, the model can learn differences smaller than the "
         "noise of dropout, such as swapped roles.",
     )
+    no_duplicates: bool = knob(
+        False,
+        help="Draw batches in which no text occurs twice, as the batch sampler NO_DUPLICATES of sentence-transformers: "
+        "each row then has all others as negatives. off: rows are drawn at random, and a text that occurs twice is no "
+        "negative of itself.",
+    )
     pooling: str = pooling_knob()
+
+    def sampler(self) -> Sampler:
+        """Rows in random order, without a text twice in a batch if that is set."""
+        return NoDuplicates() if self.no_duplicates else Sampler()
 
     def train(self, mode: bool = True) -> Ranked:
         """Switch to training, with the encoder's dropout only if it is set."""

@@ -379,6 +379,7 @@ flow
   evaluate_every    the flow has no dev set
   early_stop        the flow has no dev set
 contrast contrast-hard
+  no_duplicates     how batches are drawn is not stated
   batch_size        the paper trains another encoder
   learning_rate     the paper trains another encoder
   epochs            the paper trains another encoder

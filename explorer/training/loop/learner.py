@@ -54,7 +54,8 @@ class Learner:
         sow(seed + 7919 * world.rank)  # … but draws its own dropout
         self.corpus, self.held_out = prepared.corpus, prepared.held_out
         if self.method.trains():
-            self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size)
+            sampler = self.method.sampler()
+            self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size, sampler)
             self.optimizer = self.method.make_optimizer(self.method.groups(self.schedule), self.schedule)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
@@ -73,6 +74,11 @@ class Learner:
     def total(self) -> int:
         """The number of updates of the whole training."""
         return self.feed.steps if self.method.trains() else 0
+
+    @property
+    def left_out(self) -> str:
+        """Which rows are not trained on, in words; "" if all are."""
+        return self.feed.sampler.remark if self.method.trains() else ""
 
     @property
     def look_every(self) -> int:

@@ -86,6 +86,8 @@ class Training:
                 yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
             else:
                 yield self._step(Progress("starting", 0, 0), told=f"seed {seed}")
+                if learner.left_out:
+                    yield self._step(Progress("starting", 0, 0), told=learner.left_out)
                 yield from self._telling(learner.fit(), "fitting")
             if not self.base:
                 yield from self._before(learner)

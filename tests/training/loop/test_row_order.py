@@ -1,11 +1,16 @@
 """Test that every row is used once per epoch, for any number of processes and resumptions."""
 
+import random
+
 import pytest
+import torch
 
 from explorer.data.corpora import Corpus
 from explorer.data.row_kinds import PAIRS, SENTENCES
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows
-from explorer.methods import Schedule
+from explorer.methods import Schedule, load
+from explorer.methods._sampling import NoDuplicates, Sampler
 from explorer.training.loop.row_order import Feed
 
 ROWS = 23
@@ -16,8 +21,8 @@ def corpus() -> Corpus:
     return Corpus("few", PAIRS, tuple(tuple(f"{side} {row}" for row in range(ROWS)) for side in ("one", "other")))
 
 
-def feed(corpus, seed=1, rank=0, world=1, **schedule) -> Feed:
-    return Feed(corpus, Schedule(**({"batch_size": 4} | schedule)), seed, rank, world)
+def feed(corpus, seed=1, rank=0, world=1, sampler=None, **schedule) -> Feed:
+    return Feed(corpus, Schedule(**({"batch_size": 4} | schedule)), seed, rank, world, sampler)
 
 
 def epoch(of: Feed, number: int) -> list[str]:
@@ -113,3 +118,99 @@ def test_the_steps_of_the_paper_are_a_little_fewer_without_the_half_batch_at_the
 def test_the_longest_rows_are_those_with_most_text_over_all_columns():
     rows = Corpus("few", PAIRS, (("a", "aaaa", "aa", "aaa"), ("bbbbbb", "b", "b", "bb")))
     assert feed(rows).longest(3) == (["a", "aaaa", "aaa"], ["bbbbbb", "b", "bb"])
+
+
+def order_of(rows: int, seed: int, epoch: int) -> list[int]:
+    return torch.randperm(rows, generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch)).tolist()
+
+
+def test_the_order_is_that_of_older_runs(corpus):
+    for number in range(12):
+        rows = order_of(ROWS, 3, number // 5)[number % 5 * 4 :][:4]
+        assert feed(corpus, seed=3).batch(number) == tuple([column[row] for row in rows] for column in corpus.columns)
+
+
+class Even(Sampler):
+    """Leaves out every other row."""
+
+    remark = "odd rows are left out"
+
+    def usable(self, corpus):
+        return range(0, len(corpus), 2)
+
+
+def test_rows_that_a_sampler_leaves_out_are_not_drawn_and_not_counted(corpus):
+    of = feed(corpus, sampler=Even(), epochs=2)
+    assert of.steps == 2 * 3
+    drawn = {text for number in range(9) for text in of.batch(number)[0]}
+    assert drawn == set(corpus.columns[0][::2])
+    assert set(of.longest(20)[0]) == drawn
+    with pytest.raises(
+        TooFewRows, match=r"few has 12 rows to train on \(odd rows are left out\), but a batch takes 13"
+    ):
+        feed(corpus, sampler=Even(), batch_size=13)
+
+
+def repeating(rows: int, texts: int, seed: int = 0) -> Corpus:
+    drawn = random.Random(seed)
+    return Corpus("few", PAIRS, tuple(tuple(str(drawn.randrange(texts)) for _ in range(rows)) for _ in range(2)))
+
+
+def slowly(corpus: Corpus, order: list[int], size: int) -> list[list[int]]:
+    """sentence-transformers' loop: all rows left are scanned for each batch; here the epoch fills the last ones."""
+    left, found = list(order), []
+    for _ in range(len(order) // size):
+        batch, texts = [], []
+        for row in [*left, *order]:
+            own = [corpus.columns[0][row], corpus.columns[1][row]]
+            if len(batch) < size and not any(text in texts for text in own):
+                batch.append(row)
+                texts += own
+        left = [row for row in left if row not in batch]
+        found.append(batch)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_text_is_twice_in_a_batch(seed):
+    rows = repeating(203, 60, seed)
+    found = feed(rows, seed=seed, sampler=NoDuplicates(), batch_size=8)
+    for epoch in range(3):
+        expected = slowly(rows, order_of(203, seed, epoch), 8)
+        assert len(expected) == 25
+        for place, batch in enumerate(expected):
+            one, other = found.batch(epoch * 25 + place)
+            assert (one, other) == tuple([column[row] for row in batch] for column in rows.columns)
+            assert len(set(one)) == 8 == len(set(other))
+            assert all(a not in other or a == other[at] for at, a in enumerate(one)), "but in its own row"
+    # the same rows, drawn without the sampler, do have texts twice
+    assert any(len(set(feed(rows, seed=seed, batch_size=8).batch(number)[0])) < 8 for number in range(25))
+
+
+def test_batches_without_duplicates_follow_from_seed_and_number_and_are_shared_evenly():
+    rows = repeating(100, 50)
+    alone = feed(rows, sampler=NoDuplicates())
+    expected = [alone.batch(number) for number in range(60)]
+    for number in (59, 0, 31, 30):
+        assert feed(rows, sampler=NoDuplicates()).batch(number) == expected[number]
+        shares = [feed(rows, rank=rank, world=2, sampler=NoDuplicates()).batch(number) for rank in range(2)]
+        assert tuple([text for share in shares for text in share[column]] for column in range(2)) == expected[number]
+
+
+def test_without_duplicates_each_row_is_in_an_epoch_once_if_no_text_repeats(corpus):
+    assert [feed(corpus, sampler=NoDuplicates()).batch(number) for number in range(10)] == [
+        feed(corpus).batch(number) for number in range(10)
+    ]
+
+
+def test_rows_that_all_share_a_text_are_refused():
+    same = Corpus("few", PAIRS, (("a",) * 9, tuple("bcdefghij")))
+    with pytest.raises(TooFewRows, match=r"batches of 4 without a text twice: only 1 rows .* no_duplicates to off"):
+        feed(same, sampler=NoDuplicates()).batch(0)
+
+
+@pytest.mark.parametrize("name", ["contrast", "contrast-hard"])
+def test_contrast_draws_so_if_it_is_set(name, tiny_encoder):
+    base = Tunable(tiny_encoder, 32)
+    assert type(load(name)(base).sampler()) is Sampler
+    assert type(load(name)(base, {"no_duplicates": True}).sampler()) is NoDuplicates
