@@ -13,6 +13,7 @@ from explorer.data.kinds import Columns, Corpus, GradedPairs
 from explorer.data.labelled import published_sets, training_rows
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
+    DOCUMENTS,
     KINDS,
     LABELLED_TEXTS,
     PAIRS,
@@ -255,6 +256,8 @@ def _lack(kind: Kind, eats: Kind) -> str:
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{named}"
     if eats == LABELLED_TEXTS:
         return training_rows.LACK
+    if eats == DOCUMENTS:
+        return "has no documents: a file with one text of many sentences per row is needed; name its column document=…"
     if eats == SCORED_PAIRS:
         return "has no scores: two columns of sentences and a column of numbers are needed"
     if kind in (SENTENCES, LABELLED_TEXTS):

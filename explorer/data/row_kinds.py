@@ -32,6 +32,11 @@ class Text(Column):
 
 
 @dataclass(frozen=True)
+class Document(Text):
+    """Texts of many sentences, in their order."""
+
+
+@dataclass(frozen=True)
 class Label(Column):
     """The class of each row."""
 
@@ -92,6 +97,8 @@ class Kind:
             return True
         if other.answer:
             return (self, other) == (TRIPLETS, LABELLED_TEXTS)
+        if isinstance(other.texts[0], Document):
+            return self == SENTENCES  # one text per row: how long each is, only an encoder's tokens say
         wanted = other.texts
         return len(wanted) <= len(self.texts) and all(map(Text.holds, self.texts, wanted))
 
@@ -145,5 +152,10 @@ LABELLED_TEXTS = Kind(
         Text("second", "Second sentence", "The other sentence, if a label is of two.", False, relation="unknown"),
     ),
 )
+DOCUMENTS = Kind(
+    "documents",
+    (Document("document", "Document", "A text of many sentences in their order, such as an article."),),
+    least=2,  # as for pairs
+)
 # from the least to the most that a method needs of its text
-KINDS = (SENTENCES, PAIRS, TRIPLETS, BACK_TRANSLATIONS, SCORED_PAIRS, LABELLED_TEXTS)
+KINDS = (SENTENCES, PAIRS, TRIPLETS, BACK_TRANSLATIONS, SCORED_PAIRS, LABELLED_TEXTS, DOCUMENTS)

@@ -12,6 +12,7 @@ from explorer.data.held_out import without
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
+    DOCUMENTS,
     KINDS,
     LABELLED_TEXTS,
     PAIRS,
@@ -136,6 +137,8 @@ GIVEN: dict[tuple[Kind, Kind], Columns] = {
     (BACK_TRANSLATIONS, PAIRS): ((ONE, "Five."), (TWO, "5.")),  # not what came back as it went
     (TRIPLETS, TRIPLETS): ((ONE, THREE), (TWO, ONE), ("None.", "None.")),
     (BACK_TRANSLATIONS, BACK_TRANSLATIONS): ((ONE, THREE, "Five."), (TWO, THREE, "5.")),
+    (SENTENCES, DOCUMENTS): ((ONE, THREE, ONE),),
+    (LABELLED_TEXTS, DOCUMENTS): ((ONE, THREE, ONE),),
     (SCORED_PAIRS, SCORED_PAIRS): ((ONE, THREE, "A b."), (TWO, ONE, "A c."), (1.0, 0.0, 0.4)),
 }
 
@@ -144,8 +147,9 @@ GIVEN: dict[tuple[Kind, Kind], Columns] = {
 @pytest.mark.parametrize("kind", FILES, ids=str)
 def test_a_file_gives_what_its_kind_holds_and_says_why_not_more(folder: Path, kind: Kind, eats: Kind) -> None:
     source = _file(folder, FILES[kind])
+    guessed = SENTENCES if kind == LABELLED_TEXTS else kind  # unless labels are asked for
     lack = serves(source)[eats]
-    assert (lack == "") == ((kind, eats) in GIVEN) == kind.gives(eats)
+    assert (lack == "") == ((kind, eats) in GIVEN) == guessed.gives(eats)
     if not lack:
         assert _columns(source, eats) == GIVEN[kind, eats]
     else:
@@ -200,7 +204,7 @@ def test_a_labelled_set_gives_its_training_sentences(folder: Path) -> None:
 
 
 def test_every_kind_of_file_has_its_needs() -> None:
-    assert FILES.keys() == set(KINDS)
+    assert FILES.keys() == set(KINDS) - {DOCUMENTS}, "a file of documents looks like one of sentences"
 
 
 def test_a_labelled_file_gives_its_sentences_if_its_columns_are_named(folder: Path) -> None:
@@ -228,7 +232,7 @@ def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch: pytest.Monk
         assert {eats for eats, lack in serves(source).items() if not lack} == {SENTENCES, SCORED_PAIRS}
         with pytest.raises(WrongColumns, match="may be unrelated"):
             corpus([source], PAIRS)
-    assert {eats for eats, lack in serves("sample").items() if lack} == {BACK_TRANSLATIONS}
+    assert {eats for eats, lack in serves("sample").items() if lack} == {BACK_TRANSLATIONS, DOCUMENTS}
 
 
 def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits() -> None:
@@ -374,3 +378,21 @@ def test_a_digest_is_the_rows_and_their_kind_and_not_their_name() -> None:
     others = Corpus("x", BACK_TRANSLATIONS, (("a",), ("b",))), Corpus("x", PAIRS, (("a",), ("c",)))
     assert rows.digest not in {other.digest for other in others}
     assert len(rows) == 1
+
+
+def test_documents_are_the_rows_of_a_file_whole_and_in_order(folder: Path) -> None:
+    body = '"A first. \n\nA second, longer."', "A third one here.", "Again"
+    lines = "".join(f"The title of this,{text}\n" for text in body)
+    source = _file(folder, f"title,body\n{lines}", "a.csv")
+    with pytest.raises(
+        WrongColumns, match=r"cannot give documents: it has no documents: .* name its column document=…"
+    ):
+        corpus([source], DOCUMENTS)
+    rows, (report,) = corpus([source], DOCUMENTS, {"document": "body"})
+    assert rows.columns == rows.texts == (("A first. A second, longer.", "A third one here.", "Again"),)
+    assert report.rows_kept == 3
+    assert rows.digest == corpus([_file(folder, "A first. A second, longer.\nA third one here.\nAgain\n", "a.txt")],
+                                 DOCUMENTS)[0].digest  # fmt: skip
+    for lines in ("sample", "STS-B", "minimal pairs"):
+        with pytest.raises(WrongColumns, match="has no documents"):
+            corpus([lines], DOCUMENTS)

@@ -72,7 +72,7 @@ def test_every_kind_counts_its_rows() -> None:
 
 def test_every_kind_of_rows_has_its_own_name_and_roles() -> None:
     assert [kind.name for kind in KINDS] == [
-        "sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts"
+        "sentences", "pairs", "triplets", "back-translations", "graded pairs", "labelled texts", "documents"
     ], "old recipes, digests and commands have these names"  # fmt: skip
     for kind in KINDS:
         assert len(set(kind.roles)) == len(kind.roles)

@@ -5,7 +5,7 @@ import random
 import torch
 
 from explorer import methods
-from explorer.data.row_kinds import KINDS, Kind, Score
+from explorer.data.row_kinds import KINDS, Document, Kind, Score
 from explorer.methods._after import After
 
 # those with a loss; those of them that train an encoder; those of them whose loss compares the rows of a batch
@@ -33,11 +33,14 @@ SECOND = [
     "the dog is in the park after the ball",
 ]
 THIRD = ["a late train", "the man is a dog", "no women", "a red guitar runs"]
+_WORDS = " ".join(FIRST + SECOND + THIRD).lower().split()
 
 
 def _columns(kind: Kind) -> tuple[list[str] | list[float], ...]:
     """Sentences for each column of text, then scores or labels."""
     texts = [FIRST, SECOND, THIRD][: len(kind.texts)]
+    if isinstance(kind.texts[0], Document):
+        texts = [[" ".join(random.Random(seed).choices(_WORDS, k=2100)) for seed in range(4)]]
     if kind.answer is None:
         return tuple(texts)
     return (*texts, [0.0, 0.5, 0.25, 1.0] if isinstance(kind.answer, Score) else ["0", "1", "1", "0"])
@@ -46,5 +49,4 @@ def _columns(kind: Kind) -> tuple[list[str] | list[float], ...]:
 COLUMNS = {kind: _columns(kind) for kind in KINDS}
 
 # more than a vector of theirs has dimensions
-_WORDS = " ".join(FIRST + SECOND + THIRD).lower().split()
 MANY = [*FIRST, *(" ".join(random.Random(seed).choices(_WORDS, k=4 + seed % 5)) for seed in range(200))]

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from explorer.data.row_kinds import (
     BACK_TRANSLATIONS,
+    DOCUMENTS,
     LABELLED_TEXTS,
     PAIRS,
     SCORED_PAIRS,
@@ -79,6 +80,8 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
     score = _score_column(table, besides={*lead, *texts})
     if kind == LABELLED_TEXTS:
         return _labelled(table, pair, texts)
+    if kind == DOCUMENTS:
+        return Mapping.of(kind, {"document": sentence or max(texts, key=_words(table).__getitem__, default=None)})
     if kind is None:
         alone = not (pair or back) and bool(sentence or len(texts) == 1)
         kind = _kind(alone=alone, back=bool(back and not pair), score=bool(score), negative=bool(negative))

@@ -46,7 +46,7 @@ def chosen_text() -> tuple[str, ...]:
         _take,
         "The file is kept on this machine, so that the run can be resumed and repeated from the command line.",
         "One sentence a line, or a table: two columns for pairs, three for triplets, two and a score for scored pairs, "
-        "one or two and a label for labelled texts. "
+        "one or two and a label for labelled texts, one whole text per row for documents. "
         "For more than 20 MB, type the file's path instead.",
     )
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))

@@ -2,7 +2,16 @@
 
 import pytest
 
-from explorer.data.row_kinds import BACK_TRANSLATIONS, LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
+from explorer.data.row_kinds import (
+    BACK_TRANSLATIONS,
+    DOCUMENTS,
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    Kind,
+)
 from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
 from explorer.data.tables.table import Table
@@ -176,3 +185,9 @@ def test_columns_set_aside_are_named_where_a_role_is_missing() -> None:
     table = Table("a.jsonl", ("query",), ((ONE,),), (1,), set_aside=("pos", "neg"))
     with pytest.raises(WrongColumns, match="Set aside, as they hold lists, objects or bytes: pos, neg"):
         guess(table, TRIPLETS).check(table)
+
+
+def test_documents_are_in_the_column_of_text_or_in_that_with_the_most_words() -> None:
+    assert guess(_table(("a b c", ONE), columns="text body"), DOCUMENTS) == Mapping.of(DOCUMENTS, {"document": "text"})
+    long = " ".join([ONE] * 9)
+    assert guess(_table((ONE, long), columns="x y"), DOCUMENTS) == Mapping.of(DOCUMENTS, {"document": "y"})

@@ -155,7 +155,7 @@ def test_no_kind_is_made_of_nothing(kind: Kind) -> None:
         kind,
         {"sentence": "sentence1", "first": "sentence1", "second": "sentence2", "score": "score"}
         | {"anchor": "sentence1", "positive": "sentence2", "negative": "negative", "translated": "sentence2"}
-        | {"text": "sentence1", "label": "score"},
+        | {"text": "sentence1", "label": "score", "document": "sentence1"},
     )
     make = {
         SENTENCES: text_rows.sentences,
