@@ -58,6 +58,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         lower_case=limits.lower_case,
         precision=precision,
         device=device,
+        folder=folder,
     )
 
 

@@ -10,10 +10,12 @@ from torch import Tensor, nn
 
 from explorer.encoding.load import checking, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
-from explorer.errors import BadChoice, UnsupportedModel
+from explorer.encoding.read.encoder import States
+from explorer.errors import BadChoice, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.modeling_outputs import MaskedLMOutput
 
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
@@ -57,6 +59,15 @@ class MaskedModel(nn.Module):
 
     def scores(self, ids: Tensor, mask: Tensor, chosen: Tensor, count: int | None = None) -> Tensor:
         """Logits of each token at the chosen places (place, token); if their count is known, a GPU need not wait."""
+        scores: Tensor = self._run(ids, mask, chosen, count).logits
+        return scores
+
+    def states_and_scores(self, ids: Tensor, mask: Tensor, chosen: Tensor, count: int) -> tuple[States, Tensor]:
+        """Every layer of the encoder, and the logits at the chosen places, in one pass."""
+        found = self._run(ids, mask, chosen, count, output_hidden_states=True)
+        return States(hidden=found.hidden_states, mask=mask), found.logits
+
+    def _run(self, ids: Tensor, mask: Tensor, chosen: Tensor, count: int | None, **options: bool) -> MaskedLMOutput:
 
         def only_chosen(_: nn.Module, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             if count is None:
@@ -65,10 +76,10 @@ class MaskedModel(nn.Module):
 
         hook = self.model.get_output_embeddings().register_forward_pre_hook(only_chosen)
         try:
-            scores: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).logits
+            found: MaskedLMOutput = self.model(input_ids=ids, attention_mask=mask.long(), **options)
         finally:
             hook.remove()
-        return scores
+        return found
 
     @torch.no_grad()
     def guesses(self, ids: Tensor, mask: Tensor, real: int | None = None) -> Tensor:
@@ -98,15 +109,41 @@ def made_of(encoder: Encoder) -> MaskedModel:
 
     config = encoder.model.config
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
-        raise UnsupportedModel(
-            f"'{encoder.name}' is a {config.model_type}, for which transformers has no masked language model. Choose a "
-            "BERT, a RoBERTa or a similar model."
-        )
+        raise _no_masked_model(encoder)
     with ONE_AT_A_TIME:
         model: PreTrainedModel = MODEL_FOR_MASKED_LM_MAPPING[type(config)](config)
     model.base_model.load_state_dict(encoder.model.state_dict(), strict=False)  # a pooling layer is not used here
     model.tie_weights()
     return MaskedModel(model.float().to(encoder.device).train())
+
+
+def around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
+    """A head on a copy of an encoder that is trained elsewhere, tied to its embeddings.
+
+    It is that of the encoder's folder, or initialised at random if the folder has none.
+    """
+    model = _in_folder(encoder) or made_of(encoder).model
+    if type(model.base_model) is not type(inner):
+        raise _no_masked_model(encoder)
+    setattr(model, model.base_model_prefix, inner)
+    model.tie_weights()
+    return MaskedModel(model.train())
+
+
+def _in_folder(encoder: Encoder) -> PreTrainedModel | None:
+    """The masked language model in an encoder's folder; None if its weights have no head."""
+    from transformers import MODEL_FOR_MASKED_LM_MAPPING
+
+    config = encoder.model.config
+    if encoder.folder is None or type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        return None
+    try:
+        with ONE_AT_A_TIME, in_words(encoder.name, encoder.folder):
+            model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], encoder.folder, config)
+    except WeightsMissing:
+        return None
+    transformer.settle(model, "float32", encoder.device)
+    return model.requires_grad_(True)
 
 
 def load(found: Found, encoder: Encoder) -> MaskedModel:
@@ -127,6 +164,13 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
     check_vocabulary(tokenizer, encoder, found.name)
     transformer.settle(model, "float32", "cpu")
     return MaskedModel(model).requires_grad_(False)
+
+
+def _no_masked_model(encoder: Encoder) -> UnsupportedModel:
+    return UnsupportedModel(
+        f"'{encoder.name}' is a {encoder.model.config.model_type}, for which transformers has no masked language "
+        "model. Choose a BERT, a RoBERTa or a similar model."
+    )
 
 
 def check_vocabulary(tokenizer: PreTrainedTokenizerBase, encoder: Encoder, name: str) -> None:

@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -83,9 +84,11 @@ class Encoder:
         lower_case: bool,
         precision: str,
         device: str,
+        folder: Path | None = None,
     ) -> None:
         self.name = name
         self.digest = digest
+        self.folder = folder  # of the transformer
         self.model = model
         self.max_length = max_length
         self.head = head

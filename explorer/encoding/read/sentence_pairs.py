@@ -33,6 +33,9 @@ class Composer:
                 f"The tokenizer of '{encoder.name}' does not keep two sentences in order, so they cannot be "
                 "encoded as one input. Choose another model."
             )
+        single: list[int] = self._tokenizer("one", return_attention_mask=False)["input_ids"]
+        start = _place(single, one, 0)
+        self._around = single[:start], single[start + len(one) :]
         spans = (0, first), (first + len(one), second), (second + len(two), len(ids))
         self._before, self._between, self._after = (ids[start:end] for start, end in spans)
         types = frame.get("token_type_ids")
@@ -53,6 +56,11 @@ class Composer:
     def pieces(self, sentences: Sequence[str], most: int) -> list[list[int]]:
         """Sentences as token ids, each truncated to fit into `most` with the special tokens of one sentence."""
         return [numbers[: self._room(most)] for numbers in self._numbers(self._texts(sentences))]
+
+    def alone(self, ids: list[int], most: int) -> list[int]:
+        """Tokens of one sentence between its special tokens, truncated to `most` with these."""
+        before, after = self._around
+        return [*before, *ids[: self._room(most)], *after]
 
     def read_to(self, sentences: Sequence[str], most: int) -> list[int]:
         """The number of characters of each sentence that remain after truncation; all of them if unknown."""

@@ -79,12 +79,22 @@ class Tunable(nn.Module):
         types = [one.types for one in inputs if one.types is not None]
         return self._grouped([one.ids for one in inputs], types if len(types) == len(inputs) else None)
 
+    def grouped_tokens(self, ids: list[list[int]]) -> Iterator[tuple[list[int], States]]:
+        """The same for lists of token ids, with the special tokens."""
+        return self._grouped(ids)
+
     def padded_groups(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], Tensor, Tensor, int]]:
         """Sentences in passes of similar length: places, token ids, mask (sentence, token), and how many are real."""
         ids = self.encoder.tokens(sentences, self.max_length).ids
+        return self.padded_tokens(ids, self.model.device)
+
+    def padded_tokens(
+        self, ids: list[list[int]], device: str | torch.device
+    ) -> Iterator[tuple[list[int], Tensor, Tensor, int]]:
+        """The same for lists of token ids, with the special tokens."""
         for places, width in self._passes(ids):
             own = [ids[place] for place in places]
-            yield places, *self.encoder.padded(own, self.model.device, width), sum(map(len, own))
+            yield places, *self.encoder.padded(own, device, width), sum(map(len, own))
 
     def states_of(
         self,
