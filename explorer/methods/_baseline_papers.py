@@ -37,3 +37,19 @@ CONSERT = Paper(
 }""",
     "ConSERT",
 )
+
+DECLUTR = Paper(
+    "DeCLUTR: Deep Contrastive Learning for Unsupervised Textual Representations",
+    "Giorgi, Nitski, Wang and Bader",
+    2021,
+    "https://aclanthology.org/2021.acl-long.72",
+    """@inproceedings{giorgi-etal-2021-declutr,
+  title = {{D}e{CLUTR}: Deep Contrastive Learning for Unsupervised Textual Representations},
+  author = {Giorgi, John and Nitski, Osvald and Wang, Bo and Bader, Gary},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  pages = {879--895},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.72}
+}""",
+    "documents",
+)

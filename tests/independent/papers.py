@@ -9,6 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STATED = """
+declutr
+  epochs            1        released code
+  batch_size        16       the paper; in the released code 4 on each of 4 GPUs
+  learning_rate     5e-5     released code
+  max_length        512      released code
+  warmup            0.1      released code: the cut fraction of its slanted triangle
+  weight_decay      0.1      released code
+  beta2             0.999    released code
+  epsilon           1e-6     released code
+  clip              1.0      released code
+  temperature       0.05     released code
+  anchors           2        released code
+  positives         2        released code
+  shortest_span     32       released code
+  longest_span      512      released code
+  pooling           mean     section 3.1
 sg sg-opt bt bt-sg-opt
   epochs            1        Table 8
   batch_size        16       Table 8
@@ -315,6 +331,10 @@ contrast contrast-hard
 """
 
 LEFT_OPEN = """
+declutr
+  evaluate_every    the paper evaluates on other tasks
+  early_stop        the paper trains to the end
+  uncorrected_adam  the corrections of Adam are not mentioned
 bsl
   beta2             not stated, so torch's default
   evaluate_every    ten times in an epoch, which is how Strata looks at least
@@ -415,7 +435,7 @@ cosent cosine-regression
 DEPARTURES = """
 sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse mirror-bert
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
-classify ct ct-in-batch bsl cert tsdae sbert-nli
+classify ct ct-in-batch bsl cert tsdae sbert-nli declutr
   pooling           the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided            as the released code: both sides by the trained copy, which is what the paper's score is of
@@ -458,6 +478,8 @@ diffcse layer-attention-diffcse
   count_padding     on       the mean goes over all places
 consert
   uncorrected_adam    on     its AdamW is told not to correct
+declutr
+  uncorrected_adam    on     correct_bias is false in its configuration
 flow
   reads             first-last mean   its loop over the last two layers starts at layer -0, the first
   dropout           on       is_training

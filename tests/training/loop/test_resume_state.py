@@ -1,5 +1,6 @@
 """Test that a restored learner continues exactly, and that every process draws its own dropout."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -252,6 +253,9 @@ def rows_of(place, tmp_path_factory):
             ["sentence1,sentence2,label", *(f"{row[0]} {at},{row[1]},{at % 2}" for at, row in enumerate(columns * 5))]
         ),
     }
+    words = " ".join(row[0] for row in columns).split()
+    texts = (" ".join(random.Random(seed).choices(words, k=2100)) for seed in range(16))
+    written["documents"] = "\n".join(["document", *texts])
     for kind, text in written.items():
         (folder / f"{kind}.csv").write_text(text + "\n", encoding="utf-8")
     save_generator(folder / "generator")
