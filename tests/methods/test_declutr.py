@@ -16,7 +16,9 @@ from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.losses import nt_xent
 from explorer.methods import Schedule
 from explorer.methods.declutr import DRAWN, anchors_of, contrast
+from explorer.training.loop.loop import Training
 from explorer.training.loop.row_order import Feed
+from tests import trainings
 from tests.methods.rows import COLUMNS, FIRST
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny, tiny_tokenizer
@@ -139,7 +141,10 @@ def test_short_documents_are_left_out_and_counted(folder):
     ):
         Feed(rows, Schedule(batch_size=4), 1, sampler=method.sampler())
     published = method_on(folder)
-    with pytest.raises(TooFewRows, match=r"has 0 rows to train on \(5 of 5 .* fewer than 2,048 tokens.*Use more rows"):
+    with pytest.raises(
+        TooFewRows,
+        match=r"has 0 rows to train on \(5 of 5 .* fewer than 2,048 tokens.*Use more rows, or choose settings",
+    ):
         Feed(rows, Schedule(batch_size=4), 1, sampler=published.sampler())
 
 
@@ -220,3 +225,15 @@ def test_the_exported_model_has_no_head(folder, tmp_path):
     config = (tmp_path / "out" / "config.json").read_text()
     assert "BertModel" in config
     assert "MaskedLM" not in config
+
+
+def test_a_run_tells_how_many_documents_are_left_out_at_its_start_and_at_its_end(tmp_path):
+    place = trainings.furnish(tmp_path)
+    file = tmp_path / "documents.txt"
+    file.write_text("\n".join([words(5, 1), *(words(80, seed) for seed in range(8))]) + "\n", encoding="utf-8")
+    settings = {**SHORT, "batch_size": 4, "steps": 2}
+    run = Training(trainings.recipe(place, "declutr", data=(str(file),), settings=settings), tmp_path)
+    with trainings.in_no_time():
+        told = [step.told for step in run.steps() if "left out" in step.told]
+    assert told == ["1 of 9 documents are left out: they have fewer than 64 tokens, 2 × anchors × longest_span"] * 2
+    assert run.results[0].remark == told[0]
