@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from explorer import methods
 from explorer.data.corpora import Corpus, corpus
+from explorer.data.row_kinds import PAIRS, SENTENCES, TRIPLETS, Kind
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.errors import StrataError
@@ -41,13 +42,13 @@ def _generator(folder: Path) -> Path:
     """A masked language model that was hardly trained: how long it takes to guess is no matter of what it guesses."""
     from explorer.training.generator import make_generator
 
-    finish(make_generator(load(find(MODEL), "float32"), _text("sentences").texts[0], folder, steps=1))
+    finish(make_generator(load(find(MODEL), "float32"), _text(SENTENCES).texts[0], folder, steps=1))
     return folder
 
 
-def _text(eats: methods.Eats) -> Corpus:
+def _text(eats: Kind) -> Corpus:
     """Sentences of Wikipedia and triplets of SNLI where STRATA_DATA has them, else the sample."""
-    places = {"sentences": "wiki/sentences.tsv", "pairs": "SNLI/triplets_dev.tsv", "triplets": "SNLI/triplets_dev.tsv"}
+    places = {SENTENCES: "wiki/sentences.tsv", PAIRS: "SNLI/triplets_dev.tsv", TRIPLETS: "SNLI/triplets_dev.tsv"}
     path = Path(os.environ.get("STRATA_DATA", "")) / places.get(eats, "")
     return corpus([str(path) if path.is_file() else "sample"], eats)[0]
 

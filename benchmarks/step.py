@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
+from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import triplets
@@ -71,7 +72,7 @@ def _rows() -> tuple[list[str], list[str]]:
     rows = sample.triplets()
     if path.is_file():
         table = read_file(path)
-        rows, _ = triplets(table, guess(table, "triplets"))
+        rows, _ = triplets(table, guess(table, TRIPLETS))
     return list(rows.anchors[: ROWS * STEPS]), list(rows.positives[: ROWS * STEPS])
 
 
@@ -105,7 +106,7 @@ def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
 
     settings = {"batch_size": ROWS, "max_length": encoder.max_length, "pooling": "mean", "steps": 10_000}
     recipe = Recipe("simcse-sup", settings=settings).checked()
-    corpus = Corpus("pairs", "pairs", (tuple(anchors), tuple(positives)))
+    corpus = Corpus("pairs", PAIRS, (tuple(anchors), tuple(positives)))
     learner = Learner(Prepared(recipe, None, encoder, corpus, sample.pairs(), None, ()), SEED, World(precision, "cpu"))
 
     def steps() -> None:

@@ -12,6 +12,7 @@ from unittest import mock
 from benchmarks.gpu.models import corpus, encoder, learner, long_texts, miniature, small
 from benchmarks.gpu.parts import Row, Setting
 from explorer.data import sample
+from explorer.data.row_kinds import SENTENCES
 from explorer.errors import RunTooLarge
 from explorer.progress import Progress, finish
 
@@ -52,7 +53,7 @@ def too_large(setting: Setting) -> Iterator[Row]:
     from explorer.training.loop.memory import give_back
 
     of = encoder(setting, small(setting))
-    rows = corpus("sentences", 64 if setting.dry else PLENTY, long=True)
+    rows = corpus(SENTENCES, 64 if setting.dry else PLENTY, long=True)
     batch, tried = len(rows), []
     with _little_room() if setting.dry else nullcontext():
         for _ in range(TRIES):

@@ -13,8 +13,9 @@ from unittest import mock
 from benchmarks.gpu.parts import Setting
 from explorer import methods
 from explorer.data import sample
-from explorer.data.corpora import Corpus, Eats
+from explorer.data.corpora import Corpus
 from explorer.data.kinds import GradedPairs
+from explorer.data.row_kinds import DOCUMENTS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import Found, find, of_folder
@@ -103,12 +104,12 @@ def long_texts(count: int) -> tuple[str, ...]:
     return tuple(" ".join(texts[start : start + AT_ONCE]) for start in range(count))
 
 
-def corpus(eats: Eats, rows: int, long: bool = False) -> Corpus:
+def corpus(eats: Kind, rows: int, long: bool = False) -> Corpus:
     """Rows of any kind."""
-    width = {"sentences": 1, "triplets": 3}.get(eats, 2)
-    texts = (long_texts if long else sentences)(width * rows)
+    width = {SENTENCES: 1, DOCUMENTS: 1, TRIPLETS: 3}.get(eats, 2)
+    texts = (long_texts if long or eats == DOCUMENTS else sentences)(width * rows)
     columns = [texts[start : start + rows] for start in range(0, width * rows, rows)]
-    scores = [tuple(number % 6 / 5 for number in range(rows))] if eats == "graded pairs" else []
+    scores = [tuple(number % 6 / 5 for number in range(rows))] if eats == SCORED_PAIRS else []
     return Corpus("sample sentences", eats, (*columns, *scores))
 
 
