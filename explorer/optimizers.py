@@ -20,7 +20,7 @@ class UncorrectedAdamW(torch.optim.AdamW):
     update is read from the group: torch counts it too, but on a GPU that would have to be waited for.
     """
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch states it twice
         """Make an update; rate, ε and weight decay of the groups stay as they are set."""
         asked = [{name: group[name] for name in ("lr", "eps", "weight_decay")} for group in self.param_groups]
         for group in self.param_groups:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from explorer.errors import DataError
+from explorer.errors import DataError, NotWritable
 from explorer.evaluating import suites, word_subject
 from explorer.evaluating.measured import Measured, SoFar
 from explorer.evaluating.results import result_files, reused_results
@@ -65,7 +66,8 @@ class Cell:
             while True:
                 progress = next(work)
                 if isinstance(progress, SoFar) and time.monotonic() - last >= KEEP_EVERY:
-                    result_files.write(self._joined(replace(progress.measured, task=name)))
+                    with suppress(NotWritable):  # the work goes on; the whole result is written too, and its error told
+                        result_files.write(self._joined(replace(progress.measured, task=name)))
                     last = time.monotonic()
                 yield progress
         except StopIteration as end:

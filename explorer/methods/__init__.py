@@ -178,14 +178,16 @@ class Method(nn.Module, Knobs):
         head: Head | None = None,
         edit: Edit | None = None,
         position_ids: Edit | None = None,
+        copy: Tunable | None = None,
     ) -> Tensor:
         """Vectors (sentence, width) with gradients, in training; `head` replaces the layer & pooling.
 
-        `edit` and `position_ids` change embeddings and positions, see `Tunable.states`.
+        `edit` and `position_ids` change embeddings and positions, see `Tunable.states`. `copy` replaces the base, in a
+        method that has several copies.
         """
         return in_order(
             (places, head(states.hidden, states.mask) if head else self.read(states))
-            for places, states in self.base.grouped(sentences, edit, position_ids)
+            for places, states in (copy or self.base).grouped(sentences, edit, position_ids)
         )
 
     def reading(

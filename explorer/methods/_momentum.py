@@ -8,14 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read.head import Head
-from explorer.methods import in_order
 from explorer.methods._pooled import Pooled
 
 
 class Followed(Pooled):
     """A trained encoder, and a copy that moves a little towards it after each update."""
 
-    compares_rows = False
+    compares_rows = False  # but for batch norm in training
 
     def build(self) -> None:
         """Copy the encoder."""
@@ -24,9 +23,7 @@ class Followed(Pooled):
     def targets(self, sentences: list[str], head: Head) -> Tensor:
         """Vectors (sentence, width) of the copy."""
         with torch.no_grad():
-            return in_order(
-                (places, head(states.hidden, states.mask)) for places, states in self.target.grouped(sentences)
-            )
+            return self.encoded(sentences, head, copy=self.target)
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
-from explorer.methods import _papers, in_order, knob
+from explorer.methods import _baseline_papers, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 
 FIRST, SECOND = "first copy", "second copy"
@@ -21,7 +21,7 @@ class Tension(Pooled):
     """Two copies without weights in common."""
 
     eats = SENTENCES
-    paper = _papers.TENSION
+    paper = _baseline_papers.TENSION
     training_only = ()
 
     dropout: bool = knob(
@@ -47,5 +47,4 @@ class Tension(Pooled):
 
     def by(self, copy: Tunable, sentences: list[str]) -> Tensor:
         """Vectors (sentence, width) of one copy, not normalised."""
-        head = self.before_normalising
-        return in_order((places, head(states.hidden, states.mask)) for places, states in copy.grouped(sentences))
+        return self.encoded(sentences, self.before_normalising, copy=copy)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.gathering import gathered
 from explorer.losses import bootstrapped
-from explorer.methods import Schedule, _papers, knob
+from explorer.methods import Schedule, _baseline_papers, knob
 from explorer.methods._momentum import Followed, follow
 from explorer.methods._pooled import pooling_knob
 
@@ -22,7 +22,7 @@ class Bootstrapped(Followed):
     """Both sentences of a row are encoded by both copies; each prediction is of the other sentence."""
 
     eats = BACK_TRANSLATIONS
-    paper = _papers.BSL
+    paper = _baseline_papers.BSL
     training_only = ("target", "predict")
     schedule = Schedule(batch_size=64, learning_rate=1e-4, max_length=64, warmup=0.1, epsilon=1e-6)
 

@@ -21,7 +21,7 @@ from torch.nn import functional
 from explorer.data.row_kinds import PAIRS
 from explorer.gathering import gathered
 from explorer.losses import with_queue
-from explorer.methods import Schedule, _papers, knob
+from explorer.methods import Schedule, _baseline_papers, knob
 from explorer.methods._momentum import Followed, follow
 from explorer.optimizers import Group
 from explorer.progress import Work
@@ -34,7 +34,7 @@ class Cert(Followed):
     """A row's query should find its key among those of the queue."""
 
     eats = PAIRS
-    paper = _papers.CERT
+    paper = _baseline_papers.CERT
     training_only = ("target", "project", "key_project")
     unused = ("warmup", "decay", "beta2", "epsilon")
     schedule = Schedule(

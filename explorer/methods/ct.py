@@ -84,8 +84,8 @@ class ContrastiveTension(Tension):
         """Record the mean similarity of sentences with themselves, and of pairs of different ones."""
         with torch.no_grad():
             alike = losses.paired_cosines(one, other)
-            strangers = counted * ~same
-            self.watched = (alike * same).sum() / same.sum(), (alike * strangers).sum() / strangers.sum()
+            different = counted * ~same
+            self.watched = (alike * same).sum() / same.sum(), (alike * different).sum() / different.sum()
 
     def _some(self, copy: Tunable, sentences: list[str], places: list[int]) -> Tensor:
         """Vectors (sentence, width) of the sentences at these places, and zeros for the others."""

@@ -23,7 +23,7 @@ from explorer.encoding.read.pooling import pool_mean
 from explorer.gathering import gathered, own_share
 from explorer.knobs import Values
 from explorer.losses import cosines
-from explorer.methods import Schedule, _papers, in_order, knob
+from explorer.methods import Schedule, _baseline_papers, in_order, knob
 from explorer.methods._uncorrected import Uncorrected
 
 KERNELS = (1, 3, 5)  # tokens that a filter reads
@@ -33,7 +33,7 @@ class ISBERT(Uncorrected):
     """The encoder and three convolutions are trained; the discriminator is the dot product, without weights."""
 
     eats = SENTENCES
-    paper = _papers.IS_BERT
+    paper = _baseline_papers.IS_BERT
     schedule = Schedule(
         batch_size=32,
         learning_rate=2e-6,

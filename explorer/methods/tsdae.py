@@ -25,7 +25,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import Schedule, _papers, knob
+from explorer.methods import Schedule, _baseline_papers, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TSDAE(Pooled):
     """A denoising auto-encoder whose only path from input to output is the sentence vector."""
 
     eats = SENTENCES
-    paper = _papers.TSDAE
+    paper = _baseline_papers.TSDAE
     compares_rows = False
     has_partners = False
     training_only = ("bridge", "decoder")

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import of_folder
+from explorer.errors import NotWritable
 from explorer.evaluating import cells
 from explorer.evaluating.cells import cell, loaded
 from explorer.evaluating.evaluation import evaluation
@@ -225,6 +226,23 @@ def test_a_classification_task_that_is_stopped_goes_on_from_its_last_layer_and_p
     assert measured_now == {*set(whole.titles) - set(kept.measured.titles), "model default"}
     np.testing.assert_array_equal(again.results[0].measured.table, whole.table)
     assert again.results[0].measured.titles == whole.titles
+
+
+def test_a_result_so_far_that_cannot_be_saved_does_not_end_the_work(place, desk, monkeypatch):
+    monkeypatch.setattr(cells, "KEEP_EVERY", 0.0)
+    write, refused = result_files.write, []
+
+    def once(result):
+        if not refused:
+            refused.append(result)
+            raise NotWritable("the disk is full")
+        return write(result)
+
+    monkeypatch.setattr(result_files, "write", once)
+    found = evaluated(place, [tasks(desk)["labelled"]], FEW)
+    assert len(refused) == 1
+    assert found.failed == ()
+    assert is_reused(place, tasks(desk)["labelled"], FEW)
 
 
 def test_the_order_of_joined_titles_is_that_of_the_grid():

@@ -20,7 +20,7 @@ from explorer.errors import BadChoice, RunTooLarge
 from explorer.methods import Autocast
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work, finish
-from explorer.training.loop.learner import Learner, kept_buffers
+from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.memory import give_back
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
@@ -182,7 +182,9 @@ def _disk(learner: Learner, seeds: int) -> int:
     """Bytes in the run's folder: the models and two states, since the old one is deleted after the new one."""
     trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
     model = sum(weight.numel() for weight in learner.method.base.parameters()) * 4
-    return trained * 4 * 4 * 2 + model + _stays(learner, seeds)
+    # all that changes, also without a gradient; of what is trained, the optimiser's two moments and the best weights
+    state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + trained * 4 * 3
+    return 2 * state + model + _stays(learner, seeds)
 
 
 def _stays(learner: Learner, seeds: int) -> int:

@@ -118,7 +118,7 @@ def state_of(learner: Learner) -> State:
         "best_step": learner.best_step,
         "best_dev": learner.best_dev,
         "best_candidate": learner.best_candidate,
-        "chosen": learner.method.candidate,
+        "candidate": learner.method.candidate,
     }
     return State(tensors, notes)
 
@@ -138,18 +138,20 @@ def restore(learner: Learner, state: State) -> None:
                 if value.shape != saved[name].shape:  # the size of some buffers depends on the data
                     value.resize_(saved[name].shape)
                 value.copy_(saved[name])
-    moments = state.under("optimizer/") or state.under("adam/")
+    moments: dict[str, dict[str, Tensor]] = {}  # by weight
+    for place, value in (state.under("optimizer/") or state.under("adam/")).items():
+        what, _, name = place.partition("/")
+        moments.setdefault(name, {})[what] = value
     for weight, name in learner.names.items():
-        found = {what.removesuffix(f"/{name}"): value for what, value in moments.items() if what.endswith(f"/{name}")}
-        if found:
+        if name in moments:
             # a fused optimiser keeps its step on the device too
-            learner.optimizer.state[weight] = {what: value.to(weight.device) for what, value in found.items()}
+            learner.optimizer.state[weight] = {what: value.to(weight.device) for what, value in moments[name].items()}
     learner.kept = {name: weight.to(learner.world.device) for name, weight in state.under("best/").items()}
     learner.step, learner.looked_at, learner.best_step = notes["step"], notes["looked_at"], notes["best_step"]
     learner.scores = [float("nan") if score is None else score for score in notes["scores"]]
     learner.best_dev = notes.get("best_dev", learner.best_score)  # older states used the dev score alone
     learner.best_candidate = notes.get("best_candidate", "")
-    learner.method.choose(notes.get("chosen", ""))
+    learner.method.choose(notes.get("candidate", ""))
     _set_random_states(state.under("random/"))
     if learner.world.rank:  # the saved random states are the first process's; each process draws its own dropout
         sow(learner.seed + 7919 * learner.world.rank + 104_729 * learner.step)
