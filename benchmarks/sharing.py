@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 BESIDE = (0, 1, 3, 6)
+ROUNDS = 3  # alone, the settings in turn; the median counts
 STEPS = 6
 LONGEST = 240  # seconds, for what starves
 BUSY = "import torch; one = torch.rand(600, 600)\nwhile True: one @ one"
@@ -25,18 +27,19 @@ def main() -> None:
         f"\nBeside busy programs of {processors} threads each, on {processors} processors; seconds (times fair share)"
     )
     print("                          " + "".join(f"{what:>22}" for what in ("grid", f"{STEPS} steps", "evaluation")))
-    for name, environment in (("fixed threads", {"OMP_NUM_THREADS": str(processors)}), ("adapted", {})):
-        alone: dict[str, float] = {}
+    settings: dict[str, dict[str, str]] = {"fixed threads": {"OMP_NUM_THREADS": str(processors)}, "adapted": {}}
+    rounds = [{name: _measured(settings[name]) for name in settings} for _ in range(ROUNDS)]
+    for name, environment in settings.items():
+        alone = {what: statistics.median(one[name][what] for one in rounds) for what in rounds[0][name]}
         for count in BESIDE:
             with _busy(count, processors):
-                found = _measured(environment)
-            alone = alone or found
-            cells = (_cell(found.get(what), alone.get(what), count) for what in ("grid", "steps", "evaluation"))
+                found = _measured(environment) if count else alone
+            cells = (_cell(found.get(what), alone[what], count) for what in ("grid", "steps", "evaluation"))
             print(f"  {name:14} beside {count}   " + "".join(f"{cell:>22}" for cell in cells), flush=True)
 
 
-def _cell(seconds: float | None, alone: float | None, count: int) -> str:
-    if seconds is None or alone is None:
+def _cell(seconds: float | None, alone: float, count: int) -> str:
+    if seconds is None:
         return f"not in {LONGEST} s"
     return f"{seconds:.1f} ({seconds / alone / (count + 1):.2f})"
 

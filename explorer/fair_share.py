@@ -38,17 +38,17 @@ class Share:
         self._places = _own_processors()
         self.most = len(self._places)
         self.threads = self.most
-        self._last: Look | None = None
+        self._last = self._look(time.monotonic())
         self._lock = threading.Lock()
 
     def decide(self) -> int:
         """The number of threads to use now."""
         with self._lock:
             now = time.monotonic()
-            if self._last is not None and now - self._last.at < INTERVAL:
+            if now - self._last.at < INTERVAL:
                 return self.threads
             before, self._last = self._last, self._look(now)
-            if before is None or now - before.at > STALE:
+            if now - before.at > STALE:
                 self.threads = self._least if _load() > self.most * BUSY else self.most
             else:
                 others = (self._last.everybody - before.everybody) - (self._last.own - before.own)
@@ -74,17 +74,11 @@ class Share:
         return Look(at, everybody, own.user + own.system)
 
 
-_share: Share | None = None
-
-
 def adapt() -> None:
     """Between two pieces of work: set the number of threads that torch uses in this thread."""
-    global _share
     torch = sys.modules.get("torch")  # before it is imported, nothing computes with it
     if torch is None or "OMP_NUM_THREADS" in os.environ:
         return
-    if _share is None:
-        _share = Share()
     wanted = _share.decide()
     if torch.get_num_threads() != wanted:
         torch.set_num_threads(wanted)
@@ -100,3 +94,6 @@ def _own_processors() -> list[int]:
 def _load() -> float:
     """How many threads of this machine wanted to compute in the last minute."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+_share = Share()  # its first look is the start of the process: by the first piece of work, models have been loaded

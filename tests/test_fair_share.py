@@ -14,9 +14,9 @@ class Machine(Share):
     """A share of so many processors, of which others use as many as is said."""
 
     def __init__(self, processors: int) -> None:
+        self.passed, self.others, self.own = 0.0, 0.0, 0.0
         super().__init__()
         self.most = self.threads = processors
-        self.passed, self.others, self.own = 0.0, 0.0, 0.0
 
     def _look(self, at: float) -> Look:
         return Look(at, self.others + self.own, self.own)
@@ -32,6 +32,7 @@ class Machine(Share):
 @pytest.fixture
 def machine(monkeypatch):
     def of(processors: int, load: float = 0.0) -> Machine:
+        monkeypatch.setattr(fair_share.time, "monotonic", lambda: 0.0)
         found = Machine(processors)
         monkeypatch.setattr(fair_share.time, "monotonic", lambda: found.passed)
         monkeypatch.setattr(fair_share, "_load", lambda: load)
@@ -66,11 +67,15 @@ def test_a_second_passes_between_two_looks(machine):
 
 
 @pytest.mark.parametrize(("load", "threads"), [(0.3, 2), (4.0, 1)])
-def test_the_first_look_and_one_after_a_pause_go_by_the_load(machine, load, threads):
+def test_after_a_pause_the_load_decides(machine, load, threads):
     two = machine(2, load)
-    assert two.after(0, 0) == threads
-    two.threads = 2
     assert two.after(3600, 0.0) == threads
+
+
+def test_the_first_decision_is_by_what_others_did_since_the_start(machine):
+    """A load that is left of the program before is none of theirs."""
+    assert machine(2, load=4.0).after(5, 0.1) == 2
+    assert machine(2).after(5, 1.5) == 1
 
 
 def test_a_real_look_counts_what_this_process_works():
