@@ -259,7 +259,7 @@ def in_order(parts: Iterable[tuple[list[int], Tensor]]) -> Tensor:
 
 def names() -> tuple[str, ...]:
     """The names of all methods, from the file names; nothing is imported."""
-    files = Path(__file__).parent.glob("[!_]*.py")
+    files = (file for folder in __path__ for file in Path(folder).glob("[!_]*.py"))
     return tuple(sorted(file.stem.replace("_", "-") for file in files))
 
 

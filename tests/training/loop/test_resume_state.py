@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner, changing, kept_buffers
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from explorer.training.recipe import Recipe
 from tests import tiny_wordnet
 from tests.device import DEVICE
 from tests.methods.hub import save_generator
@@ -269,16 +271,21 @@ def test_every_method_goes_on_to_the_bit(name, place, rows_of, tmp_path):
     settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs}
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
-    made_of = recipe(place, name, data=(str(rows_of / f"{kind.eats}.csv"),), settings=settings)
-    prepared = finish(prepare(made_of))
+    text = str(rows_of / f"{kind.eats}.csv")
+    goes_on_to_the_bit(recipe(place, name, data=(text,), settings=settings), tmp_path / "state")
+
+
+def goes_on_to_the_bit(of: Recipe, folder: Path) -> None:
+    """A run that is stopped after three updates and resumed equals one that is not."""
+    prepared = finish(prepare(of))
     learned = made(prepared)
     finish(learned.fit())
     before = updated(learned, 3)
     assert len(before) == 3, "the premise: every loss is finite"
-    resume_state.save(tmp_path / "state", resume_state.state_of(learned))
+    resume_state.save(folder, resume_state.state_of(learned))
     expected, weights = updated(learned, 3), changing(learned.method)
     other = made(prepared)
-    resume_state.restore(other, resume_state.load(tmp_path / "state"))
+    resume_state.restore(other, resume_state.load(folder))
     assert str(updated(other, 3)) == str(expected)  # of a NaN, only the text is equal
     for place_of, value in changing(other.method).items():
         assert torch.equal(value, weights[place_of]), place_of
