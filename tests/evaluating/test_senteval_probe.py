@@ -59,8 +59,7 @@ def test_a_training_follows_the_rule(improves: bool, evaluations: int, monkeypat
     monkeypatch.setattr(
         mlp, "_accuracies", lambda weights, *_: [next(given) / 99 if improves else 0.5] * len(weights[0])
     )
-    monkeypatch.setattr(mlp, "_one_pass", lambda *_: steps.append(1))
-    monkeypatch.setattr(mlp, "_keep", lambda *_: None)
+    monkeypatch.setattr(mlp._Group, "update", lambda *_: steps.append(1))
     found = finish(trained(_rows(20), _rows(20), 2, (1e-5, 1e-2), 1, TOLD), told.append)
     assert [one.evaluations for one in found] == [evaluations] * 2
     assert (len(told), len(steps)) == (evaluations, 4 * evaluations)
