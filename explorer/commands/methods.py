@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from explorer.knobs import Knob
+from explorer.knobs import Knob, Values
 
 
 def add(verbs: Any) -> None:
@@ -39,7 +39,7 @@ def _methods(options: argparse.Namespace) -> None:
 
 def _facts(name: str) -> dict[str, Any]:
     from explorer import methods
-    from explorer.training.recipe import knobs_of, released_values
+    from explorer.training.recipe import knobs_of, presets, released_values
 
     kind = methods.load(name)
     released = released_values(kind)
@@ -53,6 +53,7 @@ def _facts(name: str) -> dict[str, Any]:
         "paper": kind.paper.line,
         "link": kind.paper.link,
         "by_family": {family: dict(values) for family, values in kind.by_family.items()},
+        "presets": {name: dict(values) for name, values in presets(kind).items() if values},
         "needs": [{"name": need.name, "there": need.there(), "how": need.told} for need in kind.needs],
         "knobs": [
             {
@@ -85,15 +86,16 @@ def _page(name: str) -> str:
         paper = "" if knob["paper"] == knob["default"] else f"; the paper's value: {Knob.told(knob['paper'])}"
         code = "" if knob["released"] == knob["paper"] else f"; the released code's: {Knob.told(knob['released'])}"
         lines += [f"  {knob['name']} = {knob['default']}   ({knob['allowed']}{paper}{code})", f"      {knob['help']}"]
-    lines += [f"  The paper's values for {family}: {told}" for family, told in _by_family(facts)]
+    lines += [f"  The paper's values for {family}: {told}" for family, told in _told(facts["by_family"])]
+    lines += [f"  Preset '{preset}': {told}" for preset, told in _told(facts["presets"])]
     return "\n".join(lines)
 
 
-def _by_family(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """The paper's values for families of encoders, in words."""
+def _told(sets: dict[str, Values]) -> list[tuple[str, str]]:
+    """Sets of values by name, in words."""
     return [
-        (family, ", ".join(f"{name} {Knob.told(value)}" for name, value in values.items()))
-        for family, values in facts["by_family"].items()
+        (name, ", ".join(f"{knob} {Knob.told(value)}" for knob, value in values.items()))
+        for name, values in sets.items()
     ]
 
 
@@ -101,7 +103,8 @@ _PREFACE = """\
 # The methods
 
 Written by `python -m explorer methods --markdown`. A method with settings of its own lists them; what all share (steps,
-batch size, learning rate and others) is shown by `python -m explorer methods NAME`, with every default and range.\
+batch size, learning rate and others) is shown by `python -m explorer methods NAME`, with every default and range. The
+preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, and what the method adds to it.\
 """
 
 
@@ -129,7 +132,8 @@ def _section(name: str) -> str:
         f"({one.allowed}{_paper(one)}{_released(kind.released.get(knob))}): {one.help}"
         for knob, one in kind.knobs.items()
     ]
-    own += [f"- The paper's values for {family}: {told}." for family, told in _by_family(facts)]
+    own += [f"- The paper's values for {family}: {told}." for family, told in _told(facts["by_family"])]
+    own += [f"- Preset *{preset}*: {told}." for preset, told in _told(dict(kind.presets))]
     about = [facts["about"]] if facts["about"] else []
     return "\n\n".join(
         [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]

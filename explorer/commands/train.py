@@ -57,6 +57,12 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="use the released code's value for every setting, where it differs from the paper's",
     )
+    values.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="start from a set of settings: quick, a short trial on small batches, or one of the method (see 'methods "
+        "METHOD'), such as 'tuned' of consert",
+    )
     train.add_argument("--precision", help="auto (default), float32 or bfloat16")
     train.add_argument("--device", help="auto (default), cpu, cuda or mps")
     train.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it")
@@ -201,7 +207,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
     family = families.of_model(changes.get("model", recipe.model), options.online) if kind.by_family else ""
-    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else recipes.DEFAULTS
+    named = options.preset or recipes.DEFAULTS
+    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else named
     if not options.recipe or values != recipes.DEFAULTS:  # a recipe states every value
         settings |= recipes.start_values(kind, family, values)
     settings |= dict(knob_and_value(one) for one in options.set)

@@ -54,6 +54,9 @@ class Method(nn.Module, Knobs):
     as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
     released: ClassVar[Values] = {}  # settings in which the released code differs from the paper
     by_family: ClassVar[Mapping[str, Values]] = {}  # the paper's values for other encoders than BERT-base
+    presets: ClassVar[
+        Mapping[str, Values]
+    ] = {}  # further sets of settings by name; "quick" adds to that of all methods
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
     kept_for_scores: ClassVar[tuple[str, ...]] = ()  # those of them that held-out rows are scored with
     unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have

@@ -3,15 +3,19 @@
 Zhang and others 2021 (bootstrapped sentence learning), after BYOL: three networks in a chain on the trained encoder's
 vector predict the copy's vector of the other sentence of the row, and the copy follows after each update. Settings and
 the shape of the networks are the released code's; for an encoder of width 768 they have 212 million weights, which is
-twice BERT: `predictors` 1 and `predictor_width` 2 are enough to try it. The copy has dropout, as in the released code.
+twice BERT; the preset *quick* has one small network. The copy has dropout, as in the released code.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
 
 from torch import Tensor, nn
 
 from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.gathering import gathered
+from explorer.knobs import Values
 from explorer.losses import bootstrapped
 from explorer.methods import Schedule, _baseline_papers, knob
 from explorer.methods._momentum import Followed, follow
@@ -24,6 +28,7 @@ class Bootstrapped(Followed):
     eats = BACK_TRANSLATIONS
     paper = _baseline_papers.BSL
     training_only = ("target", "predict")
+    presets: ClassVar[Mapping[str, Values]] = {"quick": {"predictors": 1, "predictor_width": 2}}
     schedule = Schedule(batch_size=64, learning_rate=1e-4, max_length=64, warmup=0.1, epsilon=1e-6)
 
     momentum: float = knob(

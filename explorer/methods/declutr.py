@@ -15,7 +15,7 @@ as that of a sentence encoder, by one that starts from random weights. The head 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,6 +37,7 @@ from explorer.methods._sampling import Sampler
 from explorer.methods._uncorrected import Uncorrected
 
 MASKED = 0.15  # of the tokens of an anchor, as BERT was trained
+SHORT_TEXT: Values = {"anchors": 1, "shortest_span": 8, "longest_span": 32}
 RATIO = 32  # of the highest and the lowest learning rate
 # Beta(4, 2) for anchors and Beta(2, 4) for positives are the fourth and the second of five sorted uniform numbers
 DRAWN, ANCHOR, POSITIVE = 5, 3, 1
@@ -79,6 +80,7 @@ class DeCLUTR(Uncorrected, Pooled):
     training_only = ("masked",)
     unused = ("decay",)
     released: ClassVar[Values] = {"uncorrected_adam": True}
+    presets: ClassVar[Mapping[str, Values]] = {"short text": SHORT_TEXT, "quick": SHORT_TEXT}
     schedule = Schedule(
         batch_size=16, learning_rate=5e-5, max_length=512, warmup=0.1, weight_decay=0.1, epsilon=1e-6, clip=1.0
     )
@@ -88,8 +90,7 @@ class DeCLUTR(Uncorrected, Pooled):
         low=1,
         high=16,
         front=True,
-        help="Anchor spans per document. For short documents, set anchors to 1, shortest_span to 8 and longest_span to "
-        "32: a document then needs 64 tokens, not 2,048.",
+        help="Anchor spans per document. In the preset for short text a document needs 64 tokens, not 2,048.",
     )
     shortest_span: int = knob(32, low=1, high=8192, front=True, help="Fewest tokens of a span.")
     longest_span: int = knob(

@@ -20,7 +20,8 @@ _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 
 
 MOST_SEEDS = 100
-DEFAULTS, PAPER, RELEASED = "defaults", "as in the paper", "as released"
+DEFAULTS, PAPER, RELEASED, QUICK = "defaults", "as in the paper", "as released", "quick"
+QUICK_STEPS, QUICK_BATCH = 100, 16
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,13 @@ def released_values(kind: type[Method], family: str = "") -> dict[str, bool | in
     return {**paper_values(kind, family), **kind.released}
 
 
+def presets(kind: type[Method]) -> dict[str, Values]:
+    """Further sets of settings by name: those of the method, and a quick trial; a method without a loss is quick."""
+    small = {"steps": QUICK_STEPS, "batch_size": min(QUICK_BATCH, kind.schedule.batch_size)}
+    quick = small if kind.trains() else {}
+    return {**kind.presets, QUICK: {**quick, **kind.presets.get(QUICK, {})}}
+
+
 def from_yaml(text: str, where: str) -> Recipe:
     """The recipe in a file's text."""
     content = safe_yaml.parsed(text, where, "Give a recipe.yaml.")
@@ -184,13 +192,21 @@ def _as_made(recipe: Recipe) -> Recipe:
 
 
 def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dict[str, bool | int | float | str]:
-    """The settings that a recipe starts from, for a family of encoders: Strata's, the paper's, or the released ones."""
+    """The settings that a recipe starts from, for a family of encoders.
+
+    `values` names Strata's defaults, the paper's values, the released code's, or a preset.
+    """
     knobs = knobs_of(kind, family)
     settings = {name: knobs[name].default for name in kind.by_family.get(family, {})}
     if values == PAPER:
         settings |= paper_values(kind, family)
-    if values == RELEASED:
+    elif values == RELEASED:
         settings |= released_values(kind, family)
+    elif values != DEFAULTS:
+        known = presets(kind)
+        if values not in known:
+            raise BadChoice(f"The method has no preset '{values}'. Choose one of {', '.join(known)}.")
+        settings |= known[values]
     return settings
 
 

@@ -12,8 +12,9 @@ from explorer.commands.train import _recipe
 from explorer.data import sample
 from explorer.errors import BadChoice
 from explorer.methods import Schedule
-from explorer.training.recipe import Recipe, from_yaml, knobs_of, paper_values, read, released_values
+from explorer.training.recipe import QUICK, Recipe, from_yaml, knobs_of, paper_values, presets, read, released_values
 
+QUICK_BSL = {"predictors": 2, "predictor_width": 2, "steps": 100, "batch_size": 16}
 FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}
 ODD = {
     "plain": Recipe("sg-opt"),
@@ -98,6 +99,23 @@ def test_the_values_of_the_released_code_are_allowed_and_differ_from_the_papers(
 
 
 @pytest.mark.parametrize("name", methods.names())
+def test_presets_are_allowed_and_change_something(name):
+    kind = methods.load(name)
+    usual = {one: knob.default for one, knob in knobs_of(kind).items()}
+    found = presets(kind)
+    assert QUICK in found
+    for values in (*found.values(), *kind.presets.values()):
+        assert {one: knobs_of(kind)[one].checked(value) for one, value in values.items()} == values
+        assert not values or {**usual, **values} != usual
+    assert bool(found[QUICK]) == kind.trains()
+
+
+def test_an_unknown_preset_is_refused_with_those_there_are():
+    with pytest.raises(BadChoice, match=r"no preset 'tunde'\. Choose one of tuned, quick"):
+        _recipe(_parser().parse_args(["train", "consert", "--preset", "tunde"]))
+
+
+@pytest.mark.parametrize("name", methods.names())
 def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
     kind = methods.load(name)
     found = paper_values(kind)
@@ -128,6 +146,12 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting(name):
         (["layer-attention", "--as-in-paper"], {"activation": "none", "normaliser": "literal"}),
         (["layer-attention-hard", "--as-released"], {"weight": 1.0}),
         (["contrast", "--as-released"], {}),
+        (["simcse", "--preset", "quick"], {"steps": 100, "batch_size": 16}),
+        (["tsdae", "--preset", "quick"], {"steps": 100}),
+        (["wk", "--preset", "quick"], {}),
+        (["bsl", "--preset", "quick", "--set", "predictors=2"], QUICK_BSL),
+        (["consert", "--preset", "tuned"], {"learning_rate": 2e-5, "temperature": 0.05}),
+        (["declutr", "--preset", "short text"], {"anchors": 1, "shortest_span": 8, "longest_span": 32}),
     ],
 )
 def test_a_flag_sets_every_setting_to_the_papers_and_others_change_single_ones(flags, settings):

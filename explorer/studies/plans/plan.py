@@ -19,7 +19,7 @@ from explorer.training import recipe as recipes
 from explorer.training.recipe import Recipe, knobs_of
 
 MOST_CELLS = 1000  # each is a training
-VALUES = (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED)
+VALUES = (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 

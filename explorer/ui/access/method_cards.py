@@ -30,6 +30,7 @@ class MethodCard:
     as_published: bool = True  # whether the values of its settings are the paper's
     released: Values = field(default_factory=dict)  # settings in which the released code differs from the paper
     by_family: Mapping[str, Values] = field(default_factory=dict)  # the paper's values for families of encoders
+    presets: Mapping[str, Values] = field(default_factory=dict)  # further sets of settings by name
     encoders: str = ""  # the family of encoders whose values are the defaults of `knobs`
     predicts: bool = False  # whether it predicts classes, so that labelled rows are held out
     trains: bool = True  # if not, it is fitted in closed form, without a schedule
@@ -56,7 +57,7 @@ class MethodCard:
 def read_all() -> dict[str, MethodCard]:
     """Every method by name, sorted by its family and by what it needs; this loads torch."""
     from explorer import methods
-    from explorer.training.recipe import knobs_of
+    from explorer.training.recipe import knobs_of, presets
 
     cards = []
     for name in methods.names():
@@ -77,6 +78,7 @@ def read_all() -> dict[str, MethodCard]:
                 kind.as_published,
                 kind.released,
                 kind.by_family,
+                presets(kind),
                 predicts=kind.predicts(),
                 trains=kind.trains(),
             )

@@ -30,7 +30,7 @@ VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
 USUAL, NO_TEST = "default for this text", "none"
 # as the options of a plan: see explorer.studies.plans.plan
-WHICH = {"defaults": "Strata's defaults", "as in the paper": "As in the paper", "as released": "As released"}
+WHICH = ("defaults", "as in the paper", "as released", "quick")
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
 NEEDS = "{} needs {}, which is not on this machine. Open the method on the Train page to fetch it, or leave it out."
 EMPTY = "No {} is chosen. Choose at least one."
@@ -202,9 +202,9 @@ def _settings() -> Values:
     which, steps, batch = st.columns(3)
     which.selectbox(
         "Values of the settings",
-        list(WHICH),
+        WHICH,
         key=VALUES,
-        format_func=WHICH.__getitem__,
+        format_func=str.capitalize,
         persist_state="session",
         help="The values of all settings that are not stated below, for each method its own.",
     )

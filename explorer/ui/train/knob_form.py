@@ -92,7 +92,7 @@ def value(card: MethodCard, name: str) -> bool | int | float | str | None:
 
 
 def presets(card: MethodCard) -> None:
-    """Set every field to Strata's defaults, to the paper's values or to those of the released code."""
+    """Set every field to Strata's defaults, to the paper's values, to the released code's, or to those of a preset."""
     settings = _presets(card)
     if len(settings) < 2:
         return
@@ -104,8 +104,8 @@ def presets(card: MethodCard) -> None:
         key=key,
         on_change=_choose_preset,
         args=(card, key),
-        help="Sets every field. Marked while the fields have these values, whatever the batch size. On the command "
-        "line: `--as-in-paper`, `--as-released`.",
+        help="Sets every field. Marked while the fields have these values, whatever the batch size. Quick: a short "
+        "trial on small batches. On the command line: `--as-in-paper`, `--as-released`, `--preset quick`.",
     )
 
 
@@ -118,6 +118,9 @@ def _presets(card: MethodCard) -> dict[str, Values]:
         found[PAPER] = paper
     if card.as_published and {**paper, **card.released} not in (usual, paper):
         found[RELEASED] = {**paper, **card.released}
+    for name, values in card.presets.items():
+        if values:
+            found[name.capitalize()] = {**usual, **values}
     return found
 
 

@@ -9,7 +9,7 @@ from explorer.errors import BadChoice
 from explorer.methods import load
 from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Budget, Plan, Variant, cells
-from explorer.training.recipe import PAPER, knobs_of, paper_values
+from explorer.training.recipe import PAPER, QUICK, knobs_of, paper_values
 
 STEPS = {"steps": 2}
 
@@ -44,6 +44,13 @@ def test_variants_are_rows_with_settings_and_methods_of_their_own():
         ("guided", "sg"),
     ]
     assert found[1].recipe.settings["temperature"] == 0.5
+
+
+def test_a_plan_of_quick_trials_takes_each_methods_own():
+    first, second, third = cells(Plan("quick", ("simcse", "tsdae", "wk"), values=QUICK))
+    assert first.recipe.settings == {"steps": 100, "batch_size": 16}
+    assert second.recipe.settings == {"steps": 100}
+    assert third.recipe.settings == {}
 
 
 def test_a_plan_starts_from_the_paper_s_values_if_it_says_so():

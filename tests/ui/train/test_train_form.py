@@ -380,4 +380,4 @@ def test_a_method_whose_settings_are_no_papers_says_so(app):
     assert marks(app) == []
     app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
     assert marks(app) == ["default: 32"]
-    assert not [one.key for one in app.segmented_control if (one.key or "").startswith("preset")]
+    assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Quick"]
