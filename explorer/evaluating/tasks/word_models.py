@@ -7,11 +7,13 @@ bags of words is the baseline of SemEval's STS tasks (Agirre et al. 2012, Cer et
 from __future__ import annotations
 
 import re
+import string
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +27,15 @@ from explorer.evaluating.tasks.word_vectors import WordVectors, read_word_vector
 from explorer.measuring.scores.layer_scores import agreement
 from explorer.progress import Work
 
+if TYPE_CHECKING:
+    from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
+
 Floats = NDArray[np.float64]
 
-# close to the Penn Treebank's rule, by which GloVe's and SemEval's text was split
-SPLIT = "lower-cased; words, punctuation marks, and the endings n't, 's, 're, 've, 'll, 'd and 'm"
-_WORD = re.compile(r"\w+(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]")
+# the rule of sentence-transformers, whose paper the GloVe rows of the three papers come from
+SPLIT = (
+    "between spaces; as written, else without the punctuation around it, else lower-cased; English stop words left out"
+)
 # of the baseline of SemEval-2017's STS task; with it the published correlations come out to 0.1
 IN_BAG = "lower-cased; words and punctuation marks"
 _IN_BAG = re.compile(r"\w+|[^\w\s]")
@@ -37,9 +43,11 @@ MEASURES = {"spearman": ("Spearman", "all"), "pearson": ("Pearson", "all")}
 OF_PARTS = {"spearman mean": ("Spearman", "mean"), "spearman wmean": ("Spearman", "wmean")}
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text, by the rule `SPLIT`."""
-    return _WORD.findall(text.lower().replace("’", "'"))
+def forms_of(text: str) -> set[str]:
+    """Every form in which a word of a text may be looked up, by the rule `SPLIT`."""
+    written = text.split()
+    stripped = [word.strip(string.punctuation) for word in written]
+    return {*written, *stripped, *(word.lower() for word in stripped)}
 
 
 def _bag(text: str) -> set[str]:
@@ -102,16 +110,25 @@ class MeanWordVectors:
         """The rule for words, and the vectors."""
         return {"words": SPLIT, "vectors": self.words.name, "width": self.words.width, "digest": self.words.digest}
 
+    @cached_property
+    def _tokenizer(self) -> WhitespaceTokenizer:
+        from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
+
+        return WhitespaceTokenizer(self.words.place)
+
+    def _places(self, sentence: str) -> list[int]:
+        """The places of the known words; sorted, so that sentences of the same words are equal to the last bit."""
+        return sorted(self._tokenizer.tokenize(sentence))
+
     def knows(self, sentence: str) -> bool:
         """Whether any word of a sentence has a vector."""
-        return any(word in self.words.place for word in words_of(sentence))
+        return bool(self._places(sentence))
 
     def vectors(self, sentences: Sequence[str]) -> Floats:
         """Vectors (sentence, width); 0 for a sentence without a known word."""
         found = np.zeros((len(sentences), self.words.width))
         for at, sentence in enumerate(sentences):
-            # sorted, so that sentences of the same words have equal vectors, to the last bit
-            places = sorted(self.words.place[word] for word in words_of(sentence) if word in self.words.place)
+            places = self._places(sentence)
             if places:
                 found[at] = self.words.vectors[places].astype(np.float64).mean(axis=0)
         return found
@@ -129,7 +146,7 @@ class MeanWordVectors:
 
 def mean_word_vectors(path: str | Path, sentences: Iterable[str]) -> Work[MeanWordVectors]:
     """Read the vectors of the words of some sentences from a file, such as glove.6B.300d.txt."""
-    wanted = {word for sentence in sentences for word in words_of(sentence)}
+    wanted = {form for sentence in sentences for form in forms_of(sentence)}
     return MeanWordVectors((yield from read_word_vectors(path, wanted)))
 
 
