@@ -1,4 +1,4 @@
-"""Choose the training method; list which methods fit the text, and why the others do not."""
+"""Choose the training method; list all methods by what they train on, and say why some do not fit the text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import groupby
 import streamlit as st
 
 from explorer.data.needs import Need
+from explorer.data.row_kinds import KINDS
 from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import availability, method_cards
@@ -54,12 +55,12 @@ def ready(card: MethodCard) -> bool:
 
 
 def every(sources: tuple[str, ...]) -> None:
-    """List the methods by family; those that fit the text can be chosen, the others say why they do not fit."""
-    cards = method_cards.methods().values()
+    """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
+    cards = sorted(method_cards.methods().values(), key=lambda card: KINDS.index(card.eats))
     lacks = {card.name: text_form.lacks(sources, card.eats) or _missing(card) for card in cards}
     fitting = sum(not lack for lack in lacks.values())
     folded = st.expander(
-        f"All methods by family: {fitting} of {len(lacks)} fit this text",
+        f"All methods by what they train on: {fitting} of {len(lacks)} fit this text",
         icon=":material/rule:",
         key="every method",
         on_change="rerun",
@@ -67,10 +68,12 @@ def every(sources: tuple[str, ...]) -> None:
     if not folded.open:
         return
     with folded:
-        for family, of_family in groupby(cards, key=lambda card: card.family):
-            st.markdown(f"**{messages.plain(family)}**")
-            for card in of_family:
-                _one_of_many(card, lacks[card.name])
+        for kind, of_kind in groupby(cards, key=lambda card: card.eats):
+            st.markdown(f"**Trained on {kind.title}**")
+            for family, of_family in groupby(of_kind, key=lambda card: card.family):
+                st.caption(messages.plain(family))
+                for card in of_family:
+                    _one_of_many(card, lacks[card.name])
 
 
 def _one_of_many(card: MethodCard, lack: str) -> None:
@@ -78,7 +81,7 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
     button.button(
         card.name, key=f"choose {card.name}", on_click=_choose, args=(card,), disabled=bool(lack), width="stretch"
     )
-    told = f"Trains on {card.eats.title}. {messages.plain(card.title)}"
+    told = messages.plain(card.title)
     about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
 
 
