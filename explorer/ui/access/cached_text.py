@@ -108,29 +108,30 @@ def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) 
 
 
 def rows(
-    sources: tuple[str, ...],
-    eats: Kind,
-    columns: Mapping[str, str],
-    keep_duplicates: bool = False,
-    divide: bool = True,
+    sources: tuple[str, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
 ) -> tuple[int, int, tuple[Report, ...], str]:
-    """The number of rows of a kind in the sources and of duplicates, a report on each source, and how it was divided.
+    """The number of rows that a method has in the sources and of duplicates, a report on each source, the division.
 
     The text itself is not cached.
     """
-    return _rows(sources, eats, tuple(columns.items()), keep_duplicates, divide, tuple(map(_stamp, sources)))
+    return _rows(sources, method, tuple(columns.items()), keep_duplicates, tuple(map(_stamp, sources)))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
 def _rows(
     sources: tuple[str, ...],
-    eats: Kind,
+    method: str,
     columns: tuple[tuple[str, str], ...],
     keep_duplicates: bool,
-    divide: bool,
     stamps: Hashable,
 ) -> tuple[int, int, tuple[Report, ...], str]:
-    found, reports = corpora.corpus(sources, eats, dict(columns), keep_duplicates=keep_duplicates, divide=divide)
+    from explorer.methods import load
+
+    kind = load(method)
+    found, reports = corpora.corpus(
+        sources, kind.eats, dict(columns), keep_duplicates=keep_duplicates, divide=kind.predicts()
+    )
+    kind.check_rows(found)
     return len(found), found.duplicates, reports, found.told
 
 

@@ -123,8 +123,7 @@ def _too_few_rows(found: tuple[Cell, ...]) -> str:
         recipe = cell.recipe
         if not recipe.kind.trains():
             continue
-        kind = recipe.kind
-        rows, *_ = cached_text.rows(recipe.data, kind.eats, recipe.columns, recipe.keeps_duplicates, kind.predicts())
+        rows, *_ = cached_text.rows(recipe.data, recipe.method, recipe.columns, recipe.keeps_duplicates)
         batch = recipe.schedule().batch_size
         if rows < batch:
             return TOO_FEW_ROWS.format(cell.row, rows, batch)

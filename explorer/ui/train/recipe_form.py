@@ -50,7 +50,7 @@ def recipe() -> Recipe | None:
         ready = method_menu.ready(card)
     with left:
         text_form.choose_columns(sources, card.eats)
-        rows = text_form.rows(sources, card.eats, bool(knob_form.value(card, KEEP_DUPLICATES)), card.predicts)
+        rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)

@@ -16,6 +16,7 @@ from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
+from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs.train_form_keys import FILLED, SOURCES, choose
 from explorer.ui.widgets import upload_boxes
 
@@ -52,14 +53,14 @@ def chosen_text() -> tuple[str, ...]:
     return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
-def rows(chosen: tuple[str, ...], eats: Kind, keep_duplicates: bool = False, divide: bool = True) -> int | None:
-    """The number of rows the text has for a method; None, with the error shown, if it has none."""
+def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = False) -> int | None:
+    """The number of rows the text has for a method; None, with the error shown, if they do not fit."""
     if not chosen:
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
     try:
         count, duplicates, reports, divided = cached_text.rows(
-            chosen, eats, columns(chosen, eats), keep_duplicates, divide
+            chosen, card.name, columns(chosen, card.eats), keep_duplicates
         )
     except SetNotFound as error:
         titles = (title for source in chosen for title in availability.published(source))
@@ -68,7 +69,7 @@ def rows(chosen: tuple[str, ...], eats: Kind, keep_duplicates: bool = False, div
     except StrataError as error:
         messages.trouble(error)
         return None
-    _told(count, duplicates if keep_duplicates else 0, eats, reports)
+    _told(count, duplicates if keep_duplicates else 0, card.eats, reports)
     if divided:
         st.caption(messages.plain(f"{divided}."))
     return count

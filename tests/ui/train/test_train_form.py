@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from explorer import methods
 from explorer.data import corpora, held_out, sample, wordnet
-from explorer.data.row_kinds import BACK_TRANSLATIONS, SCORED_PAIRS
+from explorer.data.row_kinds import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.errors import StrataError
 from explorer.training import demonstration, generator
 from explorer.training.record import runs
@@ -80,6 +81,20 @@ def test_labelled_pairs_of_a_method_that_predicts_no_classes_are_not_divided(app
     assert planned(app, 320, 16, 20)
     assert "knob sbert-nli validate_by" not in {box.key for box in app.selectbox}
     assert not app.button(key=START).disabled
+
+
+def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
+    path = tmp_path / "labelled.csv"
+    path.write_text("\n".join(["text,label", *(f"sentence {row},{'yn'[row % 2]}" for row in range(240))]), "utf-8")
+    app.query_params["method"], app.query_params["data"] = "classify", str(path)
+    well(app.run())
+    assert words(app.error) == []
+    app.query_params["method"] = "sbert-nli"
+    well(app.selectbox(key="method").set_value("sbert-nli").run())
+    with pytest.raises(StrataError) as refused:
+        methods.load("sbert-nli").check_rows(corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)[0])
+    assert words(app.error) == [str(refused.value)]
+    assert app.button(key=START).disabled
 
 
 def test_the_form_can_be_started_as_it_stands(app):
