@@ -11,7 +11,7 @@ from torch import Tensor
 
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
-from explorer.methods import _baseline_papers, knob
+from explorer.methods import Paper, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 
 FIRST, SECOND = "first copy", "second copy"
@@ -21,7 +21,21 @@ class Tension(Pooled):
     """Two copies without weights in common."""
 
     eats = SENTENCES
-    paper = _baseline_papers.TENSION
+    paper = Paper(
+        title="Semantic Re-tuning with Contrastive Tension",
+        authors="Carlsson, Gyllensten, Gogoulou, Hellqvist and Sahlgren",
+        year=2021,
+        link="https://openreview.net/forum?id=Ov_sMNau-PF",
+        bibtex="""@inproceedings{carlsson-etal-2021-semantic,
+  title = {Semantic Re-tuning with Contrastive Tension},
+  author = {Carlsson, Fredrik and Gyllensten, Amaru Cuba and Gogoulou, Evangelia and Ylip{\\"a}{\\"a} Hellqvist, Erik
+            and Sahlgren, Magnus},
+  booktitle = {Proceedings of ICLR 2021},
+  year = {2021},
+  url = {https://openreview.net/forum?id=Ov_sMNau-PF}
+}""",
+        family="contrastive tension",
+    )
     training_only = ()
 
     dropout: bool = knob(

@@ -17,7 +17,7 @@ from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import bootstrapped
-from explorer.methods import Schedule, _baseline_papers, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._momentum import Followed, follow
 from explorer.methods._pooled import pooling_knob
 
@@ -26,7 +26,20 @@ class Bootstrapped(Followed):
     """Both sentences of a row are encoded by both copies; each prediction is of the other sentence."""
 
     eats = BACK_TRANSLATIONS
-    paper = _baseline_papers.BSL
+    paper = Paper(
+        title="Bootstrapped Unsupervised Sentence Representation Learning",
+        authors="Zhang, He, Liu, Bing and Li",
+        year=2021,
+        link="https://aclanthology.org/2021.acl-long.402",
+        bibtex="""@inproceedings{zhang-etal-2021-bootstrapped,
+  title = {Bootstrapped Unsupervised Sentence Representation Learning},
+  author = {Zhang, Yan and He, Ruidan and Liu, Zuozhu and Bing, Lidong and Li, Haizhou},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.402}
+}""",
+        family="momentum copies",
+    )
     training_only = ("target", "predict")
     presets: ClassVar[Mapping[str, Values]] = {"quick": {"predictors": 1, "predictor_width": 2}}
     schedule = Schedule(batch_size=64, learning_rate=1e-4, max_length=64, warmup=0.1, epsilon=1e-6)

@@ -21,7 +21,7 @@ from torch.nn import functional
 from explorer.data.row_kinds import PAIRS
 from explorer.gathering import gathered
 from explorer.losses import with_queue
-from explorer.methods import Schedule, _baseline_papers, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._momentum import Followed, follow
 from explorer.optimizers import Group
 from explorer.progress import Work
@@ -34,7 +34,20 @@ class Cert(Followed):
     """A row's query should find its key among those of the queue."""
 
     eats = PAIRS
-    paper = _baseline_papers.CERT
+    paper = Paper(
+        title="CERT: Contrastive Self-supervised Learning for Language Understanding",
+        authors="Fang, Wang, Zhou, Ding and Xie",
+        year=2020,
+        link="https://arxiv.org/abs/2005.12766",
+        bibtex="""@article{fang-etal-2020-cert,
+  title = {{CERT}: Contrastive Self-supervised Learning for Language Understanding},
+  author = {Fang, Hongchao and Wang, Sicheng and Zhou, Meng and Ding, Jiayuan and Xie, Pengtao},
+  journal = {arXiv:2005.12766},
+  year = {2020},
+  url = {https://arxiv.org/abs/2005.12766}
+}""",
+        family="momentum copies",
+    )
     training_only = ("target", "project", "key_project")
     unused = ("warmup", "decay", "beta2", "epsilon")
     schedule = Schedule(

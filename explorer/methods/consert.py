@@ -26,7 +26,7 @@ from explorer.encoding.tune import editing
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Schedule, _baseline_papers, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._uncorrected import Uncorrected
 
 VIEWS = (PLAIN, SHUFFLE, TOKENS, FEATURES) = ("none", "shuffle", "token cutoff", "feature cutoff")
@@ -41,7 +41,21 @@ class ConSERT(Uncorrected):
     """Both views are anchors, and everything else in the batch is a negative."""
 
     eats = SENTENCES
-    paper = _baseline_papers.CONSERT
+    paper = Paper(
+        title="ConSERT: A Contrastive Framework for Self-Supervised Sentence Representation Transfer",
+        authors="Yan and others",
+        year=2021,
+        link="https://aclanthology.org/2021.acl-long.393",
+        bibtex="""@inproceedings{yan-etal-2021-consert,
+  title = {{ConSERT}: A Contrastive Framework for Self-Supervised Sentence Representation Transfer},
+  author = {Yan, Yuanmeng and Li, Rumei and Wang, Sirui and Zhang, Fuzheng and Wu, Wei and Xu, Weiran},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  pages = {5065--5075},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.393}
+}""",
+        family="ConSERT",
+    )
     schedule = Schedule(
         batch_size=96,
         epochs=10,

@@ -31,7 +31,7 @@ from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Schedule, _baseline_papers, in_order, knob
+from explorer.methods import Paper, Schedule, in_order, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.methods._sampling import Sampler
 from explorer.methods._uncorrected import Uncorrected
@@ -76,7 +76,21 @@ class DeCLUTR(Uncorrected, Pooled):
     """Anchors of one document are negatives of each other, as are those of other documents."""
 
     eats = DOCUMENTS
-    paper = _baseline_papers.DECLUTR
+    paper = Paper(
+        title="DeCLUTR: Deep Contrastive Learning for Unsupervised Textual Representations",
+        authors="Giorgi, Nitski, Wang and Bader",
+        year=2021,
+        link="https://aclanthology.org/2021.acl-long.72",
+        bibtex="""@inproceedings{giorgi-etal-2021-declutr,
+  title = {{D}e{CLUTR}: Deep Contrastive Learning for Unsupervised Textual Representations},
+  author = {Giorgi, John and Nitski, Osvald and Wang, Bo and Bader, Gary},
+  booktitle = {Proceedings of ACL-IJCNLP 2021},
+  pages = {879--895},
+  year = {2021},
+  url = {https://aclanthology.org/2021.acl-long.72}
+}""",
+        family="documents",
+    )
     training_only = ("masked",)
     unused = ("decay",)
     released: ClassVar[Values] = {"uncorrected_adam": True}

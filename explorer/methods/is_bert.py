@@ -23,7 +23,7 @@ from explorer.encoding.read.pooling import pool_mean
 from explorer.gathering import gathered, own_share
 from explorer.knobs import Values
 from explorer.losses import cosines
-from explorer.methods import Schedule, _baseline_papers, in_order, knob
+from explorer.methods import Paper, Schedule, in_order, knob
 from explorer.methods._uncorrected import Uncorrected
 
 KERNELS = (1, 3, 5)  # tokens that a filter reads
@@ -33,7 +33,21 @@ class ISBERT(Uncorrected):
     """The encoder and three convolutions are trained; the discriminator is the dot product, without weights."""
 
     eats = SENTENCES
-    paper = _baseline_papers.IS_BERT
+    paper = Paper(
+        title="An Unsupervised Sentence Embedding Method by Mutual Information Maximization",
+        authors="Zhang, He, Liu, Lim and Bing",
+        year=2020,
+        link="https://aclanthology.org/2020.emnlp-main.124",
+        bibtex="""@inproceedings{zhang-etal-2020-unsupervised,
+  title = {An Unsupervised Sentence Embedding Method by Mutual Information Maximization},
+  author = {Zhang, Yan and He, Ruidan and Liu, Zuozhu and Lim, Kwan Hui and Bing, Lidong},
+  booktitle = {Proceedings of EMNLP 2020},
+  pages = {1601--1610},
+  year = {2020},
+  url = {https://aclanthology.org/2020.emnlp-main.124}
+}""",
+        family="mutual information",
+    )
     schedule = Schedule(
         batch_size=32,
         learning_rate=2e-6,

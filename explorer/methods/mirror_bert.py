@@ -23,7 +23,7 @@ from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Schedule, _baseline_papers, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.optimizers import Group
 
@@ -35,7 +35,23 @@ class MirrorBERT(Pooled):
     """Both views are anchors, and everything else in the batch is a negative."""
 
     eats = SENTENCES
-    paper = _baseline_papers.MIRROR_BERT
+    paper = Paper(
+        title="Fast, Effective, and Self-Supervised: Transforming Masked Language Models into Universal "
+        "Lexical and Sentence Encoders",
+        authors="Liu, Vulić, Korhonen and Collier",
+        year=2021,
+        link="https://aclanthology.org/2021.emnlp-main.109",
+        bibtex="""@inproceedings{liu-etal-2021-fast,
+  title = {Fast, Effective, and Self-Supervised: Transforming Masked Language Models into Universal Lexical
+           and Sentence Encoders},
+  author = {Liu, Fangyu and Vuli{\\'c}, Ivan and Korhonen, Anna and Collier, Nigel},
+  booktitle = {Proceedings of EMNLP 2021},
+  pages = {1442--1459},
+  year = {2021},
+  url = {https://aclanthology.org/2021.emnlp-main.109}
+}""",
+        family="Mirror-BERT",
+    )
     schedule = Schedule(
         batch_size=200, learning_rate=2e-5, max_length=50, decay="none", weight_decay=0.01, epsilon=1e-8, clip=0.0
     )

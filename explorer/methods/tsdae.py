@@ -25,7 +25,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import Schedule, _baseline_papers, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 
 if TYPE_CHECKING:
@@ -47,7 +47,23 @@ class TSDAE(Pooled):
     """A denoising auto-encoder whose only path from input to output is the sentence vector."""
 
     eats = SENTENCES
-    paper = _baseline_papers.TSDAE
+    paper = Paper(
+        title="TSDAE: Using Transformer-based Sequential Denoising Auto-Encoder for Unsupervised Sentence Embedding "
+        "Learning",
+        authors="Wang, Reimers and Gurevych",
+        year=2021,
+        link="https://aclanthology.org/2021.findings-emnlp.59",
+        bibtex="""@inproceedings{wang-etal-2021-tsdae-using,
+  title = {{TSDAE}: Using Transformer-based Sequential Denoising Auto-Encoder
+           for Unsupervised Sentence Embedding Learning},
+  author = {Wang, Kexin and Reimers, Nils and Gurevych, Iryna},
+  booktitle = {Findings of EMNLP 2021},
+  pages = {671--688},
+  year = {2021},
+  url = {https://aclanthology.org/2021.findings-emnlp.59}
+}""",
+        family="denoising",
+    )
     compares_rows = False
     has_partners = False
     training_only = ("bridge", "decoder")
