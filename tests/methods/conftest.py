@@ -101,8 +101,9 @@ def made(kind: type[Method], base: Tunable) -> Method:
     torch.manual_seed(0)
     method = kind(base).to(DEVICE)
     finish(method.fit(MANY))
-    if hasattr(method, "queue"):  # random directions are no negatives to learn from, but earlier rows are
+    if kind.after_update is not Method.after_update:  # a memory of earlier rows, if it has one, is then filled
         with torch.no_grad():
             method(*COLUMNS[kind.eats])
+            method.after_update()
         method.watched = None
     return method

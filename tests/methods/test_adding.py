@@ -10,6 +10,8 @@ from explorer import methods
 from explorer.data.row_kinds import PAIRS, SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Method
+from explorer.progress import finish
+from explorer.training.loop.preparing import prepare
 from tests.live import ROOT
 from tests.methods.conftest import made
 from tests.methods.test_contract import (  # noqa: F401 (they run here on the methods of the page)
@@ -87,7 +89,7 @@ def test_the_page_shows_a_loss_a_momentum_copy_and_a_decoder():
 
 def test_a_run_of_it_that_is_stopped_goes_on_to_the_bit(kind, place, tmp_path):
     name = kind.__module__.rpartition(".")[2].replace("_", "-")
-    goes_on_to_the_bit(recipe(place, name), tmp_path / "state")
+    goes_on_to_the_bit(finish(prepare(recipe(place, name))), tmp_path / "state")
 
 
 def test_the_momentum_copy_follows_only_after_updates(tiny_encoder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 import time
 import traceback
@@ -11,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
-from explorer.methods import Autocast
+from explorer.methods import Autocast, Method
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work, finish
 from explorer.training.loop.learner import Learner, changing, kept_buffers
@@ -213,20 +214,32 @@ def _held_by(learner: Learner, rows: int) -> int:
 
 @contextmanager
 def _untouched(learner: Learner) -> Iterator[None]:
-    """Restore weights, buffers and random states afterwards."""
+    """Restore buffers, attributes of the method and random states afterwards; weights do not change."""
     cpu = torch.get_rng_state()
     used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # as torch states it
     cuda = torch.cuda.get_rng_state() if used else None
     buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
+    attributes = _attributes(learner.method)
     try:
         yield
     finally:
         learner.optimizer.zero_grad()
         for name, value in kept_buffers(learner.method).items():
+            if value.shape != buffers[name].shape:  # a queue that grows
+                value.resize_(buffers[name].shape)
             value.copy_(buffers[name])
+        for name in _attributes(learner.method):
+            delattr(learner.method, name)
+        vars(learner.method).update(attributes)
         torch.set_rng_state(cpu)
         if cuda is not None:
             torch.cuda.set_rng_state(cuda)
+
+
+def _attributes(method: Method) -> dict[str, object]:
+    """What a method notes, but for weights and buffers, such as the vectors of the update under way."""
+    noted = {name: value for name, value in vars(method).items() if name not in vars(nn.Module())}
+    return {name: copy.copy(value) if isinstance(value, list | dict | set) else value for name, value in noted.items()}
 
 
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:

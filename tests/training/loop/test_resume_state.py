@@ -14,10 +14,10 @@ from explorer.methods.simcse import SimCSE
 from explorer.optimizers import UncorrectedAdamW
 from explorer.progress import finish
 from explorer.training.loop import resume_state
+from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import Learner, changing, kept_buffers
-from explorer.training.loop.preparing import prepare
+from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
-from explorer.training.recipe import Recipe
 from tests import tiny_wordnet
 from tests.device import DEVICE
 from tests.methods.hub import save_generator
@@ -272,12 +272,11 @@ def test_every_method_goes_on_to_the_bit(name, place, rows_of, tmp_path):
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
     text = str(rows_of / f"{kind.eats}.csv")
-    goes_on_to_the_bit(recipe(place, name, data=(text,), settings=settings), tmp_path / "state")
+    goes_on_to_the_bit(finish(prepare(recipe(place, name, data=(text,), settings=settings))), tmp_path / "state")
 
 
-def goes_on_to_the_bit(of: Recipe, folder: Path) -> None:
-    """A run that is stopped after three updates and resumed equals one that is not."""
-    prepared = finish(prepare(of))
+def goes_on_to_the_bit(prepared: Prepared, folder: Path) -> None:
+    """A run that is stopped after three updates and resumed equals one that is not, as does one that is estimated."""
     learned = made(prepared)
     finish(learned.fit())
     before = updated(learned, 3)
@@ -289,6 +288,38 @@ def goes_on_to_the_bit(of: Recipe, folder: Path) -> None:
     assert str(updated(other, 3)) == str(expected)  # of a NaN, only the text is equal
     for place_of, value in changing(other.method).items():
         assert torch.equal(value, weights[place_of]), place_of
+    tried = made(prepared)
+    finish(tried.fit())
+    estimate(tried, folder.parent)
+    assert str(updated(tried, 3)) == str(before), "the steps of the estimate leave no trace"
+
+
+def test_what_a_loss_leaves_for_the_update_is_of_that_update_alone(prepared, tmp_path):
+    """A list that the loss fills and a buffer that grows: neither has anything of the estimate."""
+
+    class Remembering(SimCSE):
+        def build(self):
+            super().build()
+            self.latest: list[torch.Tensor] = []
+            self.register_buffer("bank", torch.zeros(0, self.width))
+
+        def loss(self, *columns):
+            if self.training:
+                self.latest.append(self.encoded(columns[0]).detach())
+                self.bank = torch.cat([self.bank, self.latest[-1]])
+            return super().loss(*columns)
+
+        def after_update(self):
+            self.rows = [len(part) for part in self.latest]
+            self.latest.clear()
+
+    learned = made(prepared)
+    learned.method = Remembering(learned.method.base).to(DEVICE)
+    learned.method.latest.append(torch.ones(1, 1))
+    estimate(learned, tmp_path)
+    assert [part.tolist() for part in learned.method.latest] == [[[1.0]]]
+    assert not hasattr(learned.method, "rows")
+    assert learned.method.bank.shape == (0, learned.method.width)
 
 
 def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):
