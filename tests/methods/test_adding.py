@@ -30,11 +30,11 @@ from tests.methods.test_contract import (  # noqa: F401 (they run here on the me
     test_the_order_of_the_rows_does_not_matter,
     test_what_belongs_together_matters,
 )
-from tests.methods.test_reading import (  # noqa: F401
+from tests.methods.test_reading import (  # noqa: F401 (as above)
     test_a_sentence_reads_the_same_in_any_company,
     test_reading_knows_no_dropout_and_leaves_no_gradient,
 )
-from tests.training.loop.test_resume_state import goes_on_to_the_bit
+from tests.training.loop.test_every_method_resumes import goes_on_to_the_bit
 from tests.trainings import furnish, recipe
 
 PAGE = ROOT / "docs" / "adding_a_method.md"

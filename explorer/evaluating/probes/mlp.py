@@ -163,8 +163,8 @@ def _by_network(weights: Sequence[Tensor], hidden: Tensor) -> Tensor:
 class _Group:
     """The networks that are still trained, with what Adam knows of them.
 
-    All weights are one vector, as are gradients and moments, and the gradients are computed by hand: with autograd and
-    four tensors for each of them, such small networks take twice as long.
+    All weights are one vector, as are gradients and moments, and the gradients are computed by hand and in place: with
+    tensors of their own for each layer, such small networks take three times as long.
     """
 
     def __init__(self, weights: Sequence[Tensor], decays: Tensor, rate: float) -> None:

@@ -238,7 +238,8 @@ def _untouched(learner: Learner) -> Iterator[None]:
 
 def _attributes(method: Method) -> dict[str, object]:
     """What a method notes, but for weights and buffers, such as the vectors of the update under way."""
-    noted = {name: value for name, value in vars(method).items() if name not in vars(nn.Module())}
+    of_torch = vars(nn.Module())
+    noted = {name: value for name, value in vars(method).items() if name not in of_torch}
     return {name: copy.copy(value) if isinstance(value, list | dict | set) else value for name, value in noted.items()}
 
 

@@ -1,27 +1,19 @@
 """Test that a restored learner continues exactly, and that every process draws its own dropout."""
 
-import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from explorer import methods
-from explorer.data import wordnet
 from explorer.errors import CannotResume
 from explorer.methods.simcse import SimCSE
 from explorer.optimizers import UncorrectedAdamW
 from explorer.progress import finish
 from explorer.training.loop import resume_state
-from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import Learner, changing, kept_buffers
-from explorer.training.loop.preparing import Prepared, prepare
+from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from tests import tiny_wordnet
 from tests.device import DEVICE
-from tests.methods.hub import save_generator
-from tests.methods.rows import TRAINED
 from tests.trainings import recipe
 
 pytestmark = pytest.mark.device
@@ -223,103 +215,6 @@ def test_a_state_of_an_older_version_is_restored(prepared, learned, tmp_path):
     other = made(prepared)
     resume_state.restore(other, resume_state.State(older, notes))
     assert str(updated(other, 2)) == str(expected)
-
-
-SMALL = {"predictors": 1, "predictor_width": 1, "queue_size": 8, "levels": 2, "projection": False, "negatives": 1}
-
-
-@pytest.fixture(scope="module")
-def words_with_opposites(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
-        wordnet.antonym.cache_clear()
-        yield
-    wordnet.antonym.cache_clear()
-
-
-@pytest.fixture(scope="module")
-def rows_of(place, tmp_path_factory):
-    """A file of each kind of rows, by name, and a generator."""
-    folder = tmp_path_factory.mktemp("rows")
-    _, *lines = place.triplets.read_text(encoding="utf-8").splitlines()
-    columns = [line.split(",") for line in lines]
-    written = {
-        "sentences": "\n".join(["sentence", *(row[0] for row in columns)]),
-        "pairs": "\n".join(["first,second", *(",".join(row[:2]) for row in columns)]),
-        "triplets": place.triplets.read_text(encoding="utf-8"),
-        "back-translations": "\n".join(["sentence,translated", *(",".join(row[:2]) for row in columns)]),
-        "graded pairs": "\n".join(
-            ["sentence1,sentence2,score", *(f"{row[0]},{row[1]},{at % 5}" for at, row in enumerate(columns))]
-        ),
-        "labelled texts": "\n".join(
-            ["sentence1,sentence2,label", *(f"{row[0]} {at},{row[1]},{at % 2}" for at, row in enumerate(columns * 5))]
-        ),
-    }
-    words = " ".join(row[0] for row in columns).split()
-    texts = (" ".join(random.Random(seed).choices(words, k=2100)) for seed in range(16))
-    written["documents"] = "\n".join(["document", *texts])
-    for kind, text in written.items():
-        (folder / f"{kind}.csv").write_text(text + "\n", encoding="utf-8")
-    save_generator(folder / "generator")
-    return folder
-
-
-@pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.usefixtures("small_projection", "words_with_opposites")
-def test_every_method_goes_on_to_the_bit(name, place, rows_of, tmp_path):
-    kind = methods.load(name)
-    settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs}
-    if "generator" in kind.knobs:
-        settings["generator"] = str(rows_of / "generator")
-    text = str(rows_of / f"{kind.eats}.csv")
-    goes_on_to_the_bit(finish(prepare(recipe(place, name, data=(text,), settings=settings))), tmp_path / "state")
-
-
-def goes_on_to_the_bit(prepared: Prepared, folder: Path) -> None:
-    """A run that is stopped after three updates and resumed equals one that is not, as does one that is estimated."""
-    learned = made(prepared)
-    finish(learned.fit())
-    before = updated(learned, 3)
-    assert len(before) == 3, "the premise: every loss is finite"
-    resume_state.save(folder, resume_state.state_of(learned))
-    expected, weights = updated(learned, 3), changing(learned.method)
-    other = made(prepared)
-    resume_state.restore(other, resume_state.load(folder))
-    assert str(updated(other, 3)) == str(expected)  # of a NaN, only the text is equal
-    for place_of, value in changing(other.method).items():
-        assert torch.equal(value, weights[place_of]), place_of
-    tried = made(prepared)
-    finish(tried.fit())
-    estimate(tried, folder.parent)
-    assert str(updated(tried, 3)) == str(before), "the steps of the estimate leave no trace"
-
-
-def test_what_a_loss_leaves_for_the_update_is_of_that_update_alone(prepared, tmp_path):
-    """A list that the loss fills and a buffer that grows: neither has anything of the estimate."""
-
-    class Remembering(SimCSE):
-        def build(self):
-            super().build()
-            self.latest: list[torch.Tensor] = []
-            self.register_buffer("bank", torch.zeros(0, self.width))
-
-        def loss(self, *columns):
-            if self.training:
-                self.latest.append(self.encoded(columns[0]).detach())
-                self.bank = torch.cat([self.bank, self.latest[-1]])
-            return super().loss(*columns)
-
-        def after_update(self):
-            self.rows = [len(part) for part in self.latest]
-            self.latest.clear()
-
-    learned = made(prepared)
-    learned.method = Remembering(learned.method.base).to(DEVICE)
-    learned.method.latest.append(torch.ones(1, 1))
-    estimate(learned, tmp_path)
-    assert [part.tolist() for part in learned.method.latest] == [[[1.0]]]
-    assert not hasattr(learned.method, "rows")
-    assert learned.method.bank.shape == (0, learned.method.width)
 
 
 def test_a_process_beside_the_first_draws_dropout_of_its_own_after_a_state_was_restored(prepared, learned):
