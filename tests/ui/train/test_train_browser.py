@@ -57,7 +57,7 @@ def start(page, address, query="", **fields):
 
 
 def stepping(page):
-    page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step \d+ of")).wait_for()
+    page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step [\d,]+ of")).wait_for()
 
 
 def link_to_run(page):
