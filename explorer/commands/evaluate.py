@@ -46,7 +46,7 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="SUITE",
-        help="sts (the seven sets of papers, default), transfer (classification), search, sts-more, or glue "
+        help="sts (the seven sets of papers, default), transfer (classification), search, retrieval, sts-more, or glue "
         "(classification by fine-tuning the whole encoder); repeatable",
     )
     verb.add_argument(
@@ -54,8 +54,8 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="TASK|FILE",
-        help="one task, such as STS12 or MR; a file of scored pairs or of texts with labels; or a folder with labelled "
-        "train and test files; repeatable",
+        help="one task, such as STS12 or MR; a file of scored pairs, of texts with labels, or of queries with "
+        "passages; a folder with labelled train and test files, or with a retrieval set in BEIR's layout; repeatable",
     )
     verb.add_argument("--data", metavar="FOLDER", help="the folder of data sets (default: STRATA_DATA)")
     verb.add_argument("--text", default="raw", choices=TEXTS, help="of STS sets: raw (default), or SentEval's")

@@ -16,8 +16,10 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.kinds import GradedPairs
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.retrieval import beir_folder, passage_pairs
+from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.tables.columns import guess, plain
+from explorer.data.tables.columns import are_unlabelled_pairs, guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.encoding.load import hardware
@@ -25,7 +27,7 @@ from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, readings
 from explorer.errors import BadChoice
 from explorer.evaluating.measured import Measured
-from explorer.evaluating.tasks import search, sts, transfer, transfer_cost
+from explorer.evaluating.tasks import retrieval, search, sts, transfer, transfer_cost
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
 from explorer.progress import Progress, Work
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
+QUORA = "Quora retrieval"  # the questions of the search task, scored by the measures of retrieval
 ALL = "all"  # in place of titles: every layer & pooling
 
 
@@ -79,7 +82,7 @@ class Subject:
         return (*(one.title for one in readings(layout.last_layer(self.found.folder))), MODEL_DEFAULT)
 
 
-Data = GradedPairs | LabelledSet | QuestionPairs
+Data = GradedPairs | LabelledSet | QuestionPairs | RetrievalSet
 
 
 @dataclass(frozen=True)
@@ -135,18 +138,38 @@ def _search(subject: Subject, questions: QuestionPairs, task: str, options: Opti
     return (yield from work)
 
 
+def _load_quora(task: str, options: Options) -> RetrievalSet:
+    return question_pairs.load().collection
+
+
+def _retrieval(subject: Subject, rows: RetrievalSet, task: str, options: Options) -> Work[Measured]:
+    yield Progress(f"loading {subject.found.name}", 0, 0)
+    titles = titles_wanted(subject, rows, options)
+    return (
+        yield from retrieval.retrieval(subject.encoder, rows, titles=titles, max_length=subject.settings.max_length)
+    )
+
+
 def _load_own(task: str, options: Options) -> Data:
-    """A file of the user: scored pairs, or labelled texts; a folder has labelled train and test files."""
+    """A file of the user: scored pairs, queries with passages, or labelled texts.
+
+    A folder has labelled train and test files, or a retrieval set.
+    """
     path = Path(task).expanduser()
-    table = None if path.is_dir() else read_file(path)
-    if table is None or guess(table).kind != SCORED_PAIRS:
-        return _load_labelled(task, options)
-    return graded_pairs(table, guess(table))[0]
+    if path.is_dir():
+        return beir_folder.read(path) if beir_folder.is_retrieval_folder(path) else _load_labelled(task, options)
+    table = read_file(path)
+    if are_unlabelled_pairs(table):
+        return passage_pairs.read(table)[0]
+    mapping = guess(table)
+    return graded_pairs(table, mapping)[0] if mapping.kind == SCORED_PAIRS else _load_labelled(task, options)
 
 
 def _own(subject: Subject, data: Data, task: str, options: Options) -> Work[Measured]:
     if isinstance(data, LabelledSet):
         return (yield from _transfer(subject, data, task, options))
+    if isinstance(data, RetrievalSet):
+        return (yield from _retrieval(subject, data, task, options))
     assert isinstance(data, GradedPairs)
     return (yield from _sts(subject, data, task, options))
 
@@ -155,6 +178,7 @@ SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {
     "sts": (sts.SEVEN, Kind(_load_sts, _sts)),
     "transfer": (transfer.TASKS, Kind(_load_labelled, _transfer)),
     "search": ((question_pairs.TASK,), Kind(_load_search, _search)),
+    "retrieval": ((QUORA,), Kind(_load_quora, _retrieval)),
     "sts-more": (sts.OTHERS, Kind(_load_sts, _sts)),
 }
 
@@ -198,6 +222,8 @@ def cost(subject: Subject, data: Data, options: Options) -> Work[Cost]:
     length = subject.settings.max_length
     if isinstance(data, GradedPairs):
         return transfer_cost.of_encoding(subject.encoder, data.sentences, length)
+    if isinstance(data, RetrievalSet):
+        return transfer_cost.of_encoding(subject.encoder, data.texts, length)
     length = min(length or search.LENGTH, subject.encoder.max_length)
     return transfer_cost.of_encoding(subject.encoder, data.collection.texts, length)
 
@@ -219,6 +245,8 @@ def decisive(subject: Subject, data: Data, options: Options) -> tuple[object, ..
         return ("sts", data.digest, options.text, *of_model)
     if isinstance(data, LabelledSet):
         return ("transfer", data.digest, options.probe, *options.seeds, *of_model)
+    if isinstance(data, RetrievalSet):
+        return ("retrieval", data.digest, *of_model)
     return ("search", data.collection.digest, options.index, *of_model)
 
 

@@ -10,8 +10,9 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse, rows
 from explorer.evaluating.encoded import titles_of
-from explorer.evaluating.tasks import search as task
-from explorer.evaluating.tasks.search import reciprocal_ranks, search
+from explorer.evaluating.tasks import rankings
+from explorer.evaluating.tasks.ranking_measures import reciprocal_ranks
+from explorer.evaluating.tasks.search import search
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
 from tests.tiny_models import SENTENCES
@@ -77,7 +78,7 @@ def of_vectors(vectors, monkeypatch):
         yield Progress("encoding texts", len(texts), len(texts))
         return SimpleNamespace(of=lambda title: own)
 
-    monkeypatch.setattr(task, "encoded", encoded)
+    monkeypatch.setattr(rankings, "encoded", encoded)
     return SimpleNamespace(name="vectors", rows=rows(1), max_length=64, precision="float32", device="cpu")
 
 
@@ -103,7 +104,7 @@ def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeyp
 
 def test_the_first_of_several_answers_counts():
     places = np.array([[4, 2, 7], [1, 0, -1], [9, 8, 3]])
-    assert reciprocal_ranks(places, [(7, 2), (5,), (3,)]).tolist() == pytest.approx([0.5, 0, 1 / 3])
+    assert reciprocal_ranks(places, [{7: 1, 2: 1}, {5: 1}, {3: 1}]).tolist() == pytest.approx([0.5, 0, 1 / 3])
 
 
 def test_one_encoding_serves_every_layer_and_pooling(encoder, questions, monkeypatch):

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from explorer.data.graded import sts
-from explorer.data.kinds import digest_of
+from explorer.data.retrieval.retrieval_set import RetrievalSet, retrieval_set
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores, SetNotFound, TooFewRows, WrongColumns
@@ -45,42 +45,14 @@ class QuestionPairs:
         return len(self.first)
 
     @cached_property
-    def collection(self) -> Collection:
-        """The pairs as a search task."""
-        queries, query_at = _distinct(self.first, self.ids[0] if self.ids else self.first)
-        documents, document_at = _distinct(self.second, self.ids[1] if self.ids else self.second)
-        gold: dict[int, set[int]] = {}
-        for query, document, same in zip(query_at, document_at, self.duplicate, strict=True):
-            if same:
-                gold.setdefault(query, set()).add(document)
-        counted = sorted(gold)
-        return Collection(
-            queries=tuple(queries[at] for at in counted),
-            documents=tuple(documents),
-            gold=tuple(tuple(sorted(gold[at])) for at in counted),
-            without_gold=len(queries) - len(counted),
-        )
-
-
-@dataclass(frozen=True)
-class Collection:
-    """Queries, documents, and the positions of the documents that answer each query."""
-
-    queries: tuple[str, ...]  # that have an answer
-    documents: tuple[str, ...]
-    gold: tuple[tuple[int, ...], ...]
-    without_gold: int = 0  # queries without an answer; they are not searched
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """All distinct texts."""
-        return tuple(dict.fromkeys((*self.documents, *self.queries)))
-
-    @cached_property
-    def digest(self) -> str:
-        """The digest of queries, documents and answers."""
-        answers = (",".join(map(str, of_query)) for of_query in self.gold)
-        return digest_of(("search", *self.documents, "queries", *self.queries, "answers", *answers))
+    def collection(self) -> RetrievalSet:
+        """The pairs as queries and documents."""
+        first, second = self.ids or (self.first, self.second)
+        grades = {
+            (query, document): 1 for query, document, same in zip(first, second, self.duplicate, strict=True) if same
+        }
+        queries, documents = _by_key(first, self.first), _by_key(second, self.second)
+        return retrieval_set(self.task, self.split, queries, documents, grades)
 
 
 def load(folder: Path | None = None) -> QuestionPairs:
@@ -145,14 +117,9 @@ def _ids(table: Table, kept: list[int]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(first[at] for at in kept), tuple(second[at] for at in kept)
 
 
-def _distinct(texts: Iterable[str], keys: Iterable[str]) -> tuple[list[str], list[int]]:
-    """The first text of every key, and the position of each key's text."""
-    place: dict[str, int] = {}
-    found: list[str] = []
-    at: list[int] = []
-    for text, key in zip(texts, keys, strict=True):
-        if key not in place:
-            place[key] = len(found)
-            found.append(text)
-        at.append(place[key])
-    return found, at
+def _by_key(keys: Iterable[str], texts: Iterable[str]) -> dict[str, str]:
+    """The first text of every key."""
+    found: dict[str, str] = {}
+    for key, text in zip(keys, texts, strict=True):
+        found.setdefault(key, text)
+    return found

@@ -34,6 +34,8 @@ PAIR_NAMES = (
     ("anchor", "positive"),
     ("query", "positive"),
     ("query", "answer"),
+    ("query", "passage"),
+    ("query", "document"),
     ("question", "answer"),
 )
 NEGATIVE_NAMES = ("negative", "negative1", "hardneg", "hardnegative", "contradiction")
@@ -99,6 +101,13 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
             "translated": back[1] if back else next((column for column in lead if column != original), None),
         },
     )
+
+
+def are_unlabelled_pairs(table: Table) -> bool:
+    """Whether a table holds pairs of texts, by their names or since no column can be a label."""
+    if guess(table).kind != PAIRS:
+        return False
+    return _named_pair(table) is not None or guess(table, LABELLED_TEXTS).column("label") is None
 
 
 def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> Mapping:

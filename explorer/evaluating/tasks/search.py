@@ -16,22 +16,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from explorer.data.graded.question_pairs import Collection, QuestionPairs
+from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.encoded import checked_titles, encoded
+from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
-from explorer.measuring.neighbours.batch_search import FLAT, PER_LIST, IndexSetting, batch_search
-from explorer.measuring.scores.correlation import SAME_VECTOR, unit
+from explorer.evaluating.tasks.ranking_measures import MRR, reciprocal_ranks
+from explorer.evaluating.tasks.rankings import ranked
+from explorer.measuring.neighbours.batch_search import FLAT, PER_LIST, Found, IndexSetting
 from explorer.progress import Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-Vectors = NDArray[np.float32]
-
-MEASURES = ("MRR@10", *COSTS)
+MEASURES = (MRR, *COSTS)
 TOP = 10
 LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
@@ -53,25 +51,20 @@ def search(
     asked = checked_titles(encoder, titles or (MODEL_DEFAULT,))
     task = questions.collection
     used = chosen.adapted(len(task.documents))
-    texts = task.texts
     limit = min(max_length, encoder.max_length)
-    encodings = yield from encoded(encoder, texts, limit, asked)
-    place = {text: at for at, text in enumerate(texts)}
-    documents, queries = ([place[text] for text in side] for side in (task.documents, task.queries))
     table = np.full((len(asked), len(MEASURES), 1), np.nan)
-    items, threads = None, None
-    for row, title in enumerate(asked):
-        vectors = unit(encodings.of(title))
-        corpus = vectors[documents]
-        # equal documents, such as [CLS] of layer 0, have no ranking
-        if not np.isfinite(vectors).all() or np.ptp(corpus, axis=0).max() <= SAME_VECTOR:
-            continue
-        found = yield from batch_search(corpus, vectors[queries], TOP, used)
-        values = reciprocal_ranks(found.places, task.gold)
-        table[row, :, 0] = 100 * values.mean(), 1000 * found.seconds / len(queries), found.index_bytes / MEGABYTE
-        threads = found.threads
-        if title == MODEL_DEFAULT:
-            items = Items(values, digest=task.digest)
+    items: dict[str, Items] = {}
+    threads = None
+
+    def take(title: str, found: Found) -> None:
+        nonlocal threads
+        values = reciprocal_ranks(found.places, task.judgements)
+        costs = 1000 * found.seconds / len(values), found.index_bytes / MEGABYTE
+        table[asked.index(title), :, 0] = 100 * values.mean(), *costs
+        threads, items[title] = found.threads, Items(values, digest=task.digest)
+
+    texts = task.documents, task.queries
+    yield from ranked(encoder, *texts, titles=asked, k=TOP, index=used, max_length=limit, take=take)
     return Measured(
         task=questions.task,
         split=questions.split,
@@ -79,27 +72,18 @@ def search(
         measures=MEASURES,
         table=table,
         setting=_setting(questions, chosen, used) | _of_encoder(encoder, limit) | {"threads": threads},
-        items=items,
+        items=items.get(MODEL_DEFAULT),
         seconds=time.perf_counter() - started,
     )
 
 
-def reciprocal_ranks(places: NDArray[np.int64], gold: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """1 / rank of the first answer among the results (query, result) of every query; 0 if there is none."""
-    values = np.zeros(len(gold))
-    for query, (found, answers) in enumerate(zip(places.tolist(), map(set, gold), strict=True)):
-        rank = next((rank for rank, document in enumerate(found, start=1) if document in answers), None)
-        values[query] = 0 if rank is None else 1 / rank
-    return values
-
-
 def _setting(questions: QuestionPairs, chosen: IndexSetting, used: IndexSetting) -> dict[str, Setting]:
     """What decides the scores next to the encoder: the text, how questions are the same, and the index."""
-    task: Collection = questions.collection
+    task = questions.collection
     setting: dict[str, Setting] = {
         "documents": len(task.documents),
-        "queries": len(task.queries),
-        "queries without an answer (excluded)": task.without_gold,
+        "queries": len(task),
+        "queries without an answer (excluded)": task.report.unjudged,
         "question key": "id" if questions.ids else "text",
         "rows dropped": questions.dropped,
         "results per query": TOP,

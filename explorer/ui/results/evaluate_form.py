@@ -84,7 +84,7 @@ def _fields() -> None:
         key=SUITES_KEY,
         persist_state="session",
         help="Sets of tasks: sts are the seven STS sets of papers, transfer classifies texts from their vectors, "
-        "search finds duplicate questions. Their files are read from the folder that STRATA_DATA names.",
+        "search and retrieval find duplicate questions. Their files are read from the folder that STRATA_DATA names.",
     )
     known = [task for tasks, _ in SUITES.values() for task in tasks]
     st.multiselect(

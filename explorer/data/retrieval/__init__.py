@@ -1,0 +1,1 @@
+"""Retrieval sets: queries, documents, and which documents are relevant to a query."""

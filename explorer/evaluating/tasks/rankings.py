@@ -1,0 +1,41 @@
+"""Encode queries and documents once, and rank the documents of every query under each layer & pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from explorer.evaluating.encoded import Encoded, encoded
+from explorer.measuring.neighbours.batch_search import Found, IndexSetting, batch_search
+from explorer.measuring.scores.correlation import SAME_VECTOR, unit
+from explorer.progress import Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+
+
+def ranked(
+    encoder: Encoder,
+    documents: Sequence[str],
+    queries: Sequence[str],
+    *,
+    titles: Sequence[str],
+    k: int,
+    index: IndexSetting,
+    max_length: int,
+    take: Callable[[str, Found], None],
+) -> Work[Encoded]:
+    """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
+
+    A layer & pooling under which all documents have the same vector, such as [CLS] of layer 0, has no ranking.
+    """
+    encodings = yield from encoded(encoder, (*documents, *queries), max_length, titles)
+    for title in titles:
+        vectors = unit(encodings.of(title))
+        corpus = vectors[: len(documents)]
+        if not np.isfinite(vectors).all() or np.ptp(corpus, axis=0).max() <= SAME_VECTOR:
+            continue
+        take(title, (yield from batch_search(corpus, vectors[len(documents) :], k, index)))
+    return encodings

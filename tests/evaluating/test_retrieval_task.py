@@ -1,0 +1,91 @@
+"""Test retrieval by layer & pooling: against sentence-transformers, against a slow search, and what is stated."""
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
+from explorer.data.retrieval.retrieval_set import of_pairs, retrieval_set
+from explorer.data.sample import minimal_pairs, triplets
+from explorer.encoding.locate.bundled import NAME
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import MODEL_DEFAULT, parse
+from explorer.evaluating import suites
+from explorer.evaluating.suites import Options, Subject
+from explorer.evaluating.tasks.ranking_measures import MEASURES, measures
+from explorer.evaluating.tasks.retrieval import retrieval
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
+
+
+@pytest.fixture(scope="module")
+def task():
+    """Paraphrases are searched among paraphrases and sentences that only share their words."""
+    rows = triplets()
+    documents = (*rows.positives[:60], *rows.negatives[:60], *minimal_pairs().negatives[:60])
+    texts = {str(at): text for at, text in enumerate(documents)}
+    queries = dict(zip("abcdefghijklmnopqrstuvwxyz", rows.anchors, strict=False))
+    grades = {(key, str(at)): 1 for at, key in enumerate(queries)} | {("a", "70"): 1}
+    return retrieval_set("Paraphrases", "test", queries, texts, grades)
+
+
+@pytest.fixture(scope="module")
+def found(task, bundled_encoder):
+    return finish(retrieval(bundled_encoder, task))
+
+
+def test_the_model_default_scores_what_sentence_transformers_says(task, found):
+    evaluator = InformationRetrievalEvaluator(
+        {str(at): text for at, text in enumerate(task.queries)},
+        {str(at): text for at, text in enumerate(task.documents)},
+        {str(at): {str(place) for place in judged} for at, judged in enumerate(task.judgements)},
+        precision_recall_at_k=[1, 10, 100],
+        write_csv=False,
+    )
+    theirs = evaluator(SentenceTransformer(str(find(NAME).folder), device="cpu"))
+    names = {"nDCG@10": "ndcg@10", "MRR@10": "mrr@10", "MAP@100": "map@100"}
+    names |= {f"Recall@{k}": f"recall@{k}" for k in (1, 10, 100)}
+    for measure in MEASURES:
+        expected = 100 * theirs[f"cosine_{names[measure]}"]
+        assert found.score(MODEL_DEFAULT, measure) == pytest.approx(expected, abs=1e-4), measure
+
+
+@pytest.mark.parametrize("title", ["mean of layer 3", "cls of layer 6", "max of layer 1"])
+def test_every_layer_and_pooling_scores_what_a_slow_search_says(task, found, bundled_encoder, title):
+    reading = parse(title, 6)
+    vectors = finish(of_reading(bundled_encoder, [*task.documents, *task.queries], reading)).astype(np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors[len(task.documents) :] @ vectors[: len(task.documents)].T
+    slow = measures(np.argsort(-cosines, axis=1, kind="stable")[:, :100], task.judgements)
+    for row, measure in enumerate(MEASURES):
+        assert found.score(title, measure) == pytest.approx(100 * slow[row].mean(), abs=1e-9)
+
+
+def test_equal_vectors_have_no_ranking(found):
+    assert np.isnan(found.score("cls of layer 0"))
+
+
+def test_the_items_are_the_queries(task, found):
+    assert found.items.values.shape == (26,)
+    assert 100 * found.items.values.mean() == pytest.approx(found.score())
+    assert found.items.digest == task.digest
+
+
+def test_what_decides_the_scores_is_stated(found):
+    stated = {"documents": 180, "queries": 26, "queries without a relevant document (excluded)": 0}
+    assert stated.items() <= found.setting.items()
+    assert found.setting["relevant documents per query"] == pytest.approx(27 / 26, abs=0.01)
+    assert found.setting["distinct texts truncated"] == 0
+
+
+def test_fewer_documents_than_are_ranked_are_all_found(bundled_encoder):
+    small = of_pairs("Three", ["night birds", "baking", "tax"], ["Owls hunt.", "Bread rises.", "Pay by May."])
+    assert finish(retrieval(bundled_encoder, small)).score(MODEL_DEFAULT, "Recall@100") == 100
+
+
+def test_a_file_of_queries_and_passages_is_a_task(tmp_path):
+    file = tmp_path / "help.csv"
+    file.write_text("query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises in the warm.\n")
+    assert suites.loaded(str(file), Options()).split == "all"
+    measured = finish(suites.evaluate(Subject(find(NAME)), str(file), Options()))
+    assert (measured.task, measured.measures, len(measured.titles)) == ("help.csv", MEASURES, 31)
