@@ -72,6 +72,12 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--set", action="append", default=[], metavar="KNOB=VALUE", help="of fine-tuning: any setting of the training"
     )
+    for role in ("query", "document"):
+        verb.add_argument(
+            f"--{role}-prompt",
+            metavar="TEXT",
+            help=f"of retrieval: put before every {role} (default: the model's own); '' for none",
+        )
     verb.add_argument("--index", default="flat", choices=INDEXES, help="of searches: exact (default), or IVF")
     verb.add_argument(
         "--reading",
@@ -118,6 +124,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         seeds=seeds_in(options.seeds),
         index=options.index,
         titles=tuple(options.reading),
+        prompts=(options.query_prompt, options.document_prompt),
         online=options.online,
         again=options.again,
     )

@@ -62,9 +62,15 @@ def checked_titles(encoder: Encoder, titles: Sequence[str] | None) -> tuple[str,
 
 
 def encoded(
-    encoder: Encoder, texts: Sequence[str], max_length: int | None = None, titles: Sequence[str] | None = None
+    encoder: Encoder,
+    texts: Sequence[str],
+    max_length: int | None = None,
+    titles: Sequence[str] | None = None,
+    prompt: str | None = None,
 ) -> Work[Encoded]:
-    """Encode every distinct text once, under all layers & poolings or those of some titles.
+    """Encode every distinct text once, under all layers & poolings or those of some titles, after the model's prompt.
+
+    A `prompt` is put before every text in place of the model's; "" if the texts have theirs already.
 
     An encoder that declares no model default has the mean of the last layer as its default, as in
     sentence-transformers.
@@ -72,7 +78,7 @@ def encoded(
     started = time.perf_counter()
     kept = checked_titles(encoder, titles)
     distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-    ids, truncated = yield from _tokens(encoder, tuple(distinct), max_length)
+    ids, truncated = yield from _tokens(encoder, tuple(distinct), max_length, prompt)
     widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
@@ -85,12 +91,14 @@ def encoded(
     return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
 
 
-def _tokens(encoder: Encoder, texts: Sequence[str], max_length: int | None) -> Work[tuple[list[list[int]], int]]:
+def _tokens(
+    encoder: Encoder, texts: Sequence[str], max_length: int | None, prompt: str | None
+) -> Work[tuple[list[list[int]], int]]:
     ids: list[list[int]] = []
     truncated = 0
     for start in range(0, len(texts), AT_A_TIME):
         yield Progress("tokenising texts", start, len(texts))
-        some = encoder.tokens(texts[start : start + AT_A_TIME], max_length)
+        some = encoder.tokens(texts[start : start + AT_A_TIME], max_length, prompt)
         ids += some.ids
         truncated += some.truncated
     return ids, truncated

@@ -51,6 +51,7 @@ class Options:
     seeds: tuple[int, ...] = (1,)  # of the probe
     index: str = "flat"  # of searches
     titles: tuple[str, ...] = ()  # for transfer and search; () for all, but of SentEval's slow probe the model default
+    prompts: tuple[str | None, str | None] = (None, None)  # of queries and documents; None: the model's
     online: bool = False
     again: bool = False  # measure what is saved already, too
 
@@ -144,10 +145,14 @@ def _load_quora(task: str, options: Options) -> RetrievalSet:
 
 def _retrieval(subject: Subject, rows: RetrievalSet, task: str, options: Options) -> Work[Measured]:
     yield Progress(f"loading {subject.found.name}", 0, 0)
-    titles = titles_wanted(subject, rows, options)
-    return (
-        yield from retrieval.retrieval(subject.encoder, rows, titles=titles, max_length=subject.settings.max_length)
+    work = retrieval.retrieval(
+        subject.encoder,
+        rows,
+        titles=titles_wanted(subject, rows, options),
+        max_length=subject.settings.max_length,
+        prompts=retrieval.chosen(subject.encoder, *options.prompts),
     )
+    return (yield from work)
 
 
 def _load_own(task: str, options: Options) -> Data:
@@ -246,7 +251,7 @@ def decisive(subject: Subject, data: Data, options: Options) -> tuple[object, ..
     if isinstance(data, LabelledSet):
         return ("transfer", data.digest, options.probe, *options.seeds, *of_model)
     if isinstance(data, RetrievalSet):
-        return ("retrieval", data.digest, *of_model)
+        return ("retrieval", data.digest, *map(repr, options.prompts), *of_model)
     return ("search", data.collection.digest, options.index, *of_model)
 
 
@@ -258,6 +263,8 @@ def column(task: str, options: Options, data: Data | None = None) -> str:
         return f"{name} ({options.text} text)"
     if (task in transfer.TASKS or isinstance(data, LabelledSet)) and options.probe != usual.probe:
         return f"{name} (SentEval's MLP)"
+    if (task in SUITES["retrieval"][0] or isinstance(data, RetrievalSet)) and options.prompts != usual.prompts:
+        return f"{name} (other prompts)"
     if task == question_pairs.TASK and options.index != usual.index:
         return f"{name} ({options.index.upper()})"
     return name

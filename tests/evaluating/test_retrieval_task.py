@@ -1,5 +1,9 @@
 """Test retrieval by layer & pooling: against sentence-transformers, against a slow search, and what is stated."""
 
+import json
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
@@ -7,13 +11,16 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 
 from explorer.data.retrieval.retrieval_set import of_pairs, retrieval_set
 from explorer.data.sample import minimal_pairs, triplets
+from explorer.encoding.load.loading import load
 from explorer.encoding.locate.bundled import NAME
 from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
+from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating import suites
 from explorer.evaluating.suites import Options, Subject
 from explorer.evaluating.tasks.ranking_measures import MEASURES, measures
-from explorer.evaluating.tasks.retrieval import retrieval
+from explorer.evaluating.tasks.retrieval import chosen, retrieval
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 
@@ -34,7 +41,8 @@ def found(task, bundled_encoder):
     return finish(retrieval(bundled_encoder, task))
 
 
-def test_the_model_default_scores_what_sentence_transformers_says(task, found):
+def of_sentence_transformers(task, model) -> dict[str, float]:
+    """Its scores × 100, by our names."""
     evaluator = InformationRetrievalEvaluator(
         {str(at): text for at, text in enumerate(task.queries)},
         {str(at): text for at, text in enumerate(task.documents)},
@@ -42,12 +50,45 @@ def test_the_model_default_scores_what_sentence_transformers_says(task, found):
         precision_recall_at_k=[1, 10, 100],
         write_csv=False,
     )
-    theirs = evaluator(SentenceTransformer(str(find(NAME).folder), device="cpu"))
-    names = {"nDCG@10": "ndcg@10", "MRR@10": "mrr@10", "MAP@100": "map@100"}
-    names |= {f"Recall@{k}": f"recall@{k}" for k in (1, 10, 100)}
+    theirs = evaluator(model)
+    return {measure: 100 * theirs[f"cosine_{measure.lower()}"] for measure in MEASURES}
+
+
+def test_the_model_default_scores_what_sentence_transformers_says(task, found):
+    theirs = of_sentence_transformers(task, SentenceTransformer(str(find(NAME).folder), device="cpu"))
     for measure in MEASURES:
-        expected = 100 * theirs[f"cosine_{names[measure]}"]
-        assert found.score(MODEL_DEFAULT, measure) == pytest.approx(expected, abs=1e-4), measure
+        assert found.score(MODEL_DEFAULT, measure) == pytest.approx(theirs[measure], abs=1e-4), measure
+
+
+def test_it_adds_the_prompts_that_sentence_transformers_adds(task, found, tmp_path):
+    folder = tmp_path / "with-prompts"
+    shutil.copytree(find(NAME).folder, folder)
+    prompts = {"prompts": {"query": "question: ", "document": "An answer is this: "}}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    theirs = of_sentence_transformers(task, SentenceTransformer(str(folder), device="cpu"))
+    declared = finish(retrieval(load(find(str(folder)), device="cpu"), task, titles=[MODEL_DEFAULT]))
+    for measure in MEASURES:
+        assert declared.score(MODEL_DEFAULT, measure) == pytest.approx(theirs[measure], abs=1e-4), measure
+    assert declared.score() != found.score(), "the premise: prompts matter"
+    assert (declared.setting["query prompt"], declared.setting["document prompt"]) == tuple(prompts["prompts"].values())
+
+
+def test_prompts_that_are_given_take_the_place_of_those_of_the_model(task, bundled_encoder):
+    given = chosen(bundled_encoder, "question: ", None)
+    assert given == RolePrompts("question: ", "")
+    found = finish(retrieval(bundled_encoder, task, titles=[MODEL_DEFAULT], prompts=given))
+    by_hand = replace(task, queries=tuple(f"question: {text}" for text in task.queries))
+    assert found.score() == finish(retrieval(bundled_encoder, by_hand, titles=[MODEL_DEFAULT])).score()
+
+
+def test_a_prompt_that_leaves_no_room_is_refused(task, bundled_encoder):
+    with pytest.raises(BadChoice, match=r"query prompt 'night night .* has 22 tokens .* at most 16 tokens are read"):
+        finish(retrieval(bundled_encoder, task, max_length=16, prompts=RolePrompts("night " * 20)))
+
+
+def test_prompts_that_are_left_out_of_the_pooling_are_refused(task, bundled_encoder):
+    with pytest.raises(UnsupportedModel, match=r"leaves prompts, such as 'answer: ' before a document"):
+        finish(retrieval(bundled_encoder, task, prompts=RolePrompts("", "answer: ", pooled=False)))
 
 
 @pytest.mark.parametrize("title", ["mean of layer 3", "cls of layer 6", "max of layer 1"])

@@ -73,13 +73,16 @@ def test_mrr_is_that_of_brute_force(encoder, questions, title):
 def of_vectors(vectors, monkeypatch):
     """A stand-in for an encoder that has one vector for each text as its model default."""
 
-    def encoded(encoder, texts, max_length, titles):
+    def encoded(encoder, texts, max_length, titles, prompt):
         own = np.array([vectors[text] for text in texts], dtype=np.float32)
         yield Progress("encoding texts", len(texts), len(texts))
         return SimpleNamespace(of=lambda title: own)
 
     monkeypatch.setattr(rankings, "encoded", encoded)
-    return SimpleNamespace(name="vectors", rows=rows(1), max_length=64, precision="float32", device="cpu")
+    head = Head(("mean",))
+    return SimpleNamespace(
+        name="vectors", rows=rows(1), max_length=64, precision="float32", device="cpu", default_head=head
+    )
 
 
 def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeypatch):

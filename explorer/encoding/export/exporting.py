@@ -164,10 +164,14 @@ def _write_reading(encoder: Encoder, part: Path) -> None:
     # the encoder's limit, not that of the training
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     _write_settings(part / "sentence_bert_config.json", limits)
-    prompt = encoder.head.prompt if encoder.head else ""
-    # under both names, since encode_query and encode_document ignore the default
-    prompts = {"query": prompt, "document": prompt} if prompt else {}
-    stated = {"prompts": prompts, "default_prompt_name": "query" if prompt else None, "similarity_fn_name": "cosine"}
+    prompt, roles = encoder.default_head.prompt, encoder.default_head.roles
+    # under all names, since encode_query and encode_document ignore the default
+    prompts = {"query": roles.query or prompt, "document": roles.document or prompt, "sentence": prompt}
+    stated = {
+        "prompts": {name: text for name, text in prompts.items() if any(prompts.values())},
+        "default_prompt_name": "sentence" if prompt else None,
+        "similarity_fn_name": "cosine",
+    }
     _write_settings(part / "config_sentence_transformers.json", stated)
 
 

@@ -13,6 +13,7 @@ from explorer.encoding.load.declared import POOLINGS, modes
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read import layer_reading, parts
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.reading_titles import FIRST_LAST
 from explorer.errors import UnsupportedModel
 
@@ -54,12 +55,14 @@ def head(folder: Path) -> Head | None:
         include_prompt = bool(pooling.include_prompt)
         poolings = _poolings(declared[1].folder, pooling)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
+    prompt, roles = _prompts(folder, include_prompt)
     return Head(
         poolings=poolings,
         layers=layers,
         dense=tuple(steps[module.kind].opened(module.folder) for module in middle),
         normalize=normalize,
-        prompt=_prompt(folder, include_prompt),
+        prompt=prompt,
+        roles=roles,
     )
 
 
@@ -112,14 +115,16 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
     return f"{pooling} of layer{'s' if len(layers) > 1 else ''} {' + '.join(map(str, layers))}"
 
 
-def _prompt(folder: Path, include: bool) -> str:
+def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:
+    """The prompt of sentences, and those of queries and documents, as encode, encode_query and encode_document add."""
     stated = configuration.read(folder / "config_sentence_transformers.json", configuration.SentenceTransformer)
-    prompt = (stated.prompts or {}).get(stated.default_prompt_name or "") or ""
-    if prompt and not include:
+    prompts = stated.prompts or {}
+    prompt = prompts.get(stated.default_prompt_name or "") or ""
+    if prompt and not pooled:
         raise UnsupportedModel(
             f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "
             "(include_prompt: "
             "false), which Strata does not support. Remove default_prompt_name from "
             "config_sentence_transformers.json to encode sentences without it."
         )
-    return prompt
+    return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", pooled)

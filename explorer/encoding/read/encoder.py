@@ -120,10 +120,10 @@ class Encoder:
             )
         return max_length
 
-    def tokens(self, sentences: Sequence[str], max_length: int | None = None) -> Tokens:
-        """Sentences as token ids, truncated to `max_length` (default: the encoder's limit)."""
+    def tokens(self, sentences: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Tokens:
+        """Sentences as token ids after a prompt (default: the model's), truncated to `max_length` (the model's)."""
         limit = self.limit(max_length)
-        prompt = self.head.prompt if self.head else ""
+        prompt = self.default_head.prompt if prompt is None else prompt
         texts = [prompt + text for text in sentences]
         if self.lower_case:
             texts = [text.lower() for text in texts]

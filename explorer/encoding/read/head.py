@@ -14,6 +14,7 @@ from explorer.encoding.read.parts import LIBRARY, StatePooling, Step
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import POOLINGS, pooled
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.reading_titles import FIRST_LAST
 
 __all__ = ["Dense", "Head"]  # a dense layer is the part that most heads have
@@ -24,13 +25,15 @@ class Head:
     """Poolings, concatenated; then maps, in order; then normalisation if `normalize`.
 
     Poolings are of the last layer unless they name others; the output of `layers`, from all layers, comes after them.
-    `prompt` is put before every sentence, under every layer & pooling. `remark` adds a note to the description.
+    `prompt` is put before every sentence, under every layer & pooling, unless it is a query or a document with a prompt
+    of its own in `roles`. `remark` adds a note to the description.
     """
 
     poolings: tuple[str, ...]
     dense: tuple[Step, ...] = ()
     normalize: bool = False
     prompt: str = ""
+    roles: RolePrompts = NO_PROMPTS
     remark: str = ""
     layers: StatePooling | None = None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.measuring.neighbours.batch_search import Found, IndexSetting, batch_search
 from explorer.measuring.scores.correlation import SAME_VECTOR, unit
@@ -25,13 +26,17 @@ def ranked(
     k: int,
     index: IndexSetting,
     max_length: int,
+    prompts: RolePrompts,
     take: Callable[[str, Found], None],
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
 
+    A prompt is put before every query and every document, in place of the model's.
+
     A layer & pooling under which all documents have the same vector, such as [CLS] of layer 0, has no ranking.
     """
-    encodings = yield from encoded(encoder, (*documents, *queries), max_length, titles)
+    texts = *(prompts.document + text for text in documents), *(prompts.query + text for text in queries)
+    encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
     for title in titles:
         vectors = unit(encodings.of(title))
         corpus = vectors[: len(documents)]

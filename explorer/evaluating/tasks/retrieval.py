@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.tasks.ranking_measures import DEPTH, MEASURES, measures
@@ -25,14 +28,23 @@ if TYPE_CHECKING:
 
 
 def retrieval(
-    encoder: Encoder, task: RetrievalSet, *, titles: Sequence[str] | None = None, max_length: int | None = None
+    encoder: Encoder,
+    task: RetrievalSet,
+    *,
+    titles: Sequence[str] | None = None,
+    max_length: int | None = None,
+    prompts: RolePrompts | None = None,
 ) -> Work[Measured]:
     """Rank the documents under some layers & poolings, by default all, from one encoding.
 
-    The items are the nDCG@10 of each query under the model default.
+    The prompts are by default those that the model declares for queries and documents, as encode_query and
+    encode_document of sentence-transformers add them; the prompt of other sentences is not used. The items are the
+    nDCG@10 of each query under the model default.
     """
     started = time.perf_counter()
     kept, limit = checked_titles(encoder, titles), encoder.limit(max_length)
+    prompts = prompts or encoder.default_head.roles
+    check(prompts, encoder, limit)
     of_query = np.full((len(kept), len(MEASURES), len(task)), np.nan)
 
     def take(title: str, found: Found) -> None:
@@ -40,7 +52,7 @@ def retrieval(
 
     texts = task.documents, task.queries
     encodings = yield from ranked(
-        encoder, *texts, titles=kept, k=DEPTH, index=IndexSetting(), max_length=limit, take=take
+        encoder, *texts, titles=kept, k=DEPTH, index=IndexSetting(), max_length=limit, prompts=prompts, take=take
     )
     return Measured(
         task=task.name,
@@ -54,6 +66,8 @@ def retrieval(
             "queries without a relevant document (excluded)": task.report.unjudged,
             "relevant documents per query": round(sum(map(len, task.judgements)) / len(task), 2),
             "distinct texts truncated": encodings.truncated,
+            "query prompt": prompts.query,
+            "document prompt": prompts.document,
             "index": "flat",
             "max length": limit,
             "precision": encoder.precision,
@@ -62,3 +76,31 @@ def retrieval(
         items=Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
         seconds=time.perf_counter() - started,
     )
+
+
+def chosen(encoder: Encoder, query: str | None, document: str | None) -> RolePrompts:
+    """The given prompts; the model's in place of None."""
+    own = encoder.default_head.roles
+    return replace(
+        own,
+        query=own.query if query is None else query,
+        document=own.document if document is None else document,
+    )
+
+
+def check(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
+    """Refuse a prompt that leaves no room for a text, and prompts that the model leaves out of its pooling."""
+    for role, prompt in (("query", prompts.query), ("document", prompts.document)):
+        if not prompt:
+            continue
+        if not prompts.pooled:
+            raise UnsupportedModel(
+                f"{encoder.name} leaves prompts, such as {prompt!r} before a {role}, out of its pooling "
+                "(include_prompt: false), which Strata does not support. Score it with empty prompts."
+            )
+        (ids,) = encoder.tokens([""], prompt=prompt).ids
+        if len(ids) >= limit:
+            raise BadChoice(
+                f"The {role} prompt {prompt!r} has {len(ids):,} tokens and leaves no room for a text: at most "
+                f"{limit:,} tokens are read. Shorten the prompt, or allow a greater length."
+            )

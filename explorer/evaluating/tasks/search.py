@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data.graded.question_pairs import QuestionPairs
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
@@ -63,8 +64,9 @@ def search(
         table[asked.index(title), :, 0] = 100 * values.mean(), *costs
         threads, items[title] = found.threads, Items(values, digest=task.digest)
 
-    texts = task.documents, task.queries
-    yield from ranked(encoder, *texts, titles=asked, k=TOP, index=used, max_length=limit, take=take)
+    texts, own = (task.documents, task.queries), encoder.default_head.prompt
+    prompts = RolePrompts(own, own)  # a question is found by its duplicate: both are sentences
+    yield from ranked(encoder, *texts, titles=asked, k=TOP, index=used, max_length=limit, prompts=prompts, take=take)
     return Measured(
         task=questions.task,
         split=questions.split,

@@ -1,4 +1,4 @@
-"""The folded settings of an evaluation: text, classifier and seeds, index, layers & poolings, maximum length."""
+"""The folded settings of an evaluation: text, classifier, seeds, index, prompts, layers & poolings, maximum length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from explorer.measuring.neighbours.batch_search import FLAT, INDEXES, IVF
 
 SEEDS, LENGTH, AGAIN = "seeds of the classifier", "maximum length of texts", "measure again"
 TEXT, PROBE, INDEX, TITLES = "text of STS sets", "classifier", "search index", "layers & poolings to score"
-KEYS = (TEXT, PROBE, SEEDS, INDEX, TITLES, LENGTH, AGAIN)  # in the order of `Written`
+QUERY, DOCUMENT = "prompt of queries", "prompt of documents"
+KEYS = (TEXT, PROBE, SEEDS, INDEX, TITLES, LENGTH, AGAIN, QUERY, DOCUMENT)  # in the order of `Written`
 PROBE_NAMES = {transfer.LOGISTIC: "logistic regression", transfer.SENTEVAL: "SentEval's MLP"}
 INDEX_NAMES = {FLAT: "flat (exact)", IVF: "IVF (inverted file)"}
 USUAL, DEFAULT, EVERY = "usual", MODEL_DEFAULT, ALL
@@ -33,20 +34,23 @@ class Written:
     titles: str
     max_length: int | None
     again: bool
+    query: str | None
+    document: str | None
 
     def options(self) -> Options:
         """The same as options of an evaluation; an error if the seeds are none."""
         seeds = transfer.seeds_in(self.seeds)
         transfer.check_choice(self.probe, seeds)
         titles = () if self.titles == USUAL else (self.titles,)
-        return Options(self.text, self.probe, seeds, self.index, titles, again=self.again)
+        prompts = self.query, self.document
+        return Options(self.text, self.probe, seeds, self.index, titles, prompts, again=self.again)
 
 
 def written() -> Written:
     """What the fields say; in a callback too, where it is newer than what was drawn."""
-    text, probe, seeds, index, titles, length, again = (st.session_state.get(key) for key in KEYS)
+    text, probe, seeds, index, titles, length, again, *prompts = (st.session_state.get(key) for key in KEYS)
     first = (text or sts.RAW), (probe or transfer.LOGISTIC), str(seeds or "").strip(), (index or FLAT)
-    return Written(*first, titles or USUAL, length, bool(again))
+    return Written(*first, titles or USUAL, length, bool(again), *(prompt or None for prompt in prompts))
 
 
 def draw() -> None:
@@ -81,6 +85,17 @@ def draw() -> None:
             "flat compares a query with every document. IVF looks in the nearest lists only: faster, less exact.",
             INDEX_NAMES,
         )
+        for label, key in (("Prompt of queries", QUERY), ("Prompt of documents", DOCUMENT)):
+            st.text_input(
+                label,
+                value=None,
+                key=key,
+                persist_state="session",
+                width=320,
+                placeholder="as the model declares",
+                help="Put before every text of this role in a retrieval set, such as 'query: '. Empty: what the model "
+                "declares in config_sentence_transformers.json, as encode_query and encode_document add it.",
+            )
         st.selectbox(
             "Layers & poolings of transfer and search",
             TITLE_NAMES,

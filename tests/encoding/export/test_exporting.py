@@ -19,6 +19,7 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.dense import ACTIVATIONS
 from explorer.encoding.read.parts.layer_norm import LayerNorm
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.exports import (
@@ -133,6 +134,19 @@ def test_lower_case_and_prompt_of_the_base_are_kept(bert, tmp_path):
     opened = SentenceTransformer(str(tmp_path / "run"), device="cpu")
     for encode in (opened.encode_query, opened.encode_document):
         assert_close(encode(list(texts), convert_to_tensor=True), expected)
+
+
+def test_prompts_of_queries_and_documents_of_the_base_are_kept(bert, tmp_path):
+    settings = {"prompts": {"query": "The dog ", "document": "two "}}
+    base = sentence_transformers_folder(bert, settings, {"max_seq_length": 20})
+    tuned, head, texts = tunable(encoder_of(base)), Head(("mean",)), SENTENCES[:3]
+    export(tuned, head, tmp_path / "run", "", base)
+    opened = SentenceTransformer(str(tmp_path / "run"), device="cpu")
+    for prompt, encode in (("The dog ", opened.encode_query), ("two ", opened.encode_document), ("", opened.encode)):
+        expected = as_trained(tuned, head, tuple(prompt + text for text in texts))
+        assert_close(encode(list(texts), convert_to_tensor=True), expected)
+    again = modules.head(tmp_path / "run")
+    assert (again.prompt, again.roles) == ("", RolePrompts("The dog ", "two "))
 
 
 def test_where_the_base_has_no_prompt_none_is_written(tuned, bert, tmp_path):
