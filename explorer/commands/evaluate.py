@@ -39,7 +39,8 @@ def add(verbs: Any) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="names, folders, hub ids, or run:NAME; for STS also a file of word vectors (GloVe), or bag-of-words",
+        help="names, folders, hub ids, or run:NAME; for STS also a file of word vectors (GloVe), or bag-of-words; for "
+        "retrieval also bm25",
     )
     verb.add_argument(
         "--suite",

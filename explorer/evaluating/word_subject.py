@@ -1,4 +1,4 @@
-"""Score a model without a transformer: a file of word vectors, such as GloVe's, or shared words alone."""
+"""Score a model without a transformer: a file of word vectors, such as GloVe's, shared words alone, or BM25."""
 
 from __future__ import annotations
 
@@ -6,31 +6,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from explorer.data.kinds import GradedPairs, digest_of
+from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results.result_files import Scored, revision_of
 from explorer.evaluating.suites import Data, Options, column
+from explorer.evaluating.tasks.bm25 import SETTING, bm25
 from explorer.evaluating.tasks.word_models import IN_BAG, BagOfWords, mean_word_vectors, word_scores
 from explorer.progress import Work
 
 TITLES = (MODEL_DEFAULT,)  # of their results
 BAG = "bag-of-words"  # the name of the model that compares shared words
+BM25 = "bm25"  # and of the search by words
+_RULES = {BAG: [IN_BAG], BM25: [repr(SETTING)]}  # what decides the scores of a model without a file
 ENDINGS = (".txt", ".gz", ".vec")  # of files of word vectors
 
 
 @dataclass(frozen=True)
 class WordSubject:
-    """A file of word vectors, or the bag of words."""
+    """A file of word vectors, the bag of words, or BM25."""
 
     source: str
 
     @property
     def scored(self) -> Scored:
         """The model as its results name it."""
+        if self.source in _RULES:
+            return Scored(self.source, revision_of(digest_of([self.source, *_RULES[self.source]]), None))
         path = Path(self.source).expanduser()
-        if self.source == BAG:
-            return Scored(BAG, revision_of(digest_of([BAG, IN_BAG]), None))
         about = path.stat()
         return Scored(path.name, revision_of(digest_of([path.name, str(about.st_size), str(about.st_mtime_ns)]), None))
 
@@ -39,24 +43,33 @@ def is_word_model(source: str) -> bool:
     """Whether a model is named that has no transformer."""
     try:
         path = Path(source).expanduser()
-        return source == BAG or (path.name.endswith(ENDINGS) and path.is_file())
+        return source in _RULES or (path.name.endswith(ENDINGS) and path.is_file())
     except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
         return False
 
 
 def evaluate(subject: WordSubject, data: Data, task: str, options: Options) -> Work[Measured]:
-    """Score such a model on scored pairs."""
-    pairs, path = _pairs(subject, data, task), Path(subject.source).expanduser()
-    model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, pairs.sentences))
-    return replace(word_scores(model, pairs), task=column(task, options))
+    """Score such a model on scored pairs, or BM25 on a retrieval set."""
+    rows = _rows(subject, data, task)
+    if isinstance(rows, RetrievalSet):
+        measured = yield from bm25(rows)
+    else:
+        path = Path(subject.source).expanduser()
+        model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, rows.sentences))
+        measured = word_scores(model, rows)
+    return replace(measured, task=column(task, options, rows))
 
 
 def decisive(subject: WordSubject, data: Data, task: str, options: Options) -> tuple[object, ...]:
     """What decides the scores besides the file of the model."""
-    return ("words", _pairs(subject, data, task).digest, options.text)
+    return ("words", _rows(subject, data, task).digest, options.text)
 
 
-def _pairs(subject: WordSubject, data: Data, task: str) -> GradedPairs:
-    if not isinstance(data, GradedPairs):
+def _rows(subject: WordSubject, data: Data, task: str) -> GradedPairs | RetrievalSet:
+    """The data of a task that such a model can be scored on; an error for another."""
+    if subject.source == BM25:
+        if not isinstance(data, RetrievalSet):
+            raise DataError(f"{BM25} is a search: it is scored on retrieval sets only, not on {task}.")
+    elif not isinstance(data, GradedPairs):
         raise DataError(f"{subject.source} is scored on STS sets and files of scored pairs only, not on {task}.")
     return data

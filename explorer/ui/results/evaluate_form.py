@@ -10,7 +10,7 @@ from explorer.data import uploads
 from explorer.encoding.locate import bundled
 from explorer.evaluating.evaluation import Evaluation, Forecast
 from explorer.evaluating.suites import SUITES
-from explorer.evaluating.word_subject import BAG
+from explorer.evaluating.word_subject import BAG, BM25
 from explorer.ui import messages
 from explorer.ui.access import job_progress, jobs
 from explorer.ui.access.jobs import Job
@@ -65,7 +65,7 @@ def _chosen() -> EvaluationChoice:
 def _fields() -> None:
     st.multiselect(
         "Models",
-        _with_chosen([*sidebar.encoders(), BAG], MODELS),
+        _with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
         default=[bundled.NAME],
         key=MODELS,
         persist_state="session",
@@ -75,7 +75,7 @@ def _fields() -> None:
         placeholder="a name, or the path of a folder",
         help="Models on this disk, and those of your runs; or type the path of a folder and press Enter. "
         f"{BAG} compares shared words, and the path of a file of word vectors (GloVe) is a model too, both on scored "
-        "pairs only.",
+        f"pairs only; {BM25} searches by words, on retrieval sets only.",
     )
     st.multiselect(
         "Suites",
