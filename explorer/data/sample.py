@@ -1,12 +1,15 @@
-"""The text that ships with Strata: scored pairs with tags, plain sentences, triplets and minimal pairs."""
+"""The text that ships with Strata: scored pairs with tags, sentences, triplets, minimal pairs and a retrieval set."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from explorer.data import splitting
 from explorer.data.kinds import GradedPairs, Sentences, Triplets
+from explorer.data.retrieval import beir_folder
+from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
@@ -16,6 +19,7 @@ FOLDER = Path(__file__).parent / "samples"
 PAIRS = "Sample pairs"  # its name in the menu
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"
+SEARCH = "Sample search"
 MINIMAL_PAIRS, MORE_MINIMAL_PAIRS = "minimal pairs", "more minimal pairs"  # as names of text to train on
 
 
@@ -69,6 +73,12 @@ def triplets() -> Triplets:
     """A sentence, a paraphrase and a contradiction per row, to train on like NLI data."""
     table = read_file(FOLDER / "triplets.tsv")
     return text_rows.triplets(table, guess(table, TRIPLETS), "Sample triplets")[0]
+
+
+@cache
+def search() -> RetrievalSet:
+    """Everyday questions, the passages that answer them, and passages that only share their words or topic."""
+    return replace(beir_folder.read(FOLDER / "search"), name=SEARCH)
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.data import uploads
+from explorer.data import sample, uploads
 from explorer.data.graded import question_pairs
 from explorer.data.graded import sts as published
 from explorer.data.graded.question_pairs import QuestionPairs
@@ -139,8 +139,8 @@ def _search(subject: Subject, questions: QuestionPairs, task: str, options: Opti
     return (yield from work)
 
 
-def _load_quora(task: str, options: Options) -> RetrievalSet:
-    return question_pairs.load().collection
+def _load_retrieval(task: str, options: Options) -> RetrievalSet:
+    return sample.search() if task == sample.SEARCH else question_pairs.load().collection
 
 
 def _retrieval(subject: Subject, rows: RetrievalSet, task: str, options: Options) -> Work[Measured]:
@@ -183,7 +183,7 @@ SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {
     "sts": (sts.SEVEN, Kind(_load_sts, _sts)),
     "transfer": (transfer.TASKS, Kind(_load_labelled, _transfer)),
     "search": ((question_pairs.TASK,), Kind(_load_search, _search)),
-    "retrieval": ((QUORA,), Kind(_load_quora, _retrieval)),
+    "retrieval": ((sample.SEARCH, QUORA), Kind(_load_retrieval, _retrieval)),
     "sts-more": (sts.OTHERS, Kind(_load_sts, _sts)),
 }
 

@@ -9,6 +9,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables.files import read_file
+from explorer.evaluating.tasks.bm25 import word_splitter
 
 TAGS_AT_LEAST = {"negation": 18, "role swap": 18, "antonym": 18, "number": 18, "paraphrase": 30, "overlap": 30}
 TAGS = {*TAGS_AT_LEAST, "detail", "topic", "same", "unrelated"}
@@ -112,3 +113,34 @@ def test_the_sample_has_its_own_name_and_is_read_once() -> None:
     assert sample.pairs() is sample.pairs()
     assert sample.sentences() is sample.sentences()
     assert sample.triplets() is sample.triplets()
+
+
+@pytest.fixture(scope="module")
+def words_of_search():
+    """The stems of each query and of each passage, without stop words."""
+    task, words = sample.search(), word_splitter()
+    return task, *([set(of) for of in words(texts)] for texts in (task.queries, task.documents))
+
+
+def test_the_retrieval_set_has_two_answers_to_each_query_among_600_passages():
+    task = sample.search()
+    assert (task.name, len(task), len(task.documents)) == (sample.SEARCH, 60, 600)
+    assert {len(judged) for judged in task.judgements} == {2}
+    assert len({place for judged in task.judgements for place in judged}) == 120
+    assert len(set(task.texts)) == 660
+    assert task.report.lines == ()
+
+
+def test_words_alone_do_not_find_the_answers(words_of_search):
+    task, queries, passages = words_of_search
+    shared = [[len(query & passage) for passage in passages] for query in queries]
+    answers = [[of[place] for place in judged] for of, judged in zip(shared, task.judgements, strict=True)]
+    assert sum(min(of) == 0 for of in answers) == 58, "an answer in other words"
+    assert sum(max(of) == 0 for of in answers) == 15, "both in other words"
+    assert sum(max(of) > max(own) for of, own in zip(shared, answers, strict=True)) == 39, "keyword traps"
+
+
+def test_no_text_of_the_retrieval_set_is_in_another_part_of_the_sample():
+    pairs, rows = sample.pairs(), sample.triplets()
+    others = {*pairs.sentences, *sample.sentences().texts, *rows.anchors, *rows.positives, *rows.negatives}
+    assert not others & set(sample.search().texts)

@@ -39,9 +39,9 @@ def slow_scores(query, documents):
 
 
 def test_it_equals_a_slow_loop(task):
-    from explorer.evaluating.tasks.bm25 import _words
+    from explorer.evaluating.tasks.bm25 import word_splitter
 
-    words = _words()
+    words = word_splitter()
     documents = words(task.documents)
     places = np.full((len(task), len(documents)), -1)
     for query, asked in enumerate(words(task.queries)):

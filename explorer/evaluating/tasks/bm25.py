@@ -30,7 +30,7 @@ def bm25(task: RetrievalSet) -> Work[Measured]:
 
     started = time.perf_counter()
     yield Progress("building the index", 0, 0)
-    words = _words()
+    words = word_splitter()
     index = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy")
     index.index(words(task.documents), show_progress=False)
     places = np.full((len(task), min(DEPTH, len(task.documents))), -1)
@@ -60,7 +60,7 @@ def _rank(scores: NDArray[np.float32], places: NDArray[np.int64]) -> None:
     places[: len(found)] = found
 
 
-def _words() -> Callable[[Sequence[str]], list[list[str]]]:
+def word_splitter() -> Callable[[Sequence[str]], list[list[str]]]:
     """Split texts into words; every different word is stemmed once."""
     from functools import cache
 
