@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: files
 
 import pytest
 
-from tests import live
+from tests import live, tiny_wordnet
 from tests.device import DEVICE
 
 gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full collection looks at millions of objects
@@ -115,6 +115,23 @@ def packages_are_searched_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(scope="session")
+def wordnet_folder(tmp_path_factory):
+    return str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk")))
+
+
+@pytest.fixture(scope="module")
+def words_with_opposites(wordnet_folder):
+    """The WordNet of the tests, also for the processes they start; the next file may be to find none."""
+    from explorer.data import wordnet
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NLTK_DATA", wordnet_folder)
+        wordnet.antonym.cache_clear()
+        yield
+    wordnet.antonym.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -16,12 +16,12 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.kinds import GradedPairs
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.retrieval import beir_folder, passage_pairs
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval import beir_folder
+from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import are_unlabelled_pairs, guess, plain
 from explorer.data.tables.files import read_file
-from explorer.data.tables.text_rows import graded_pairs
+from explorer.data.tables.text_rows import graded_pairs, texts
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, readings
@@ -164,9 +164,10 @@ def _load_own(task: str, options: Options) -> Data:
     if path.is_dir():
         return beir_folder.read(path) if beir_folder.is_retrieval_folder(path) else _load_labelled(task, options)
     table = read_file(path)
-    if are_unlabelled_pairs(table):
-        return passage_pairs.read(table)[0]
     mapping = guess(table)
+    if are_unlabelled_pairs(table):
+        (queries, passages), _ = texts(table, mapping)
+        return of_pairs(table.name, queries, passages)
     return graded_pairs(table, mapping)[0] if mapping.kind == SCORED_PAIRS else _load_labelled(task, options)
 
 

@@ -2,9 +2,7 @@
 
 import pytest
 
-from explorer.data import wordnet
 from explorer.methods import _self_guided
-from tests import tiny_wordnet
 from tests.independent.models import Pair, made
 
 
@@ -24,13 +22,3 @@ def shallow(tmp_path_factory) -> Pair:
 def deep(tmp_path_factory) -> Pair:
     """Five layers, so that every pair of layers in the papers is another one."""
     return made(tmp_path_factory.mktemp("independent") / "deep", layers=5)
-
-
-@pytest.fixture(scope="module")
-def words_with_opposites(tmp_path_factory):
-    """A WordNet of a few words, also for the processes that are started."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
-        wordnet.antonym.cache_clear()
-        yield
-    wordnet.antonym.cache_clear()

@@ -4,12 +4,10 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.data import wordnet
 from explorer.encoding.tune.tunable import Tunable
 from explorer.losses import cosines
 from explorer.methods import Method, _self_guided
 from explorer.progress import finish
-from tests import tiny_wordnet
 from tests.device import DEVICE
 from tests.methods import hub
 from tests.methods.rows import COLUMNS, FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING
@@ -22,26 +20,16 @@ def small_projection(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def wordnet_folder(tmp_path_factory):
-    return str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk")))
-
-
-@pytest.fixture(scope="session")
 def hub_folder(tmp_path_factory):
     return str(hub.cache_of(tmp_path_factory.mktemp("hub")))
 
 
-# each file alone: the next one on this process may be of another folder, and must not find them
 @pytest.fixture(autouse=True, scope="module")
-def words_with_opposites(wordnet_folder):
-    """The WordNet of the tests, also for the processes they start."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NLTK_DATA", wordnet_folder)
-        wordnet.antonym.cache_clear()
-        yield
-    wordnet.antonym.cache_clear()
+def opposites_are_known(words_with_opposites):
+    """Methods that need opposites find them."""
 
 
+# each file alone: the next one on this process may be of another folder, and must not find it
 @pytest.fixture(autouse=True, scope="module")
 def hub_with_a_generator(hub_folder):
     """The cache of the tests, also for the processes they start."""

@@ -15,17 +15,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from explorer.data.retrieval.retrieval_set import RetrievalSet, retrieval_set
-from explorer.data.tables.columns import plain
+from explorer.data.tables.columns import named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
 
 CORPUS, QUERIES, JUDGEMENTS = "corpus", "queries", "qrels"
 SPLITS = ("test", "dev", "validation", "train")  # of files of judgements; the first that is there is read
-ID = ("_id", "id")
-QUERY_ID = ("query-id", "query_id", "qid")
-DOCUMENT_ID = ("corpus-id", "corpus_id", "doc-id", "docid", "pid")
-GRADE = ("score", "relevance", "label", "grade")
+# names of columns: BEIR's own, and others, normalised by `plain`
+ID, TEXT, TITLE = "_id", "text", "title"
+QUERY_ID, DOCUMENT_ID, GRADE = "query-id", "corpus-id", "score"
+OTHERS = {QUERY_ID: ("qid",), DOCUMENT_ID: ("docid", "pid"), GRADE: ("relevance", "label", "grade")}
+DIGITS = 9  # of a grade
 SHOWN = 5  # values named in a message
 
 
@@ -49,18 +50,18 @@ def read(folder: str | Path, split: str | None = None) -> RetrievalSet:
     return retrieval_set(folder.name, found, queries, documents, grades)
 
 
-def splits(folder: Path) -> dict[str, Path]:
+def _splits(folder: Path) -> dict[str, Path]:
     """The files of judgements by split; a single file without a split is "all"."""
     named = {split: _file(folder / JUDGEMENTS, split) for split in SPLITS} | {"all": _file(folder, JUDGEMENTS)}
     return {split: file for split, file in named.items() if file}
 
 
 def _judgements(folder: Path, split: str | None) -> tuple[str, Path]:
-    there = splits(folder)
+    there = _splits(folder)
     if not there:
         raise UnreadableFile(
-            f"{folder.name} has no judgements. Add {JUDGEMENTS}/test.tsv, with the columns {QUERY_ID[0]}, "
-            f"{DOCUMENT_ID[0]} and {GRADE[0]}."
+            f"{folder.name} has no judgements. Add {JUDGEMENTS}/test.tsv, with the columns {QUERY_ID}, "
+            f"{DOCUMENT_ID} and {GRADE}."
         )
     wanted = split or next(iter(there))
     if wanted not in there:
@@ -74,7 +75,7 @@ def _needed(folder: Path, stem: str) -> Table:
         there = ", ".join(sorted(one.name for one in folder.iterdir())) or "nothing"
         raise UnreadableFile(
             f"{folder.name} has no file of {stem}. It has: {there}. Add {stem}.jsonl, one object per line with the "
-            f"fields {ID[0]} and text."
+            f"fields {ID} and {TEXT}."
         )
     return read_file(file)
 
@@ -92,13 +93,13 @@ def _file(folder: Path, stem: str) -> Path | None:
 
 def _texts(table: Table, title: bool = False) -> dict[str, str]:
     """The texts of a table by id; with `title`, a title is put before its text."""
-    keys, texts = table.column(_column(table, ID)), table.column(_column(table, ("text",)))
+    keys, texts = (table.column(_column(table, name)) for name in (ID, TEXT))
     twice = _repeated(keys)
     if twice:
         raise UnreadableFile(
             f"{table.name}: {len(twice):,} ids occur more than once: {_named(twice)}. Give each row an id of its own."
         )
-    titles = table.column("title") if title and "title" in table.columns else ("",) * len(keys)
+    titles = table.column(TITLE) if title and TITLE in table.columns else ("",) * len(keys)
     return {
         key: f"{before.strip()} {text.strip()}".strip() for key, before, text in zip(keys, titles, texts, strict=True)
     }
@@ -106,7 +107,7 @@ def _texts(table: Table, title: bool = False) -> dict[str, str]:
 
 def _grades(table: Table, queries: Mapping[str, str], documents: Mapping[str, str]) -> dict[tuple[str, str], int]:
     """The grade of each judgement, by the ids of its query and its document."""
-    columns = (table.column(_column(table, names)) for names in (QUERY_ID, DOCUMENT_ID, GRADE))
+    columns = (table.column(_column(table, name)) for name in (QUERY_ID, DOCUMENT_ID, GRADE))
     rows = tuple(zip(*columns, strict=True))
 
     def refuse(those: list[str], what: str, advice: str) -> None:
@@ -118,7 +119,7 @@ def _grades(table: Table, queries: Mapping[str, str], documents: Mapping[str, st
     refuse([key for _, key, _ in rows if key not in documents], "name documents that are not there", advice)
     refuse([key for _, key, _ in rows if not documents[key]], "name documents without text", advice)
     refuse(
-        [grade for _, _, grade in rows if not grade.strip().isdecimal()],
+        [grade for _, _, grade in rows if not grade.strip().isdecimal() or len(grade) > DIGITS],
         "have no whole number of 0 or more for a grade",
         "Write 0 for a document that is not relevant, 1 or more for a relevant one.",
     )
@@ -131,13 +132,12 @@ def _grades(table: Table, queries: Mapping[str, str], documents: Mapping[str, st
     return found
 
 
-def _column(table: Table, names: Sequence[str]) -> str:
-    """The column with one of these names, however it is spelled."""
-    known = {plain(column): column for column in table.columns}
-    for name in names:
-        if plain(name) in known:
-            return known[plain(name)]
-    raise WrongColumns(f"{table.name} has no column {names[0]}. {table.inventory()} Rename one of them to {names[0]}.")
+def _column(table: Table, name: str) -> str:
+    """The column with a name of BEIR, however it is spelled, or with another name for the same."""
+    found = named_column(table, (plain(name), *OTHERS.get(name, ())))
+    if found is None:
+        raise WrongColumns(f"{table.name} has no column {name}. {table.inventory()} Rename one of them to {name}.")
+    return found
 
 
 def _repeated(keys: Sequence[str]) -> list[str]:

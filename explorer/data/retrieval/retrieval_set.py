@@ -16,22 +16,20 @@ Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, b
 class Report:
     """What was found in the files of a set besides the queries that are searched."""
 
-    queries: int  # in the file, with and without a relevant document
     unjudged: int  # queries without a relevant document
     irrelevant: int  # judgements with grade 0
     empty: int  # documents without text
     repeated: int  # documents with the text of an earlier one
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """The report in words, without counts of 0."""
-        told = {
-            f"queries without a relevant document (not searched): {self.unjudged:,}": self.unjudged,
-            f"judgements with grade 0 (not relevant): {self.irrelevant:,}": self.irrelevant,
-            f"documents without text (left out): {self.empty:,}": self.empty,
-            f"documents with the text of an earlier one: {self.repeated:,}": self.repeated,
+    def counts(self) -> dict[str, int]:
+        """The counts by what they count, in words."""
+        return {
+            "queries without a relevant document (excluded)": self.unjudged,
+            "judgements with grade 0 (not relevant)": self.irrelevant,
+            "documents without text (left out)": self.empty,
+            "documents with the text of an earlier one": self.repeated,
         }
-        return tuple(line for line, count in told.items() if count)
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,6 @@ def retrieval_set(
         documents=tuple(kept.values()),
         judgements=tuple(judged[key] for key in searched),
         report=Report(
-            queries=len(queries),
             unjudged=len(queries) - len(searched),
             irrelevant=sum(grade <= 0 for grade in grades.values()),
             empty=len(documents) - len(kept),

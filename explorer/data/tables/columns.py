@@ -76,8 +76,8 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
         raise WrongColumns(f"{table.name} has no column of sentences. {table.inventory()} Add one.")
     lead = pair or back or tuple(texts)
     first, second, third = (lead[at] if at < len(lead) else None for at in range(3))
-    negative = _named(table, NEGATIVE_NAMES) or third
-    sentence = _named(table, SENTENCE_NAMES)
+    negative = named_column(table, NEGATIVE_NAMES) or third
+    sentence = named_column(table, SENTENCE_NAMES)
     original = (back or (sentence or first,))[0]
     score = _score_column(table, besides={*lead, *texts})
     if kind == LABELLED_TEXTS:
@@ -94,7 +94,7 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
             "first": first,
             "second": second,
             "score": score,
-            "part": _named(table, PART_NAMES),
+            "part": named_column(table, PART_NAMES),
             "anchor": first,
             "positive": second,
             "negative": negative,
@@ -112,9 +112,9 @@ def are_unlabelled_pairs(table: Table) -> bool:
 
 def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> Mapping:
     """Text by name or the wordiest; two of a named pair; a label by name, else the column with the fewest values."""
-    named, words = _named(table, LABEL_NAMES), _words(table)
+    named, words = named_column(table, LABEL_NAMES), _words(table)
     wordiest = max((column for column in texts if column != named), key=words.__getitem__, default=None)
-    text, second = pair or (_named(table, SENTENCE_NAMES) or wordiest, None)
+    text, second = pair or (named_column(table, SENTENCE_NAMES) or wordiest, None)
     values = {column: len(set(cells)) for column, cells in _sampled(table) if column not in (text, second)}
     classes = [column for column, count in values.items() if 2 * count <= len(table.rows[:SAMPLE])]
     label = named or min(classes, key=values.__getitem__, default=None)
@@ -137,11 +137,12 @@ def _named_pair(table: Table) -> tuple[str, str] | None:
 
 
 def _named_back(table: Table) -> tuple[str, str] | None:
-    original, translated = _named(table, ORIGINAL_NAMES), _named(table, TRANSLATED_NAMES)
+    original, translated = named_column(table, ORIGINAL_NAMES), named_column(table, TRANSLATED_NAMES)
     return (original, translated) if original and translated else None
 
 
-def _named(table: Table, names: Iterable[str]) -> str | None:
+def named_column(table: Table, names: Iterable[str]) -> str | None:
+    """The column with the first of these names, normalised by `plain`, that the table has."""
     found = {plain(column): column for column in table.columns}
     return next((found[name] for name in names if name in found), None)
 
@@ -164,7 +165,7 @@ def _words(table: Table) -> dict[str, float]:
 
 def _score_column(table: Table, besides: Collection[str]) -> str | None:
     """The column with a score's name; else a column of numbers that are not ids, fractions first."""
-    if named := _named(table, SCORE_NAMES):
+    if named := named_column(table, SCORE_NAMES):
         return named
     grades = {
         column: cells

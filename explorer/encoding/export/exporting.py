@@ -168,7 +168,7 @@ def _write_reading(encoder: Encoder, part: Path) -> None:
     # under all names, since encode_query and encode_document ignore the default
     prompts = {"query": roles.query or prompt, "document": roles.document or prompt, "sentence": prompt}
     stated = {
-        "prompts": {name: text for name, text in prompts.items() if any(prompts.values())},
+        "prompts": prompts if any(prompts.values()) else {},
         "default_prompt_name": "sentence" if prompt else None,
         "similarity_fn_name": "cosine",
     }

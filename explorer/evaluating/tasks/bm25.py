@@ -47,7 +47,7 @@ def bm25(task: RetrievalSet) -> Work[Measured]:
         titles=(MODEL_DEFAULT,),
         measures=MEASURES,
         table=100 * of_query.mean(axis=1)[None, :, None],
-        setting={"documents": len(task.documents), "queries": len(task), **SETTING},
+        setting={"documents": len(task.documents), "queries": len(task), **task.report.counts, **SETTING},
         items=Items(of_query[0], digest=task.digest),
         seconds=time.perf_counter() - started,
     )

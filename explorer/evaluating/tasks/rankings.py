@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.encoded import Encoded, encoded
+from explorer.evaluating.measured import Setting
 from explorer.measuring.neighbours.batch_search import Found, IndexSetting, batch_search
 from explorer.measuring.scores.correlation import SAME_VECTOR, unit
 from explorer.progress import Work
@@ -31,9 +32,8 @@ def ranked(
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
 
-    A prompt is put before every query and every document, in place of the model's.
-
-    A layer & pooling under which all documents have the same vector, such as [CLS] of layer 0, has no ranking.
+    A prompt is put before every query and every document, in place of the model's. A layer & pooling under which all
+    documents have the same vector, such as [CLS] of layer 0, has no ranking.
     """
     texts = *(prompts.document + text for text in documents), *(prompts.query + text for text in queries)
     encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
@@ -44,3 +44,8 @@ def ranked(
             continue
         take(title, (yield from batch_search(corpus, vectors[len(documents) :], k, index)))
     return encodings
+
+
+def of_encoder(encoder: Encoder, limit: int) -> dict[str, Setting]:
+    """What decides a ranking besides the texts, the prompts and the index."""
+    return {"max length": limit, "precision": encoder.precision, "device": encoder.device}

@@ -19,8 +19,8 @@ from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.tasks.ranking_measures import DEPTH, MEASURES, measures
-from explorer.evaluating.tasks.rankings import ranked
-from explorer.measuring.neighbours.batch_search import Found, IndexSetting
+from explorer.evaluating.tasks.rankings import of_encoder, ranked
+from explorer.measuring.neighbours.batch_search import FLAT, Found, IndexSetting
 from explorer.progress import Work
 
 if TYPE_CHECKING:
@@ -63,15 +63,13 @@ def retrieval(
         setting={
             "documents": len(task.documents),
             "queries": len(task),
-            "queries without a relevant document (excluded)": task.report.unjudged,
+            **task.report.counts,
             "relevant documents per query": round(sum(map(len, task.judgements)) / len(task), 2),
             "distinct texts truncated": encodings.truncated,
             "query prompt": prompts.query,
             "document prompt": prompts.document,
-            "index": "flat",
-            "max length": limit,
-            "precision": encoder.precision,
-            "device": encoder.device,
+            "index": FLAT,
+            **of_encoder(encoder, limit),
         },
         items=Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
         seconds=time.perf_counter() - started,

@@ -23,7 +23,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.evaluating.tasks.ranking_measures import MRR, reciprocal_ranks
-from explorer.evaluating.tasks.rankings import ranked
+from explorer.evaluating.tasks.rankings import of_encoder, ranked
 from explorer.measuring.neighbours.batch_search import FLAT, PER_LIST, Found, IndexSetting
 from explorer.progress import Work
 
@@ -73,7 +73,7 @@ def search(
         titles=asked,
         measures=MEASURES,
         table=table,
-        setting=_setting(questions, chosen, used) | _of_encoder(encoder, limit) | {"threads": threads},
+        setting=_setting(questions, chosen, used) | of_encoder(encoder, limit) | {"threads": threads},
         items=items.get(MODEL_DEFAULT),
         seconds=time.perf_counter() - started,
     )
@@ -99,7 +99,3 @@ def _setting(questions: QuestionPairs, chosen: IndexSetting, used: IndexSetting)
             f"per list, and there are {len(task.documents):,} documents"
         )
     return setting
-
-
-def _of_encoder(encoder: Encoder, limit: int) -> dict[str, Setting]:
-    return {"max length": limit, "precision": encoder.precision, "device": encoder.device}

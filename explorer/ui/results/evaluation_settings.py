@@ -97,7 +97,7 @@ def draw() -> None:
                 "declares in config_sentence_transformers.json, as encode_query and encode_document add it.",
             )
         st.selectbox(
-            "Layers & poolings of transfer and search",
+            "Layers & poolings of transfer, search and retrieval",
             TITLE_NAMES,
             format_func=TITLE_NAMES.__getitem__,
             key=TITLES,

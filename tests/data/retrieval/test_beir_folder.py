@@ -45,12 +45,12 @@ def test_queries_documents_and_grades_are_read(folder):
 
 
 def test_what_is_left_out_is_reported(folder):
-    assert beir_folder.read(folder).report.lines == (
-        "queries without a relevant document (not searched): 1",
-        "judgements with grade 0 (not relevant): 1",
-        "documents without text (left out): 1",
-        "documents with the text of an earlier one: 1",
-    )
+    assert beir_folder.read(folder).report.counts == {
+        "queries without a relevant document (excluded)": 1,
+        "judgements with grade 0 (not relevant)": 1,
+        "documents without text (left out)": 1,
+        "documents with the text of an earlier one": 1,
+    }
 
 
 def test_the_digest_is_of_the_content_alone(folder, tmp_path_factory):
@@ -90,6 +90,7 @@ def test_only_a_folder_with_a_corpus_is_one(folder, tmp_path):
         (["q1\td9\t1", "q2\td8\t1"], "2 judgements name documents that are not there: 'd9', 'd8'"),
         (["q1\td3\t1"], "1 judgements name documents without text: 'd3'"),
         (["q1\td1\t0.5"], r"no whole number of 0 or more for a grade: '0\.5'\. Write 0"),
+        (["q1\td1\t" + "9" * 5000], "no whole number of 0 or more for a grade"),
         (["q1\td1\t-1"], "no whole number of 0 or more for a grade: '-1'"),
         (["q1\td1\t1", "q1\td1\t2"], "another grade than a later one of the same query and document: 'q1 with d1'"),
     ],

@@ -7,14 +7,12 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.data import wordnet
 from explorer.methods.simcse import SimCSE
 from explorer.progress import finish
 from explorer.training.loop import resume_state
 from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import changing
 from explorer.training.loop.preparing import Prepared, prepare
-from tests import tiny_wordnet
 from tests.device import DEVICE
 from tests.methods.hub import save_generator
 from tests.methods.rows import TRAINED
@@ -24,15 +22,6 @@ from tests.trainings import recipe
 pytestmark = pytest.mark.device
 
 SMALL = {"predictors": 1, "predictor_width": 1, "queue_size": 8, "levels": 2, "projection": False, "negatives": 1}
-
-
-@pytest.fixture(scope="module")
-def words_with_opposites(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NLTK_DATA", str(tiny_wordnet.write(tmp_path_factory.mktemp("nltk"))))
-        wordnet.antonym.cache_clear()
-        yield
-    wordnet.antonym.cache_clear()
 
 
 @pytest.fixture(scope="module")
