@@ -36,7 +36,7 @@ HOUSE = {  # everything here is allowed
 MOST_ARROWS = {
     "explorer.commands": 11,
     "explorer.data": 49,
-    "explorer.drawing": 8,
+    "explorer.drawing": 6,
     "explorer.encoding": 8,
     "explorer.evaluating": 19,
     "explorer.measuring": 16,

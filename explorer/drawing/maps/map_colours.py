@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import Column, Sentences
-from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, short_text
+from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, short_text
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1", "#B8860B", "#56B4E9")

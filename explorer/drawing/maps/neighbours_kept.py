@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.drawing.style import ACCENT, QUIET, laid_out
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, QUIET
 from explorer.measuring.neighbours.neighbour_overlap import Overlap
 
 
@@ -15,8 +16,9 @@ def neighbours_kept(overlap: Overlap) -> go.Figure:
     """
     counts = overlap.counts()
     kept = list(range(overlap.k + 1))
-    figure = go.Figure()
-    figure.add_bar(
+    draft = Draft()
+    draft.add(
+        "bar",
         x=kept,
         y=counts,
         marker={"color": QUIET},
@@ -28,16 +30,14 @@ def neighbours_kept(overlap: Overlap) -> go.Figure:
         "%{y:,} sentences, %{customdata[0]:.1f} %<extra></extra>",
     )
     mean = float(overlap.kept.mean())
-    figure.add_vline(x=mean, line={"color": ACCENT, "width": 3})
-    figure.add_annotation(
-        x=mean, y=1, yref="paper", yanchor="bottom", text=f"mean {mean:.1f}", showarrow=False, font={"color": ACCENT}
-    )
-    figure.update_xaxes(
+    draft.line(x=mean, color=ACCENT, width=3)
+    draft.note(f"mean {mean:.1f}", x=mean, y=1, yref="paper", yanchor="bottom", font={"color": ACCENT})
+    draft.x_axes(
         title=f"of {overlap.k} nearest neighbours in A, kept in B",
         range=[-0.6, overlap.k + 0.6],
         tickformat="d",
         fixedrange=True,
         zeroline=False,
     )
-    figure.update_yaxes(title="sentences", fixedrange=True, zeroline=False)
-    return laid_out(figure, 320, showlegend=False, bargap=0.15)
+    draft.y_axes(title="sentences", fixedrange=True, zeroline=False)
+    return draft.figure(320, showlegend=False, bargap=0.15)

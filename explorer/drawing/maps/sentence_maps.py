@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from explorer.data.kinds import Column, Sentences
 from explorer.drawing.maps.map_colours import colour_of, groups, hover_texts, marker
-from explorer.drawing.segments import segments
-from explorer.drawing.style import QUIET, short_text
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.segments import segments
+from explorer.drawing.parts.style import QUIET, short_text
 
 Places = NDArray[np.float32]
 
@@ -20,6 +21,8 @@ RING = "#E0218A"  # of selected sentences in three dimensions; not a colour of a
 SHARP = 5000  # most sentences that are drawn as vector graphics; more as WebGL
 FEW = 60  # fewer sentences than this are written on the map
 HEIGHT = 460
+MARGIN = {"l": 0, "r": 0, "t": 8, "b": 8}
+LEGEND = {"y": 0, "yanchor": "top", "itemsizing": "constant"}
 
 
 def spans(*maps: Places) -> list[tuple[float, float]]:
@@ -43,49 +46,66 @@ def flat_map(
 
     A few sentences are written beside their points; of many, the names of clusters are written at their centres.
     """
-    figure = go.Figure()
+    draft = Draft()
     texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
     for name, one, other in _joined(described):
         ends = segments(places[one], places[other])
-        figure.add_scatter(
-            x=ends[:, 0], y=ends[:, 1], mode="lines", name=name, showlegend=False, hoverinfo="skip",
-            line={"color": colour_of(described, name), "width": 1.5}, opacity=0.6,
-        )  # fmt: skip
-    draw = go.Scatter if len(places) <= SHARP else go.Scattergl
+        draft.add(
+            "scatter",
+            x=ends[:, 0],
+            y=ends[:, 1],
+            mode="lines",
+            name=name,
+            showlegend=False,
+            hoverinfo="skip",
+            line={"color": colour_of(described, name), "width": 1.5},
+            opacity=0.6,
+        )
+    kind = "scatter" if len(places) <= SHARP else "scattergl"
     size = _size(len(places))
     lit = None if selected is None else set(selected)
     for group in groups(colour):
         at = group.members
-        figure.add_trace(
-            draw(
-                x=places[at, 0],
-                y=places[at, 1],
-                mode="markers",
-                name=short_text(group.name, 24),
-                marker=marker(group, colour, size),
-                customdata=at.astype(np.int32),
-                hovertext=[texts[place] for place in at],
-                hovertemplate="%{hovertext}<extra></extra>",
-                showlegend=group.colour is not None,
-                selectedpoints=None if lit is None else [row for row, place in enumerate(at.tolist()) if place in lit],
-                selected={"marker": {"opacity": 1, "size": size + 4}},
-                unselected={"marker": {"opacity": 0.15}},
-            )
+        draft.add(
+            kind,
+            x=places[at, 0],
+            y=places[at, 1],
+            mode="markers",
+            name=short_text(group.name, 24),
+            marker=marker(group, colour, size),
+            customdata=at.astype(np.int32),
+            hovertext=[texts[place] for place in at],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=group.colour is not None,
+            selectedpoints=None if lit is None else [row for row, place in enumerate(at.tolist()) if place in lit],
+            selected={"marker": {"opacity": 1, "size": size + 4}},
+            unselected={"marker": {"opacity": 0.15}},
         )
     if len(places) < FEW:
-        figure.add_scatter(
-            x=places[:, 0], y=places[:, 1], mode="text", text=[short_text(text, 28) for text in described.texts],
-            textposition="top center", textfont={"size": 10}, hoverinfo="skip", showlegend=False,
-        )  # fmt: skip
+        draft.add(
+            "scatter",
+            x=places[:, 0],
+            y=places[:, 1],
+            mode="text",
+            text=[short_text(text, 28) for text in described.texts],
+            textposition="top center",
+            textfont={"size": 10},
+            hoverinfo="skip",
+            showlegend=False,
+        )
     for name, (x, y) in clusters:
-        figure.add_annotation(
-            x=x, y=y, text=short_text(name, 40), showarrow=False, font={"size": 11, "color": "#ffffff"},
-            bgcolor="rgba(27,42,46,0.72)", borderpad=2,
-        )  # fmt: skip
+        draft.note(
+            short_text(name, 40),
+            x=x,
+            y=y,
+            font={"size": 11, "color": "#ffffff"},
+            bgcolor="rgba(27,42,46,0.72)",
+            borderpad=2,
+        )
     axis: dict[str, Any] = {"showticklabels": False, "zeroline": False, "showgrid": False, "title": None}
-    figure.update_xaxes(range=span[0], constrain="domain", **axis)
-    figure.update_yaxes(range=span[1], scaleanchor="x", constrain="domain", **axis)
-    return _laid_out(figure).update_layout(dragmode="lasso", hovermode="closest")
+    draft.x_axes(range=span[0], constrain="domain", **axis)
+    draft.y_axes(range=span[1], scaleanchor="x", constrain="domain", **axis)
+    return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, dragmode="lasso")
 
 
 def deep_map(
@@ -96,18 +116,25 @@ def deep_map(
     selected: Sequence[int] | None,
 ) -> go.Figure:
     """A rotatable map in three dimensions; selected sentences have a ring."""
-    figure = go.Figure()
+    draft = Draft()
     texts = hover_texts(described, colour, 240 if len(places) <= SHARP else 100)
     size = _size(len(places)) / 2
     for name, one, other in _joined(described):
         ends = segments(places[one], places[other])
-        figure.add_scatter3d(
-            x=ends[:, 0], y=ends[:, 1], z=ends[:, 2], mode="lines", showlegend=False, hoverinfo="skip",
+        draft.add(
+            "scatter3d",
+            x=ends[:, 0],
+            y=ends[:, 1],
+            z=ends[:, 2],
+            mode="lines",
+            showlegend=False,
+            hoverinfo="skip",
             line={"color": colour_of(described, name), "width": 2},
-        )  # fmt: skip
+        )
     for group in groups(colour):
         at = group.members
-        figure.add_scatter3d(
+        draft.add(
+            "scatter3d",
             **_axes(places[at]),
             mode="markers",
             name=short_text(group.name, 24),
@@ -118,7 +145,8 @@ def deep_map(
         )
     if selected:
         at = np.asarray(selected, dtype=np.intp)
-        figure.add_scatter3d(
+        draft.add(
+            "scatter3d",
             **_axes(places[at]),
             mode="markers",
             marker={"size": size + 6, "color": RING, "symbol": "circle-open"},
@@ -129,10 +157,8 @@ def deep_map(
     axis = {"showticklabels": False, "title": "", "showspikes": False, "backgroundcolor": "rgba(0,0,0,0)"}
     axis |= {"gridcolor": QUIET, "zerolinecolor": QUIET}
     names = ("xaxis", "yaxis", "zaxis")
-    figure.update_scenes(
-        aspectmode="data", **{name: axis | {"range": one} for name, one in zip(names, span, strict=True)}
-    )
-    return _laid_out(figure)
+    scene = {name: axis | {"range": one} for name, one in zip(names, span, strict=True)}
+    return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, scene={"aspectmode": "data", **scene})
 
 
 def _joined(described: Sentences) -> list[tuple[str, NDArray[np.intp], NDArray[np.intp]]]:
@@ -146,17 +172,9 @@ def _joined(described: Sentences) -> list[tuple[str, NDArray[np.intp], NDArray[n
     return found
 
 
-def _axes(places: Places) -> dict[str, Places]:
+def _axes(places: Places) -> dict[str, Any]:
     return dict(zip("xyz", places.T, strict=True))
 
 
 def _size(count: int) -> float:
     return 9 if count <= 200 else 6 if count <= 1000 else 5 if count <= SHARP else 4
-
-
-def _laid_out(figure: go.Figure) -> go.Figure:
-    return figure.update_layout(
-        height=HEIGHT,
-        margin={"l": 0, "r": 0, "t": 8, "b": 8},
-        legend={"orientation": "h", "y": 0, "yanchor": "top", "itemsizing": "constant", "title": None},
-    )

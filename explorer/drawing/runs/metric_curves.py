@@ -10,7 +10,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from explorer.drawing.style import ACCENT, QUIET
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, QUIET
 from explorer.metric_lines import Evaluation, MetricLine, TrainingStep
 
 Lines = Sequence[MetricLine]
@@ -19,6 +20,7 @@ Lines = Sequence[MetricLine]
 SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
+KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figure is redrawn
 
 
 def dev_scores(
@@ -29,11 +31,12 @@ def dev_scores(
     A dashed line is the base under its model default, a dotted one the base under the layer & pooling that is trained.
     A star below the dashed line is labelled. The step `at` is a vertical line.
     """
-    figure = go.Figure()
+    draft = Draft()
     best: list[Evaluation] = []
     for number, seed, own in _by_seed(lines):
         evaluations = [line for line in own if isinstance(line, Evaluation)]
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=[one.step for one in evaluations],
             y=[one.dev for one in evaluations],  # None without a correlation: a gap, never 0
             mode="lines+markers",
@@ -50,7 +53,8 @@ def dev_scores(
     ):
         shown = [one for one, lower in zip(best, below, strict=True) if lower is is_below]
         if shown:
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 x=[one.step for one in shown],
                 y=[one.dev for one in shown],
                 mode="markers",
@@ -58,30 +62,27 @@ def dev_scores(
                 marker={"symbol": symbol, "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
                 hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
             )
-    _held_out(figure, lines)
+    _held_out(draft, lines)
     if base is not None:
-        _base_line(figure, base, "base, model default", "dash")
+        _base_line(draft, base, "base, model default", "dash")
     if same_reading is not None and (base is None or abs(same_reading - base) >= 0.01):
-        _base_line(figure, same_reading, "base, trained layer & pooling", "dot")
+        _base_line(draft, same_reading, "base, trained layer & pooling", "dot")
     if at is not None:
-        figure.add_vline(x=at, line={"color": ACCENT, "width": 2})
-    _steps(figure, lines, total)
-    figure.update_yaxes(title="Spearman × 100", zeroline=False)
-    return _laid_out(
-        figure,
-        bool(best)
-        or _several(lines)
-        or any(isinstance(line, Evaluation) and line.held_out is not None for line in lines),
-    )
+        draft.line(x=at, color=ACCENT, width=2)
+    _steps(draft, lines, total)
+    draft.y_axes(title="Spearman × 100", zeroline=False)
+    held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
+    return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
 
 
 def losses(lines: Lines, total: int = 0) -> go.Figure:
     """The loss of every step (faint) and smoothed."""
-    figure = go.Figure()
+    draft = Draft()
     for number, seed, own in _by_seed(lines):
         steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
         places = [line.step for line in steps]
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=places,
             y=[line.loss for line in steps],
             mode="lines",
@@ -92,7 +93,8 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
             line={"color": _line(number)["color"], "width": 1},
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}}<extra></extra>",
         )
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=places,
             y=[line.smooth for line in steps],
             mode="lines",
@@ -101,21 +103,19 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
         )
-    _steps(figure, lines, total)
-    figure.update_yaxes(title="loss", zeroline=False)
-    return _laid_out(figure, _several(lines))
+    _steps(draft, lines, total)
+    draft.y_axes(title="loss", zeroline=False)
+    return draft.figure(HEIGHT, showlegend=_several(lines), uirevision=KEPT)
 
 
 def geometry(lines: Lines, total: int = 0) -> go.Figure:
     """Similarity of positive and random pairs in a batch, and alignment and uniformity at evaluations, in 3 rows."""
-    from plotly.subplots import make_subplots
-
     titles = (
         "cosines in a batch: positive pairs, random pairs dotted",
         "alignment of positive pairs (lower is better)",
         "uniformity of all sentences (lower is better)",
     )
-    figure = make_subplots(rows=3, shared_xaxes=True, subplot_titles=titles, vertical_spacing=0.09)
+    draft = Draft(rows=3, shared=True, titles=titles, down=0.09)
     for number, seed, own in _by_seed(lines):
         for row, name, dash, told in (
             (1, "positive", "solid", "positive pairs"),
@@ -124,9 +124,9 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
             (3, "uniformity", None, "uniformity"),
         ):
             known = [(line.step, value) for line in own if (value := getattr(line, name, None)) is not None]
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 row=row,
-                col=1,
                 x=[step for step, _ in known],
                 y=[value for _, value in known],
                 mode="lines" if row == 1 else "lines+markers",
@@ -136,12 +136,11 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {told} %{{y:.3f}}<extra></extra>",
             )
-    _steps(figure, lines, total)
-    figure.update_xaxes(title="", row=1)
-    figure.update_xaxes(title="", row=2)
-    figure.update_yaxes(zeroline=False)
-    _laid_out(figure, True, height=640)
-    return figure.update_layout(margin={"t": 70}, legend={"y": 1.06})
+    _steps(draft, lines, total)
+    draft.x_axes(title="", row=1)
+    draft.x_axes(title="", row=2)
+    draft.y_axes(zeroline=False)
+    return draft.figure(640, margin={"t": 70}, showlegend=True, legend={"y": 1.06}, uirevision=KEPT)
 
 
 def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[MetricLine]]]:
@@ -163,19 +162,20 @@ def _line(number: int) -> dict[str, Any]:
     return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
 
 
-def _steps(figure: go.Figure, lines: Lines, total: int) -> None:
+def _steps(draft: Draft, lines: Lines, total: int) -> None:
     """The axis of steps, up to the planned end of the run."""
     done = max((line.step for line in lines), default=0)
     end = max(1, done, min(total, 2 * done))
-    figure.update_xaxes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
+    draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
 
 
-def _held_out(figure: go.Figure, lines: Lines) -> None:
+def _held_out(draft: Draft, lines: Lines) -> None:
     """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
     for number, seed, own in _by_seed(lines):
         known = [line for line in own if isinstance(line, Evaluation) and line.held_out is not None]
         if known:
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 x=[one.step for one in known],
                 y=[one.held_out for one in known],
                 mode="lines",
@@ -186,19 +186,6 @@ def _held_out(figure: go.Figure, lines: Lines) -> None:
             )
 
 
-def _base_line(figure: go.Figure, score: float, name: str, dash: str) -> None:
-    figure.add_hline(y=score, line={"color": QUIET, "dash": dash, "width": 1.5})
-    figure.add_annotation(
-        x=1, xref="paper", xanchor="right", y=score, yanchor="bottom", showarrow=False, text=f"{name} {score:.1f}"
-    )
-
-
-def _laid_out(figure: go.Figure, legend: bool, height: int = HEIGHT) -> go.Figure:
-    return figure.update_layout(
-        height=height,
-        showlegend=legend,
-        hovermode="closest",
-        margin={"l": 0, "r": 8, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        uirevision="kept",  # keeps zoom and hidden lines when the figure is redrawn
-    )
+def _base_line(draft: Draft, score: float, name: str, dash: str) -> None:
+    draft.line(y=score, color=QUIET, dash=dash, width=1.5)
+    draft.note(f"{name} {score:.1f}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")

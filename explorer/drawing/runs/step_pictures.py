@@ -8,14 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.segments import segments
-from explorer.drawing.style import ACCENT, QUIET, SIDES, hover_text
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.segments import segments
+from explorer.drawing.parts.style import ACCENT, QUIET, SIDES, hover_text
 from explorer.measuring.maps.step_maps import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict_text import CI
 from explorer.metric_lines import Evaluation
 
 HEIGHT = 430
+MARGIN = {"t": 12}
 # the colour of the line, faint
 _SHADE = "rgba(140, 107, 177, 0.2)"
 # not a star, which marks the best step in the score figure
@@ -25,9 +27,10 @@ _MARKED = {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1,
 def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
     """The positions of sentences at a step, each with a thin line from its start."""
     now, first = travel.places[at], travel.places[0]
-    figure = go.Figure()
+    draft = Draft()
     ways = segments(first, now)
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=ways[:, 0],
         y=ways[:, 1],
         mode="lines",
@@ -36,7 +39,8 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
         hoverinfo="skip",
         name="path",
     )
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=now[:, 0].astype(np.float32),
         y=now[:, 1].astype(np.float32),
         mode="markers",
@@ -55,20 +59,26 @@ def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
         hovertemplate="%{text}<br>shift %{marker.color:.3f}<extra></extra>",
     )
     # the same range at every step
-    for axis, ends in (("xaxis", travel.places[..., 0]), ("yaxis", travel.places[..., 1])):
+    for settle, ends in ((draft.x_axes, travel.places[..., 0]), (draft.y_axes, travel.places[..., 1])):
         low, high = float(ends.min()), float(ends.max())
         room = 0.05 * max(high - low, 1e-6)
-        still = {"showticklabels": False, "zeroline": False, "showgrid": False, "constrain": "domain"}
-        figure.update_layout({axis: {"range": [low - room, high + room], **still}})
-    figure.update_yaxes(scaleanchor="x")  # equal scales on both axes
-    return _laid_out(figure)
+        settle(
+            range=[low - room, high + room],
+            showticklabels=False,
+            zeroline=False,
+            showgrid=False,
+            constrain="domain",
+        )
+    draft.y_axes(scaleanchor="x")  # equal scales on both axes
+    return draft.figure(HEIGHT, showlegend=False, margin=MARGIN)
 
 
 def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.Figure:
     """The path of a run: alignment (lower is better) by uniformity (lower is better)."""
     known = [one for one in evaluations if one.alignment is not None and one.uniformity is not None]
-    figure = go.Figure()
-    figure.add_scatter(
+    draft = Draft()
+    draft.add(
+        "scatter",
         x=[one.uniformity for one in known],
         y=[one.alignment for one in known],
         mode="lines+markers",
@@ -80,7 +90,8 @@ def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.F
     )
     for one in known:
         if one.step == evaluations[at].step:
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 x=[one.uniformity],
                 y=[one.alignment],
                 mode="markers",
@@ -89,10 +100,10 @@ def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.F
                 name="this step",
             )
     for one in known[:1]:
-        figure.add_annotation(x=one.uniformity, y=one.alignment, text="before", ax=24, ay=-18)
-    figure.update_xaxes(title="uniformity (lower is better)", zeroline=False)
-    figure.update_yaxes(title="alignment (lower is better)", zeroline=False)
-    return _laid_out(figure)
+        draft.note("before", x=one.uniformity, y=one.alignment, showarrow=True, ax=24, ay=-18)
+    draft.x_axes(title="uniformity (lower is better)", zeroline=False)
+    draft.y_axes(title="alignment (lower is better)", zeroline=False)
+    return draft.figure(HEIGHT, showlegend=False, margin=MARGIN)
 
 
 def score_by_step(
@@ -102,9 +113,10 @@ def score_by_step(
 
     `since` is the change since the first step: the band is its confidence interval.
     """
-    figure = go.Figure()
+    draft = Draft()
     for edge, fill in ((_edge(scores, since, "high"), None), (_edge(scores, since, "low"), "tonexty")):
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=list(steps),
             y=edge,
             mode="lines",
@@ -114,7 +126,8 @@ def score_by_step(
             hoverinfo="skip",
             name="interval",
         )
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=list(steps),
         y=_known(scores),
         mode="lines+markers",
@@ -125,17 +138,15 @@ def score_by_step(
         name="steps",
     )
     if math.isnan(scores[at]):
-        figure.add_annotation(
-            x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="no correlation at this step"
-        )
+        draft.note("no correlation at this step", x=0.5, y=0.5, xref="paper", yref="paper")
     else:
-        figure.add_scatter(
-            x=[steps[at]], y=[scores[at]], mode="markers", marker=_MARKED, hoverinfo="skip", name="this step"
+        draft.add(
+            "scatter", x=[steps[at]], y=[scores[at]], mode="markers", marker=_MARKED, hoverinfo="skip", name="this step"
         )
-    figure.update_xaxes(title="step", zeroline=False)
-    figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
+    draft.x_axes(title="step", zeroline=False)
+    draft.y_axes(title=f"{metric} × 100", zeroline=False)
     # the same top margin as the grids
-    return _laid_out(figure).update_layout(height=height, margin={"t": 30})
+    return draft.figure(height, showlegend=False)
 
 
 def _edge(scores: Sequence[float], since: Sequence[Interval], side: str) -> list[float | None]:
@@ -152,9 +163,3 @@ def _told_since(first: int, change: Interval) -> str:
         return "no correlation on one side"
     low, high = float(change.low), float(change.high)
     return f"{float(change.difference):+.2f} since step {first}<br>{CI}: {low:+.2f} to {high:+.2f}"
-
-
-def _laid_out(figure: go.Figure) -> go.Figure:
-    return figure.update_layout(
-        height=HEIGHT, showlegend=False, hovermode="closest", margin={"l": 0, "r": 8, "t": 12, "b": 40}
-    )

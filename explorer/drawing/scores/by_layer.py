@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
 from explorer.drawing.scores.cell_grid import CELL_HEIGHT, heights_of
 from explorer.drawing.scores.grid import notes
-from explorer.drawing.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET, laid_out
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -18,10 +19,11 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     at = heights_of(scores.rows)
     layers = scores.last + 1
     told = notes(scores)
-    figure = go.Figure()
+    draft = Draft()
     for column, pooling in enumerate(GRID_POOLINGS):
         for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 x=at[part],
                 y=table[part, column],
                 mode=mode,
@@ -33,10 +35,11 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 text=[told[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
-    _add_own(figure, scores.own_score(metric, aggregate))
+    _add_own(draft, scores.own_score(metric, aggregate))
     if chosen is not None and chosen != OWN:
         row, column = scores.place(chosen)
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=[at[row]],
             y=[table[row, column]],
             mode="markers",
@@ -45,18 +48,15 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
             hoverinfo="skip",
         )
     if np.isnan(table).all():
-        figure.add_annotation(text="no correlation", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
-    figure.update_xaxes(tickvals=at, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
-    figure.update_yaxes(title=f"{metric} × 100", zeroline=False)
-    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-    return laid_out(figure, 70 + CELL_HEIGHT * len(scores.rows), hovermode="closest", legend=legend)
+        draft.note("no correlation", x=0.5, y=0.5, xref="paper", yref="paper")
+    draft.x_axes(tickvals=at, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
+    draft.y_axes(title=f"{metric} × 100", zeroline=False)
+    return draft.figure(70 + CELL_HEIGHT * len(scores.rows))
 
 
-def _add_own(figure: go.Figure, own: float | None) -> None:
+def _add_own(draft: Draft, own: float | None) -> None:
     """A line at the score of the model default, if the model declares one."""
     if own is None or np.isnan(own):
         return
-    figure.add_hline(y=own, line={"color": QUIET, "dash": "dash", "width": 1.5})
-    figure.add_annotation(
-        x=0, xref="paper", xanchor="left", y=own, yanchor="bottom", showarrow=False, text=f"model default {own:.2f}"
-    )
+    draft.line(y=own, color=QUIET, dash="dash", width=1.5)
+    draft.note(f"model default {own:.2f}", x=0, xref="paper", xanchor="left", y=own, yanchor="bottom")

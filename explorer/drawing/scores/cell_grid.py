@@ -10,7 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, QUIET, laid_out
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row
 
 Bools = NDArray[np.bool_]
@@ -63,34 +64,32 @@ def cell_grid(
     A heatmap has no click events, so every cell has an invisible point with its number; its customdata is the index of
     the layer & pooling, and that of the model default follows the last cell.
     """
-    heights, figure = heights_of(rows), go.Figure()
+    heights, draft = heights_of(rows), Draft()
     top = heights[-1] + (0 if own is None else 1 + GAP)
     layers = sum(len(row.layers) == 1 for row in rows)
     for part in (slice(0, layers), slice(layers, None)):
         if len(heights[part]):
-            _add_heat(figure, list(range(COLUMNS)), heights[part], cells.heat[part], scale)
-    _add_points(figure, cells, [(x, y) for y in heights for x in range(COLUMNS)], list(range(len(cells.texts))))
+            _add_heat(draft, list(range(COLUMNS)), heights[part], cells.heat[part], scale)
+    _add_points(draft, cells, [(x, y) for y in heights for x in range(COLUMNS)], list(range(len(cells.texts))))
     if own is not None:
         if np.isfinite(own.heat).any():
-            _add_heat(figure, [-0.5, COLUMNS - 0.5], [top - 0.5, top + 0.5], own.heat, scale)
-        _add_points(figure, _widened(own), [(x, top) for x in range(COLUMNS)], [len(cells.texts)] * COLUMNS)
-    figure.layout.shapes = _frames(cells, own, heights, top, _place(rows, chosen, own))
-    figure.update_xaxes(tickvals=list(range(COLUMNS)), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
-    figure.update_yaxes(
+            _add_heat(draft, [-0.5, COLUMNS - 0.5], [top - 0.5, top + 0.5], own.heat, scale)
+        _add_points(draft, _widened(own), [(x, top) for x in range(COLUMNS)], [len(cells.texts)] * COLUMNS)
+    for frame in _frames(cells, own, heights, top, _place(rows, chosen, own)):
+        draft.shape(**frame)
+    draft.x_axes(tickvals=list(range(COLUMNS)), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
+    draft.y_axes(
         tickvals=[*heights, *([] if own is None else [top])],
         ticktext=[*labels, *([] if own is None else ["default"])],
         range=[-0.5, top + 0.5],
         **_STILL,
     )
-    # unlimited hover distance, so that the whole of a wide cell responds
-    laid_out(
-        figure,
+    return draft.figure(
         38 + CELL_HEIGHT * (len(rows) + (own is not None)),
-        hovermode="closest",
-        hoverdistance=-1,
+        margin={"b": 8},  # nothing is written below the cells
+        hoverdistance=-1,  # unlimited, so that the whole of a wide cell responds
         showlegend=False,
     )
-    return figure.update_layout(margin_b=8)  # nothing is written below the cells
 
 
 def heights_of(rows: tuple[Row, ...]) -> list[float]:
@@ -98,23 +97,31 @@ def heights_of(rows: tuple[Row, ...]) -> list[float]:
     return [place + (GAP if len(row.layers) == 2 else 0.0) for place, row in enumerate(rows)]
 
 
-def _add_heat(
-    figure: go.Figure, x: Sequence[float], y: Sequence[float], heat: NDArray[np.float64], scale: Scale
-) -> None:
+def _add_heat(draft: Draft, x: Sequence[float], y: Sequence[float], heat: NDArray[np.float64], scale: Scale) -> None:
     """The colours of cells; hover and clicks are answered by points above them."""
-    figure.add_heatmap(
-        x=x, y=y, z=heat, zmin=scale.low, zmax=scale.high, colorscale=scale.colours, showscale=False, xgap=2, ygap=2,
+    draft.add(
+        "heatmap",
+        x=x,
+        y=y,
+        z=heat,
+        zmin=scale.low,
+        zmax=scale.high,
+        colorscale=scale.colours,
+        showscale=False,
+        xgap=2,
+        ygap=2,
         hoverinfo="skip",
-    )  # fmt: skip
+    )
 
 
-def _add_points(figure: go.Figure, cells: Cells, places: Sequence[tuple[float, float]], indices: Sequence[int]) -> None:
+def _add_points(draft: Draft, cells: Cells, places: Sequence[tuple[float, float]], indices: Sequence[int]) -> None:
     """A point with the text on every cell; those in the colour of the page are a trace of their own."""
     of_the_page = [colour is None for colour in cells.text_colours]
     for themed in (False, True):
         inside = [at for at, is_themed in enumerate(of_the_page) if is_themed == themed]
         if inside:
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 x=[places[at][0] for at in inside],
                 y=[places[at][1] for at in inside],
                 mode="markers+text",
@@ -145,7 +152,7 @@ def _place(rows: tuple[Row, ...], chosen: Reading | None, own: Cells | None) -> 
 def _frames(
     cells: Cells, own: Cells | None, heights: list[float], top: float, chosen: tuple[int, int] | None
 ) -> tuple[dict[str, Any], ...]:
-    """Every frame at once: plotly checks all earlier shapes for each one that is added."""
+    """The frames of cells that have one, and above them that of the chosen cell."""
     frames = []
     for style, at, of_own in (
         (_THIN, cells.framed, own is not None and own.framed.any()),

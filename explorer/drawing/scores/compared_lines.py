@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.style import ACCENT, QUIET, SIDES, laid_out
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, QUIET, SIDES
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
@@ -15,12 +16,11 @@ def compared_by_layer(
     comparison: Comparison, pooling: str, metric: str, aggregate: str, grid: Interval | None
 ) -> go.Figure:
     """The score of both by layer under one pooling, and the interval of the difference below."""
-    from plotly.subplots import make_subplots
-
     column = GRID_POOLINGS.index(pooling)
-    figure = make_subplots(rows=1 if grid is None else 2, shared_xaxes=True, vertical_spacing=0.12)
+    draft = Draft(rows=1 if grid is None else 2, shared=True, down=0.12)
     for name, scores, colour in (("A", comparison.one, SIDES[0]), ("B", comparison.other, SIDES[1])):
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=list(range(scores.last + 1)),
             y=scores.table(metric, aggregate)[: scores.last + 1, column],
             mode="lines+markers",
@@ -29,18 +29,16 @@ def compared_by_layer(
             marker={"size": 8},
             hovertemplate=f"{name}, layer %{{x}}: %{{y:.2f}}<extra></extra>",
             row=1,
-            col=1,
         )
     if grid is not None:
-        _add_intervals(figure, grid, column, comparison.one.last + 1)
-    return laid_out(
-        figure, 460, hovermode="closest", legend={"orientation": "h", "y": 1.04, "yanchor": "bottom", "x": 0}
-    )
+        _add_intervals(draft, grid, column, comparison.one.last + 1)
+    return draft.figure(460, legend={"y": 1.04})
 
 
-def _add_intervals(figure: go.Figure, grid: Interval, column: int, layers: int) -> None:
+def _add_intervals(draft: Draft, grid: Interval, column: int, layers: int) -> None:
     middle, low, high = (side[:layers, column] for side in (grid.difference, grid.low, grid.high))
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=list(range(layers)),
         y=middle,
         mode="markers",
@@ -56,8 +54,7 @@ def _add_intervals(figure: go.Figure, grid: Interval, column: int, layers: int) 
         hovertemplate="layer %{x}: %{y:+.2f}<extra></extra>",
         showlegend=False,
         row=2,
-        col=1,
     )
-    figure.add_hline(y=0, line={"color": QUIET, "width": 1.5}, row=2, col=1)
-    figure.update_yaxes(title="B - A", zeroline=False, row=2, col=1)
-    figure.update_xaxes(title="layer", zeroline=False, row=2, col=1)
+    draft.line(y=0, color=QUIET, width=1.5, row=2)
+    draft.y_axes(title="B - A", zeroline=False, row=2)
+    draft.x_axes(title="layer", zeroline=False, row=2)

@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, hover_text
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, QUIET, hover_text
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -22,12 +23,13 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
     colour = POOLING_COLOURS.get(reading.pooling, ACCENT)  # the model default has no colour of its own
     edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
     bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
-    figure = go.Figure()
-    figure.add_trace(_points(scores.gold, cosines, pairs))
+    draft = Draft()
+    _add_points(draft, scores.gold, cosines, pairs)
     for place in range(BINS):
         inside = cosines[bins == place]
         if len(inside):
-            figure.add_box(
+            draft.add(
+                "box",
                 y=inside,
                 x=np.full(len(inside), (edges[place] + edges[place + 1]) / 2),
                 width=0.7 * (edges[1] - edges[0]),
@@ -37,21 +39,20 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
                 name=f"gold {edges[place]:.1f}–{edges[place + 1]:.1f}, {len(inside)} pairs",
                 hoverinfo="y+name",
             )
-    figure.update_xaxes(title="gold score (human)", tickvals=edges, tickformat=".1f", zeroline=False)
-    figure.update_yaxes(title="cosine", zeroline=False)
-    return figure.update_layout(
-        height=420, showlegend=False, hovermode="closest", margin={"l": 0, "r": 8, "t": 10, "b": 40}
-    )
+    draft.x_axes(title="gold score (human)", tickvals=edges, tickformat=".1f", zeroline=False)
+    draft.y_axes(title="cosine", zeroline=False)
+    return draft.figure(420, showlegend=False, margin={"t": 10})
 
 
-def _points(gold: NDArray[np.float64], cosines: NDArray[np.float64], pairs: GradedPairs) -> go.Scattergl:
+def _add_points(draft: Draft, gold: NDArray[np.float64], cosines: NDArray[np.float64], pairs: GradedPairs) -> None:
     texts = None
     if len(pairs) <= MOST_HOVERS:
         texts = [
             f"{hover_text(first)}<br>{hover_text(second)}"
             for first, second in zip(pairs.first, pairs.second, strict=True)
         ]
-    return go.Scattergl(
+    draft.add(
+        "scattergl",
         x=gold,
         y=cosines,
         mode="markers",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer.drawing.parts.style import DIFFERENCE_SCALE, QUIET
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
-from explorer.drawing.style import DIFFERENCE_SCALE, QUIET
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval

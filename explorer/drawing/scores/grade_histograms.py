@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.style import QUIET, SIDES, laid_out
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import QUIET, SIDES
 from explorer.measuring.comparing.cosines_by_grade import GoldBin, GoldBins
 
 ROW = 92  # its label too
@@ -21,28 +22,27 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
     top = HEADROOM * (max(float(of_grade.shares.max()) for of_grade in bins) or 1.0)
     width = found.edges[1] - found.edges[0]
     first = next(place for place, of_grade in enumerate(bins) if of_grade.pairs)
-    traces = []
+    draft = Draft()
     for place, of_grade in enumerate(bins):
         for side in reversed(range(len(of_grade.counts))):  # A's line over what fills B's
             if np.isnan(of_grade.medians[side]):
                 continue  # no pairs in this band, or no cosines
-            traces.append(_outline(found, of_grade, side, _axis(place), legend=place == first))
-            traces.append(_median(of_grade, side, _axis(place), top))
-    # all at once: made by make_subplots and filled trace by trace, plotly takes three times as long
-    layout = {
-        "xaxis": {
-            "range": [found.edges[0] - width / 2, found.edges[-1] + width / 2],
-            "zeroline": False,
-            "title": "cosine",
-            "anchor": _axis(len(bins) - 1),
-        },
+            _add_outline(draft, found, of_grade, side, _axis(place), legend=place == first)
+            _add_median(draft, of_grade, side, _axis(place), top)
+        _add_label(draft, of_grade, _axis(place))
+    # one axis of cosines for all rows, below the lowest
+    draft.x_axes(
+        range=[found.edges[0] - width / 2, found.edges[-1] + width / 2],
+        zeroline=False,
+        title="cosine",
+        anchor=_axis(len(bins) - 1),
+    )
+    return draft.figure(
+        95 + ROW * len(bins),
+        margin={"t": 52},  # room for the buttons above the legend
+        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
         **{_axis(place).replace("y", "yaxis"): _shares(place, top, len(bins)) for place in range(len(bins))},
-        "annotations": [_label(of_grade, _axis(place)) for place, of_grade in enumerate(bins)],
-        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 1, "xanchor": "right"},
-        "hovermode": "closest",
-    }
-    figure = laid_out(go.Figure(traces, layout), 95 + ROW * len(bins))
-    return figure.update_layout(margin_t=52)  # room for the buttons above the legend
+    )
 
 
 def _axis(place: int) -> str:
@@ -64,7 +64,7 @@ def _shares(place: int, top: float, rows: int) -> dict[str, Any]:
     }
 
 
-def _outline(found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend: bool) -> go.Scatter:
+def _add_outline(draft: Draft, found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend: bool) -> None:
     """Steps through the middles of the bins, with an empty bin at each end."""
     name, colour = "AB"[side], SIDES[side]
     width = found.edges[1] - found.edges[0]
@@ -76,7 +76,8 @@ def _outline(found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend
             found.edges[:-1], found.edges[1:], of_grade.shares[side], of_grade.counts[side], strict=True
         )
     ]
-    return go.Scatter(
+    draft.add(
+        "scatter",
         x=[middles[0] - width, *middles, middles[-1] + width],
         y=[0, *of_grade.shares[side], 0],
         yaxis=axis,
@@ -93,9 +94,10 @@ def _outline(found: GoldBins, of_grade: GoldBin, side: int, axis: str, *, legend
     )
 
 
-def _median(of_grade: GoldBin, side: int, axis: str, top: float) -> go.Scatter:
+def _add_median(draft: Draft, of_grade: GoldBin, side: int, axis: str, top: float) -> None:
     name, median = "AB"[side], of_grade.medians[side]
-    return go.Scatter(
+    draft.add(
+        "scatter",
         x=[median, median],
         y=[0, top],
         yaxis=axis,
@@ -108,17 +110,16 @@ def _median(of_grade: GoldBin, side: int, axis: str, top: float) -> go.Scatter:
     )
 
 
-def _label(of_grade: GoldBin, axis: str) -> dict[str, Any]:
+def _add_label(draft: Draft, of_grade: GoldBin, axis: str) -> None:
     """The label of a row: its gold scores and number of pairs."""
     told = f"{of_grade.pairs:,} pair{'s' * (of_grade.pairs != 1)}" if of_grade.pairs else "no pairs"
-    return {
-        "text": f"gold score {of_grade.label}: {told}",
-        "xref": "x domain",
-        "yref": f"{axis} domain",
-        "x": 0,
-        "y": 1,
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "borderpad": 0,
-    }
+    draft.note(
+        f"gold score {of_grade.label}: {told}",
+        xref="x domain",
+        yref=f"{axis} domain",
+        x=0,
+        y=1,
+        xanchor="left",
+        yanchor="bottom",
+        borderpad=0,
+    )

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, text_colours
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
-from explorer.drawing.style import GRID_SCALE, QUIET, hover_text, text_colours
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.style import ACCENT, QUIET, SIDES, laid_out
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, QUIET, SIDES
 from explorer.measuring.geometry.geometry_tables import Measure
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Side
 from explorer.measuring.scores.bootstrap import Interval
 
-_LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-
 
 def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
     """One measure by layer, for every side."""
-    figure = go.Figure()
+    draft = Draft()
     for name, side, colour in _sides(found):
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=list(range(len(side.layers))),
             y=[measure.of(cloud) for cloud in side.layers],
             mode="lines+markers",
@@ -29,16 +29,17 @@ def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
             marker={"size": 7},
             hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
         )
-    figure.update_xaxes(title="layer", zeroline=False, **_whole(found))
-    figure.update_yaxes(zeroline=False)
-    return laid_out(figure, 240, hovermode="closest", legend=_LEGEND)
+    draft.x_axes(title="layer", zeroline=False, **_whole(found))
+    draft.y_axes(zeroline=False)
+    return draft.figure(240)
 
 
 def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
     """Layers by uniformity and alignment, with an arrow from A to B at the chosen layer & pooling."""
-    figure = go.Figure()
+    draft = Draft()
     for name, side, colour in _sides(found):
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=[cloud.geometry.uniformity for cloud in side.layers],
             y=[cloud.alignment for cloud in side.layers],
             mode="lines+markers+text",
@@ -51,7 +52,8 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             hovertemplate=f"{name}, {found.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"
             "alignment %{y:.3f}<extra></extra>",
         )
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=[side.chosen.geometry.uniformity],
             y=[side.chosen.alignment],
             mode="markers",
@@ -60,19 +62,20 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             hovertemplate=f"{name}, {side.reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}"
             "<extra></extra>",
         )
-    _add_arrow(figure, found)
-    figure.update_xaxes(title="uniformity (lower is better)", zeroline=False)
-    figure.update_yaxes(title="alignment (lower is better)", zeroline=False)
-    return laid_out(figure, 460, hovermode="closest", legend=_LEGEND)
+    _add_arrow(draft, found)
+    draft.x_axes(title="uniformity (lower is better)", zeroline=False)
+    draft.y_axes(title="alignment (lower is better)", zeroline=False)
+    return draft.figure(460)
 
 
-def _add_arrow(figure: go.Figure, found: LayerGeometry) -> None:
+def _add_arrow(draft: Draft, found: LayerGeometry) -> None:
     if len(found.sides) < 2:
         return
     start, end = ((side.chosen.geometry.uniformity, side.chosen.alignment) for side in found.sides)
     if not np.isfinite([*start, *end]).all() or start == end:
         return
-    figure.add_annotation(
+    draft.note(
+        "",
         x=end[0],
         y=end[1],
         ax=start[0],
@@ -80,7 +83,6 @@ def _add_arrow(figure: go.Figure, found: LayerGeometry) -> None:
         axref="x",
         ayref="y",
         showarrow=True,
-        text="",
         arrowhead=2,
         arrowsize=1.2,
         arrowwidth=2.5,
@@ -92,14 +94,13 @@ def _add_arrow(figure: go.Figure, found: LayerGeometry) -> None:
 
 def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Figure:
     """CKA, shift and score difference of each layer, in three rows."""
-    from plotly.subplots import make_subplots
-
     panels = [("CKA", found.alike)] + [("shift", found.shift)] * found.same_width
     rows = len(panels) + (differences is not None)
     layers = list(range(len(found.alike)))
-    figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.07)
+    draft = Draft(rows=rows, shared=True, down=0.07)
     for row, (name, values) in enumerate(panels, start=1):
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=layers,
             y=values,
             mode="lines+markers",
@@ -107,20 +108,20 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
             marker={"size": 8},
             hovertemplate=f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>",
             row=row,
-            col=1,
         )
-        figure.update_yaxes(title=name, zeroline=False, row=row, col=1)
+        draft.y_axes(title=name, zeroline=False, row=row)
     if differences is not None:
-        _add_differences(figure, differences, layers, rows)
-    figure.update_xaxes(zeroline=False, **_whole(found))
-    figure.update_xaxes(title="layer", row=rows, col=1)
-    return laid_out(figure, 60 + 150 * rows, hovermode="closest", showlegend=False)
+        _add_differences(draft, differences, layers, rows)
+    draft.x_axes(zeroline=False, **_whole(found))
+    draft.x_axes(title="layer", row=rows)
+    return draft.figure(60 + 150 * rows, showlegend=False)
 
 
-def _add_differences(figure: go.Figure, differences: Interval, layers: list[int], row: int) -> None:
+def _add_differences(draft: Draft, differences: Interval, layers: list[int], row: int) -> None:
     middle, low, high = differences.difference, differences.low, differences.high
     bars = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low, "color": ACCENT}
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=layers,
         y=middle,
         mode="markers",
@@ -128,10 +129,9 @@ def _add_differences(figure: go.Figure, differences: Interval, layers: list[int]
         error_y=bars,
         hovertemplate="layer %{x}: B - A %{y:+.2f}<extra></extra>",
         row=row,
-        col=1,
     )
-    figure.add_hline(y=0, line={"color": QUIET, "width": 1.5}, row=row, col=1)
-    figure.update_yaxes(title="B - A", zeroline=False, row=row, col=1)
+    draft.line(y=0, color=QUIET, width=1.5, row=row)
+    draft.y_axes(title="B - A", zeroline=False, row=row)
 
 
 def _sides(found: LayerGeometry) -> Iterator[tuple[str, Side, str]]:

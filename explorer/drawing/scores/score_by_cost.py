@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import QUIET, hover_text, short_text
 from explorer.drawing.scores.task_lines import COLOURS, SYMBOLS
-from explorer.drawing.style import QUIET, hover_text, laid_out, short_text
 
 FAR = 20.0  # times: seconds that differ by more are on a logarithmic axis
 
@@ -27,18 +28,17 @@ class Mark:
 
 def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
     """The figure: cheaper is further left, better is higher, and the base is a line at 0."""
-    figure = go.Figure()
-    figure.add_hline(y=0, line={"color": QUIET, "dash": "dash", "width": 1.5})
-    figure.add_annotation(
-        x=0, xref="paper", xanchor="left", y=0, yanchor="bottom", showarrow=False, text="base, model default"
-    )
+    draft = Draft()
+    draft.line(y=0, color=QUIET, dash="dash", width=1.5)
+    draft.note("base, model default", x=0, xref="paper", xanchor="left", y=0, yanchor="bottom")
     for place, mark in enumerate(marks):
         colour = COLOURS[place % len(COLOURS)]
         told = (
             f"{hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
             f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
         )
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=[mark.seconds],
             y=[mark.gain],
             error_y={
@@ -56,11 +56,10 @@ def score_by_cost(marks: Sequence[Mark]) -> go.Figure:
         )
     seconds = [mark.seconds for mark in marks if mark.seconds > 0]
     far = len(seconds) == len(marks) and bool(seconds) and max(seconds) > FAR * min(seconds)
-    figure.update_xaxes(title="seconds of one training", zeroline=False, type="log" if far else "linear")
+    draft.x_axes(title="seconds of one training", zeroline=False, type="log" if far else "linear")
     if not far:
-        figure.update_xaxes(rangemode="tozero")
-    figure.update_yaxes(title="difference to the base (test)", zeroline=False)
+        draft.x_axes(rangemode="tozero")
+    draft.y_axes(title="difference to the base (test)", zeroline=False)
     # a line of the legend has about three names
     lines = -(-len(marks) // 3)
-    legend = {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0}
-    return laid_out(figure, 400 + 22 * lines, showlegend=True, hovermode="closest", legend=legend)
+    return draft.figure(400 + 22 * lines, showlegend=True, legend={"y": -0.22, "yanchor": "top"})

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from explorer.drawing.style import ACCENT, QUIET, laid_out, short_text
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, QUIET, short_text
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", ACCENT, "#8C6BB1", "#B8860B", QUIET)
@@ -18,22 +19,21 @@ Lines = Mapping[str, Sequence[float]]  # by model: a score for each layer
 
 def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
     """For every task the score by layer, a line for each model; a layer without a score is a gap."""
-    from plotly.subplots import make_subplots
-
     across = min(ACROSS, len(tasks))
     down = math.ceil(len(tasks) / across)
-    figure = make_subplots(
+    draft = Draft(
         rows=down,
         cols=across,
-        subplot_titles=[short_text(task) for task in tasks],
-        vertical_spacing=min(0.2, 0.36 / down),
-        horizontal_spacing=0.07,
+        titles=[short_text(task) for task in tasks],
+        down=min(0.2, 0.36 / down),
+        across=0.07,
     )
     models = list(dict.fromkeys(model for lines in tasks.values() for model in lines))
     for place, lines in enumerate(tasks.values()):
         for model, scores in lines.items():
             at = models.index(model)
-            figure.add_scatter(
+            draft.add(
+                "scatter",
                 x=list(range(len(scores))),
                 y=list(scores),
                 mode="lines+markers",
@@ -46,11 +46,10 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
                 row=place // across + 1,
                 col=place % across + 1,
             )
-    figure.update_xaxes(zeroline=False)
-    figure.update_yaxes(zeroline=False)
+    draft.x_axes(zeroline=False)
+    draft.y_axes(zeroline=False)
     # a long legend on a narrow screen takes height from the figures, and must not cover the numbers of their axes
-    legend = {"orientation": "h", "y": -0.2 / down, "yanchor": "top", "x": 0}
-    return laid_out(figure, 80 + HEIGHT * down, hovermode="closest", legend=legend)
+    return draft.figure(80 + HEIGHT * down, legend={"y": -0.2 / down, "yanchor": "top"})
 
 
 def _first(tasks: Mapping[str, Lines], model: str) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, GRID_SCALE, hover_text
 
 if TYPE_CHECKING:
     from explorer.encoding.read.self_attention import SelfAttention
@@ -24,8 +25,9 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
     """
     layers, heads = values.shape
     down, across = list(range(1, layers + 1)), list(range(1, heads + 1))
-    figure = go.Figure()
-    figure.add_heatmap(
+    draft = Draft()
+    draft.add(
+        "heatmap",
         x=across,
         y=down,
         z=values,
@@ -35,7 +37,8 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
         colorbar={"thickness": 12},
         hoverinfo="skip",
     )
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=across * layers,
         y=np.repeat(down, heads).tolist(),
         mode="markers",
@@ -50,15 +53,14 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
     )
     layer, head = chosen
     edges = {"x0": head - 0.48, "x1": head + 0.48, "y0": layer - 0.48, "y1": layer + 0.48}
-    figure.add_shape(type="rect", line={"color": ACCENT, "width": 4}, **edges)
-    figure.update_xaxes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **_STILL)
-    figure.update_yaxes(title="layer", tickvals=down, **_STILL)
-    return figure.update_layout(
-        height=90 + ROW * max(5, layers),
-        hovermode="closest",
+    draft.shape(type="rect", line={"color": ACCENT, "width": 4}, **edges)
+    draft.x_axes(title="head", tickvals=across, tickangle=0, tickfont={"size": 10}, **_STILL)
+    draft.y_axes(title="layer", tickvals=down, **_STILL)
+    return draft.figure(
+        90 + ROW * max(5, layers),
         hoverdistance=-1,
         showlegend=False,
-        margin={"l": 0, "r": 8, "t": 10, "b": 40},
+        margin={"t": 10},
     )
 
 
@@ -67,8 +69,9 @@ def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure
     places = list(range(len(attention.tokens)))
     # the axes are positions, since equal tokens would share a row
     labels = [token_label(token) for token in attention.tokens]
-    figure = go.Figure()
-    figure.add_heatmap(
+    draft = Draft()
+    draft.add(
+        "heatmap",
         x=places,
         y=places,
         z=attention.weights[layer - 1, head - 1],
@@ -80,13 +83,24 @@ def token_by_token(attention: SelfAttention, layer: int, head: int) -> go.Figure
     )
     small = {"size": 9}
     some = slice(None, None, -(-len(places) // FEW))  # rows have all labels, in the same order
-    figure.update_xaxes(title="key token", tickangle=-90, side="top", tickvals=places[some], ticktext=labels[some],
-                        tickfont=small, **_STILL)  # fmt: skip
-    figure.update_yaxes(title="looks", autorange="reversed", tickvals=places, ticktext=labels,
-                        tickfont={} if len(places) <= FEW else small, **_STILL)  # fmt: skip
-    return figure.update_layout(
-        height=170 + (20 if len(places) <= FEW else 13) * len(places), margin={"l": 0, "r": 8, "t": 30, "b": 10}
+    draft.x_axes(
+        title="key token",
+        tickangle=-90,
+        side="top",
+        tickvals=places[some],
+        ticktext=labels[some],
+        tickfont=small,
+        **_STILL,
     )
+    draft.y_axes(
+        title="looks",
+        autorange="reversed",
+        tickvals=places,
+        ticktext=labels,
+        tickfont={} if len(places) <= FEW else small,
+        **_STILL,
+    )
+    return draft.figure(170 + (20 if len(places) <= FEW else 13) * len(places), margin={"b": 10})
 
 
 def token_label(token: str) -> str:

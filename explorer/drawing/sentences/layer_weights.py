@@ -9,7 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import (
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import (
     ACCENT,
     GRID_SCALE,
     POOLING_COLOURS,
@@ -30,9 +31,10 @@ def asking_by_answering(
     weights: Floats, layers: Sequence[int], low: float, high: float, asks: str, answers: str
 ) -> go.Figure:
     """Weights (query layer, key layer) of a sentence, layer 0 at the bottom left; rows sum to 1."""
-    figure = go.Figure()
+    draft = Draft()
     weights = np.where(np.isfinite(weights), weights, np.nan)  # a quotient can be undefined
-    figure.add_heatmap(
+    draft.add(
+        "heatmap",
         x=list(layers),
         y=list(layers),
         z=weights,
@@ -46,7 +48,8 @@ def asking_by_answering(
     )
     if len(layers) <= MOST_NUMBERS:
         colours = text_colours(np.asarray(weights, dtype=np.float64), low, high)
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=[layer for _ in layers for layer in layers],
             y=[layer for layer in layers for _ in layers],
             mode="text",
@@ -55,9 +58,9 @@ def asking_by_answering(
             hoverinfo="skip",
             showlegend=False,
         )
-    figure.update_xaxes(title=f"key layer ({answers})", tickvals=_labelled(layers), tickangle=0, **_STILL)
-    figure.update_yaxes(title=f"query layer ({asks})", tickvals=_labelled(layers), **_STILL)
-    return _laid_out(figure, 90 + CELL * min(12, max(6, len(layers))))
+    draft.x_axes(title=f"key layer ({answers})", tickvals=_labelled(layers), tickangle=0, **_STILL)
+    draft.y_axes(title=f"query layer ({asks})", tickvals=_labelled(layers), **_STILL)
+    return draft.figure(90 + CELL * min(12, max(6, len(layers))), showlegend=False)
 
 
 def listened_and_scored(
@@ -70,12 +73,11 @@ def listened_and_scored(
 
     Bars start at the uniform weight, since differences would not be visible from 0.
     """
-    from plotly.subplots import make_subplots
-
     rows, alike = 2 if scores else 1, 1 / len(layers)
-    figure = make_subplots(rows=rows, shared_xaxes=True, vertical_spacing=0.1)
+    draft = Draft(rows=rows, shared=True, down=0.1)
     for place, (sentence, shares) in enumerate(zip(sentences, listened, strict=True)):
-        figure.add_bar(
+        draft.add(
+            "bar",
             x=list(layers),
             y=shares - alike,
             base=alike,
@@ -84,11 +86,11 @@ def listened_and_scored(
             marker={"color": SIDES[place % len(SIDES)]},
             hovertemplate="layer %{x}: %{customdata:.4f}<extra></extra>",
             row=1,
-            col=1,
         )
-    figure.add_hline(y=alike, line={"color": QUIET, "width": 1.5}, row=1, col=1)
+    draft.line(y=alike, color=QUIET, width=1.5, row=1)
     for pooling, of_layers in scores.items():
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=list(layers),
             y=of_layers,
             mode="lines+markers",
@@ -97,14 +99,13 @@ def listened_and_scored(
             marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.2f}}<extra></extra>",
             row=2,
-            col=1,
         )
-    figure.update_xaxes(tickvals=_labelled(layers), zeroline=False)
-    figure.update_xaxes(title="layer", row=rows, col=1)
-    figure.update_yaxes(title="mean weight", row=1, col=1, zeroline=False)
+    draft.x_axes(tickvals=_labelled(layers), zeroline=False)
+    draft.x_axes(title="layer", row=rows)
+    draft.y_axes(title="mean weight", row=1, zeroline=False)
     if scores:
-        figure.update_yaxes(title="Spearman × 100", row=2, col=1, zeroline=False)
-    return _laid_out(figure, 230 + 220 * rows, legend=True)
+        draft.y_axes(title="Spearman × 100", row=2, zeroline=False)
+    return draft.figure(230 + 220 * rows, showlegend=True)
 
 
 def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: int | None) -> go.Figure:
@@ -112,26 +113,31 @@ def path(steps: Sequence[int], listened: Floats, layers: Sequence[int], best: in
 
     A line for each layer, or a heatmap for many layers.
     """
-    figure = go.Figure()
+    draft = Draft()
     if len(layers) <= MOST_LINES:
-        _add_lines(figure, steps, listened, layers)
+        _add_lines(draft, steps, listened, layers)
     else:
-        _add_colours(figure, steps, listened, layers)
+        _add_colours(draft, steps, listened, layers)
     if best is not None:
-        figure.add_vline(x=best, line={"color": ACCENT, "width": 2})
-        figure.add_annotation(x=best, y=1, yref="paper", yanchor="bottom", text="best step", showarrow=False)
-    figure.update_xaxes(title="step", zeroline=False)
-    figure = _laid_out(figure, 400, legend=len(layers) <= MOST_LINES)
-    return figure.update_layout(margin={"t": 50}, legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"})
+        draft.line(x=best, color=ACCENT, width=2)
+        draft.note("best step", x=best, y=1, yref="paper", yanchor="bottom")
+    draft.x_axes(title="step", zeroline=False)
+    return draft.figure(
+        400,
+        margin={"t": 50},
+        showlegend=len(layers) <= MOST_LINES,
+        legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"},
+    )
 
 
-def _add_lines(figure: go.Figure, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
+def _add_lines(draft: Draft, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
     from plotly.colors import sample_colorscale
 
     # without the ends of the scale, which are invisible on black or on white
     colours = sample_colorscale(GRID_SCALE, np.linspace(0.25, 0.85, len(layers)).tolist())
     for layer, colour, line in zip(layers, colours, np.asarray(listened).T, strict=True):
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=list(steps),
             y=line,
             mode="lines+markers",
@@ -140,12 +146,13 @@ def _add_lines(figure: go.Figure, steps: Sequence[int], listened: Floats, layers
             marker={"size": 6},
             hovertemplate=f"layer {layer}, step %{{x}}: %{{y:.4f}}<extra></extra>",
         )
-    figure.add_hline(y=1 / len(layers), line={"color": QUIET, "dash": "dash", "width": 1.5})
-    figure.update_yaxes(title="mean weight", zeroline=False)
+    draft.line(y=1 / len(layers), color=QUIET, dash="dash", width=1.5)
+    draft.y_axes(title="mean weight", zeroline=False)
 
 
-def _add_colours(figure: go.Figure, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
-    figure.add_heatmap(
+def _add_colours(draft: Draft, steps: Sequence[int], listened: Floats, layers: Sequence[int]) -> None:
+    draft.add(
+        "heatmap",
         x=list(steps),
         y=list(layers),
         z=np.asarray(listened).T,
@@ -153,7 +160,7 @@ def _add_colours(figure: go.Figure, steps: Sequence[int], listened: Floats, laye
         colorbar={"thickness": 12},
         hovertemplate="layer %{y}, step %{x}: %{z:.4f}<extra></extra>",
     )
-    figure.update_yaxes(title="layer", tickvals=_labelled(layers), **_STILL)
+    draft.y_axes(title="layer", tickvals=_labelled(layers), **_STILL)
 
 
 def _labelled(layers: Sequence[int]) -> list[int]:
@@ -162,14 +169,3 @@ def _labelled(layers: Sequence[int]) -> list[int]:
 
 
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
-
-
-def _laid_out(figure: go.Figure, height: int, legend: bool = False) -> go.Figure:
-    return figure.update_layout(
-        height=height,
-        barmode="group",
-        hovermode="closest",
-        showlegend=legend,
-        margin={"l": 0, "r": 8, "t": 30, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    )

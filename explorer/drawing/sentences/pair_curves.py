@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from explorer.drawing.style import POOLING_COLOURS, POOLING_SYMBOLS, SIDES
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import POOLING_COLOURS, POOLING_SYMBOLS, SIDES
 from explorer.measuring.sentences.pair_layers import PairLayers
 
 
 def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go.Figure:
     """Lines of cosines by layer; below, bars that sum to the last cosine."""
-    from plotly.subplots import make_subplots
-
     titles = ("cosine of the two sentences", "contribution of the layer to the last cosine")
-    figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
+    draft = Draft(rows=2, shared=True, down=0.12, titles=titles)
     layers = list(range(len(pair.cosines)))
     for pooling in poolings:
         column = pair.poolings.index(pooling)
         colour = POOLING_COLOURS[pooling]
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=layers,
             y=pair.cosines[:, column],
             mode="lines+markers",
@@ -28,9 +28,9 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
             marker={"symbol": POOLING_SYMBOLS[pooling], "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
             row=1,
-            col=1,
         )
-        figure.add_bar(
+        draft.add(
+            "bar",
             x=layers,
             y=pair.contributions[:, column],
             name=pooling,
@@ -39,30 +39,28 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
             marker={"color": colour},
             hovertemplate=f"layer %{{x}} adds %{{y:+.3f}} ({pooling})<extra></extra>",
             row=2,
-            col=1,
         )
     # every other label if there are many
-    figure.update_xaxes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
-    figure.update_xaxes(title="layer", row=2, col=1)
-    figure.update_yaxes(zeroline=True)
-    return figure.update_layout(
-        height=520,
-        barmode="group",
-        hovermode="closest",
-        margin={"l": 0, "r": 8, "t": 70, "b": 40},
-        legend={"orientation": "h", "y": 1.08, "yanchor": "bottom", "x": 0},
+    draft.x_axes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
+    draft.x_axes(title="layer", row=2)
+    draft.y_axes(zeroline=True)
+    return draft.figure(
+        520,
+        margin={"t": 70},
+        legend={"y": 1.08},
     )
 
 
 def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:
     """The cosine of two sentences by layer, a line for each side under its pooling; the chosen layers stand out."""
-    figure = go.Figure()
+    draft = Draft()
     most = 0
     for name, (pair, pooling, read) in sides.items():
         cosines = pair.cosines[:, pair.poolings.index(pooling)]
         layers = list(range(len(cosines)))
         most = max(most, len(layers))
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=layers,
             y=cosines,
             mode="lines+markers",
@@ -71,12 +69,6 @@ def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> g
             marker={"size": [14 if layer in read else 7 for layer in layers]},
             hovertemplate=f"{name}, {pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
         )
-    figure.update_xaxes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
-    figure.update_yaxes(title="cosine", zeroline=False)
-    return figure.update_layout(
-        height=340,
-        hovermode="closest",
-        showlegend=True,
-        margin={"l": 0, "r": 8, "t": 40, "b": 40},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    )
+    draft.x_axes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
+    draft.y_axes(title="cosine", zeroline=False)
+    return draft.figure(340, showlegend=True, margin={"t": 40})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from explorer.drawing.style import QUIET, SIDES, hover_text
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import QUIET, SIDES, hover_text
 from explorer.measuring.sentences.probes import Probed
 
 _BESIDE = 0.2  # distance of a side from the middle of its pack
@@ -13,32 +14,32 @@ _BESIDE = 0.2  # distance of a side from the middle of its pack
 
 def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
     """A bar of the mean cosine for every pack and side, and a point for every pair."""
-    figure = go.Figure()
+    draft = Draft()
     packs = next(iter(sides.values())).packs
     for name, side in sides.items():
         shift = 0.0 if len(sides) == 1 else (-_BESIDE, _BESIDE)["AB".index(name)]
-        _add_side(figure, name, side, [place + shift for place in range(len(packs))])
+        _add_side(draft, name, side, [place + shift for place in range(len(packs))])
     alike = sum(pack.same for pack in packs)
-    figure.add_vline(x=alike - 0.5, line={"color": QUIET, "width": 1.5, "dash": "dot"})
+    draft.line(x=alike - 0.5, color=QUIET, width=1.5, dash="dot")
     for x, anchor, told in ((alike - 0.55, "right", "same meaning"), (alike - 0.45, "left", "different meaning")):
-        figure.add_annotation(x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor, text=told, showarrow=False)
-    figure.update_xaxes(
+        draft.note(told, x=x, y=1, yref="paper", yanchor="bottom", xanchor=anchor)
+    draft.x_axes(
         tickvals=list(range(len(packs))), ticktext=[pack.name for pack in packs], zeroline=False, fixedrange=True
     )
-    figure.update_yaxes(title="cosine", zeroline=True)
-    return figure.update_layout(
-        height=430,
-        hovermode="closest",
+    draft.y_axes(title="cosine", zeroline=True)
+    return draft.figure(
+        430,
         barmode="overlay",
-        margin={"l": 0, "r": 8, "t": 60, "b": 30},
-        legend={"orientation": "h", "y": 1.08, "yanchor": "bottom", "x": 0},
+        margin={"t": 60, "b": 30},
+        legend={"y": 1.08},
     )
 
 
-def _add_side(figure: go.Figure, name: str, side: Probed, middles: list[float]) -> None:
+def _add_side(draft: Draft, name: str, side: Probed, middles: list[float]) -> None:
     """The bars of a side, and the pairs of each pack as points."""
     shade = SIDES["AB".index(name)]
-    figure.add_bar(
+    draft.add(
+        "bar",
         x=middles,
         y=[side.mean(pack.name) for pack in side.packs],
         width=1.8 * _BESIDE,
@@ -56,7 +57,8 @@ def _add_side(figure: go.Figure, name: str, side: Probed, middles: list[float]) 
             pack.first, pack.second, cosines, np.linspace(-0.7, 0.7, len(pack)) * _BESIDE, strict=True
         )
     ]
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=[x for x, _, _ in points],
         y=[y for _, y, _ in points],
         mode="markers",

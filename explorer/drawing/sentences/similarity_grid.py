@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text, text_colours
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import ACCENT, DIFFERENCE_SCALE, GRID_SCALE, hover_text, short_text, text_colours
 from explorer.measuring.sentences.cosine_matrix import Matrix, apart
 
 Span = tuple[float, float]
@@ -64,9 +65,10 @@ def _square(
     shown = values[np.ix_(order, order)].astype(np.float32)
     np.fill_diagonal(shown, np.nan)
     gap = 1 if count <= _LABELLED else 0
-    figure = go.Figure()
+    draft = Draft()
     # the axes are positions, since equal sentences would share a row
-    figure.add_heatmap(
+    draft.add(
+        "heatmap",
         x=list(range(count)),
         y=list(range(count)),
         z=shown,
@@ -87,29 +89,27 @@ def _square(
         ygap=gap,
         hoverinfo="skip",
     )
-    _add_points(figure, shown, order, spelled)
+    _add_points(draft, shown, order, spelled)
     if count <= WRITTEN:
         colours = (
             text_colours(np.clip(shown.astype(np.float64), *span), *span)
             if scale == GRID_SCALE
             else _on_change(shown, span[1])
         )
-        _write(figure, shown, spelled, colours)
-    _add_frame(figure, order, chosen)
-    _label(figure, sentences, order)
-    return figure.update_layout(
-        height=430, hovermode="closest", hoverdistance=-1, showlegend=False, margin={"l": 0, "r": 4, "t": 24, "b": 44}
-    )
+        _write(draft, shown, spelled, colours)
+    _add_frame(draft, order, chosen)
+    named = _label(draft, sentences, order)
+    return draft.figure(430, margin={"r": 4, "t": 24, "b": 44}, hoverdistance=-1, showlegend=False, **named)
 
 
-def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp]) -> None:
-    """Axis labels with numbers and beginnings of sentences, and invisible axes with the names for hover text."""
+def _label(draft: Draft, sentences: tuple[str, ...], order: NDArray[np.intp]) -> dict[str, dict[str, Any]]:
+    """Label the axes with numbers and beginnings of sentences; return invisible axes with the names for hover text."""
     count = len(order)
     places = list(range(count))
     every = count <= _LABELLED
     some = slice(None, None, -(-count // (20 if count < 100 else 10)))
-    still = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
-    small = {"tickfont": {"size": 11 if count <= 20 else 9}}
+    still: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    small: dict[str, Any] = {"tickfont": {"size": 11 if count <= 20 else 9}}
     across, down = [-0.5, count - 0.5], [count - 0.5, -0.5]
     numbers = [str(number + 1) for number in order]
     # isolated, since right-to-left text would otherwise change the position of the number
@@ -117,16 +117,15 @@ def _label(figure: go.Figure, sentences: tuple[str, ...], order: NDArray[np.intp
     seen = slice(None) if every else some
     names = [f"{number + 1} · {hover_text(sentences[number], 34, _HOVERED)}" for number in order]
     told = {"tickvals": places, "ticktext": names, "showticklabels": False, **still}
-    figure.update_layout(
-        xaxis={"side": "top", "tickangle": 0, "range": across, **still, **small}
-        | {"tickvals": places[some], "ticktext": numbers[some]},
-        yaxis={"range": down, **still, **small} | {"tickvals": places[seen], "ticktext": labels[seen]},
-        xaxis2={"overlaying": "x", "range": across, **told},
-        yaxis2={"overlaying": "y", "range": down, **told},
-    )
+    draft.x_axes(side="top", tickangle=0, range=across, tickvals=places[some], ticktext=numbers[some], **still, **small)
+    draft.y_axes(range=down, tickvals=places[seen], ticktext=labels[seen], **still, **small)
+    return {
+        "xaxis2": {"overlaying": "x", "range": across, **told},
+        "yaxis2": {"overlaying": "y", "range": down, **told},
+    }
 
 
-def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np.intp], spelled: str) -> None:
+def _add_points(draft: Draft, shown: NDArray[np.float32], order: NDArray[np.intp], spelled: str) -> None:
     """A heatmap has no click events, so every cell has a point, with the names of its axes."""
     count = len(order)
     known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
@@ -137,7 +136,8 @@ def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np
         if not cells.any():
             continue
         rows, columns = np.nonzero(cells)
-        figure.add_scatter(
+        draft.add(
+            "scatter",
             x=columns.astype(np.uint8),
             y=rows.astype(np.uint8),
             xaxis="x2",
@@ -150,10 +150,11 @@ def _add_points(figure: go.Figure, shown: NDArray[np.float32], order: NDArray[np
         )
 
 
-def _write(figure: go.Figure, shown: NDArray[np.float32], spelled: str, colours: list[str]) -> None:
+def _write(draft: Draft, shown: NDArray[np.float32], spelled: str, colours: list[str]) -> None:
     """The number in every cell that has one."""
     rows, columns = np.nonzero(np.isfinite(shown))
-    figure.add_scatter(
+    draft.add(
+        "scatter",
         x=columns,
         y=rows,
         mode="text",
@@ -166,14 +167,14 @@ def _write(figure: go.Figure, shown: NDArray[np.float32], spelled: str, colours:
     )
 
 
-def _add_frame(figure: go.Figure, order: NDArray[np.intp], chosen: tuple[int, int]) -> None:
+def _add_frame(draft: Draft, order: NDArray[np.intp], chosen: tuple[int, int]) -> None:
     place = {int(number): at for at, number in enumerate(order)}
     one, other = (place[number] for number in chosen)
     if one == other:
         return
     half = max(0.5, len(order) / 80)  # for many sentences wider than a cell, to be visible
     for row, column in ((one, other), (other, one)):
-        figure.add_shape(
+        draft.shape(
             type="rect",
             x0=column - half,
             x1=column + half,

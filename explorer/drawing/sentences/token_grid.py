@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer.drawing.parts.draft import Draft
+from explorer.drawing.parts.style import GRID_SCALE, QUIET, SIDES
 from explorer.drawing.sentences.attention_heads import FEW, token_label
-from explorer.drawing.style import GRID_SCALE, QUIET, SIDES
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair
 
 Span = tuple[float, float]
@@ -24,9 +25,9 @@ def span_of(*grids: tuple[TokenPair, int]) -> Span:
 def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
     """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
     down, across = ([token_label(token) for token in side[:MOST]] for side in pair.tokens)
-    figure = go.Figure()
-    figure.add_heatmap(
-        # the axes are positions, since equal tokens would share a row
+    draft = Draft()
+    draft.add(
+        "heatmap",  # the axes are positions, since equal tokens would share a row
         x=list(range(len(across))),
         y=list(range(len(down))),
         z=pair.cosines[layer],
@@ -41,7 +42,7 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
     )
     still = {"showgrid": False, "zeroline": False, "fixedrange": True}
     some = slice(None, None, -(-len(across) // FEW))
-    figure.update_xaxes(
+    draft.x_axes(
         side="top",
         tickangle=-90,
         tickvals=list(range(len(across)))[some],
@@ -49,7 +50,7 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
         tickfont={"size": 12 if len(across) <= FEW else 9},
         **still,
     )
-    figure.update_yaxes(
+    draft.y_axes(
         autorange="reversed",
         tickvals=list(range(len(down))),
         ticktext=down,
@@ -57,14 +58,12 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
         **still,
     )
     row = 24 if len(down) <= FEW else 12
-    return figure.update_layout(height=120 + row * max(4, len(down)), margin={"l": 0, "r": 8, "t": 20, "b": 10})
+    return draft.figure(120 + row * max(4, len(down)), margin={"t": 20, "b": 10})
 
 
 def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
     """Bars of the contributions of tokens in either sentence, for every side with the same tokens."""
-    from plotly.subplots import make_subplots
-
-    figure = make_subplots(cols=2, horizontal_spacing=0.2, subplot_titles=("first sentence", "second sentence"))
+    draft = Draft(cols=2, across=0.2, titles=("first sentence", "second sentence"))
     rows = 1
     for name, (pair, shares) in sides.items():
         for column, (tokens, values) in enumerate(
@@ -72,7 +71,8 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
         ):
             labels = [token_label(token) for token in tokens[:MOST]]
             rows = max(rows, len(labels))
-            figure.add_bar(
+            draft.add(
+                "bar",
                 x=values[:MOST],
                 y=list(range(len(labels))),
                 orientation="h",
@@ -85,15 +85,14 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
                 row=1,
                 col=column,
             )
-            figure.update_yaxes(tickvals=list(range(len(labels))), ticktext=labels, row=1, col=column)
+            draft.y_axes(tickvals=list(range(len(labels))), ticktext=labels, row=1, col=column)
     # one range for both sentences, so that all bars have the same width
-    figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
-    figure.update_xaxes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")
-    return figure.update_layout(
-        height=110 + (16 + 8 * len(sides)) * max(4, rows),
-        barmode="group",
+    draft.y_axes(range=[rows - 0.5, -0.5], showgrid=False, zeroline=False, fixedrange=True)
+    draft.x_axes(zeroline=True, zerolinecolor=QUIET, nticks=4, fixedrange=True, matches="x")
+    return draft.figure(
+        110 + (16 + 8 * len(sides)) * max(4, rows),
         bargap=0.25,
         showlegend=True,  # names the side if only one has contributions
-        margin={"l": 0, "r": 8, "t": 70, "b": 30},
-        legend={"orientation": "h", "y": 1, "yanchor": "top", "x": 0, "yref": "container"},
+        margin={"t": 70, "b": 30},
+        legend={"y": 1, "yanchor": "top", "yref": "container"},
     )

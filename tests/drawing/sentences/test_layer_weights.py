@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, SIDES
 from explorer.drawing.sentences.layer_weights import asking_by_answering, listened_and_scored, path
-from explorer.drawing.style import ACCENT, POOLING_COLOURS, SIDES
 
 WEIGHTS = np.array([[0.2, 0.8], [0.4, 0.6]])
 

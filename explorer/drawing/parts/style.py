@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6"}
@@ -41,11 +37,6 @@ def _luminance(rgb: tuple[float, float, float]) -> float:
     """Relative luminance of a colour with parts from 0 to 1, as WCAG defines it."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in rgb]
     return float(np.dot([0.2126, 0.7152, 0.0722], linear))
-
-
-def laid_out(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
-    """A figure of that height, with the margins of all."""
-    return figure.update_layout(height=height, margin={"l": 0, "r": 8, "t": 30, "b": 40}, **layout)
 
 
 def short_text(text: str, most: int = 32) -> str:

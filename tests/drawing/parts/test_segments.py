@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explorer.drawing.segments import segments
+from explorer.drawing.parts.segments import segments
 
 
 def test_each_line_is_its_two_ends_and_a_gap():

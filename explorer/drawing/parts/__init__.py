@@ -1,0 +1,1 @@
+"""What figures are made of: the draft of one, colours and texts, and many lines in one trace."""
