@@ -81,6 +81,7 @@ def _measure() -> None:
     from explorer.data import sample
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate.model_names import find
+    from explorer.measuring.scores.judge import PairJudge
     from explorer.measuring.scores.layer_scores import score_layers
     from explorer.progress import Progress, Work, finish
     from explorer.training.loop.learner import Learner
@@ -101,7 +102,7 @@ def _measure() -> None:
     for name, work in (
         ("grid", lambda: score_layers(encoder, sample.pairs())),
         ("steps", steps),
-        ("evaluation", lambda: learner.look(sample.pairs())),
+        ("evaluation", lambda: learner.look(PairJudge(sample.pairs()))),
     ):
         started = time.monotonic()
         finish(work())

@@ -32,7 +32,7 @@ class Evaluation:
     seed: int
     step: int
     time: float = 0.0
-    dev: float | None = None  # Spearman × 100; None without a correlation
+    dev: float | None = None  # the score × 100; None if there is none
     alignment: float | None = None
     uniformity: float | None = None
     alike: float | None = None  # mean cosine of positive pairs

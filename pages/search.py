@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from explorer.measuring.neighbours.query_results import Findings, place_of, search
+from explorer.measuring.neighbours.query_results import Findings, place_of, scored, search
 from explorer.measuring.neighbours.search_tables import told_share
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
-from explorer.ui.search import corpus_form, neighbour_changes, query_form, result_list, side_index
+from explorer.ui.search import corpus_form, judged_queries, neighbour_changes, query_form, result_list, side_index
 
 
 def summary(findings: Findings, count: int) -> None:
@@ -20,10 +20,14 @@ page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
 query = query_form.query()
 line = st.container(horizontal=True, vertical_alignment="bottom")
-searched = corpus_form.asked_for(choice, line)
+corpus = corpus_form.asked_for(choice, line)
 k = query_form.size(line)
-if query is None or searched is None:
+if corpus is not None and corpus.task is not None:
+    judged_queries.choose(corpus.task, query)
+if query is None or corpus is None:
     st.stop()
+searched = corpus.sentences
+relevant = judged_queries.relevant(corpus.task, query, searched.texts) if corpus.task else {}
 itself = place_of(query, searched.texts) is not None
 if itself:
     st.caption(query_form.LEFT_OUT)
@@ -42,14 +46,18 @@ if one is None:
     st.stop()
 findings = search(one.side, two.side if two else None, k)
 with columns[0]:
-    result_list.found(findings.one, searched.texts, "A", "B" if two else "", query)
+    if relevant:
+        judged_queries.tell(scored(one.side, relevant))
+    result_list.found(findings.one, searched.texts, "A", "B" if two else "", query, relevant)
 if not other:
     with told:
         side_readers.ask_for_b()
 if two is None or findings.other is None:
     st.stop()
 with columns[1]:
-    result_list.found(findings.other, searched.texts, "B", "A", query)
+    if relevant:
+        judged_queries.tell(scored(two.side, relevant))
+    result_list.found(findings.other, searched.texts, "B", "A", query, relevant)
 with told:
     summary(findings, len(searched) - itself)
 neighbour_changes.show(one, two, searched.texts, k)

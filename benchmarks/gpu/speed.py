@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.gpu.models import encoder, learner, pairs, sentences, shaped, shapes, small
 from benchmarks.gpu.parts import Row, Setting
 from explorer.data import sample
+from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import finish
 
 PRECISIONS = ("float32", "bfloat16")
@@ -64,7 +65,7 @@ def epoch(setting: Setting) -> Iterator[Row]:
             a_step = (_now(setting.device) - started) / many
             made.fetch()
             started = _now(setting.device)
-            finish(made.look(dev))
+            finish(made.look(PairJudge(dev)))
             a_look = _now(setting.device) - started
             yield Row(
                 f"{shape}, {precision}: SG-OPT, {rows:,} sentences",

@@ -41,8 +41,13 @@ def add(verbs: Any) -> None:
         help="training text: a file, 'sample', 'STS-B', …; repeatable",
     )
     train.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    train.add_argument("--dev", metavar="FILE|NAME", help="dev set, which chooses the best checkpoint")
-    train.add_argument("--test", metavar="FILE|NAME", help="test set for the best checkpoint, or 'none'")
+    train.add_argument(
+        "--dev",
+        metavar="FILE|NAME",
+        help="dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
+        "queries and passages, or 'Sample search'), or 'held-out rows' of pairs and triplets, usual for own files",
+    )
+    train.add_argument("--test", metavar="FILE|NAME", help="test set for the best checkpoint: the same, or 'none'")
     train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
     train.add_argument("--seed", type=int, action="append", metavar="S", help="repeatable: one training for each seed")
     train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")

@@ -22,6 +22,7 @@ from explorer.data.row_kinds import (
     TRIPLETS,
     Kind,
 )
+from explorer.data.sources import HELD_OUT, is_file
 from explorer.data.tables import text_rows
 from explorer.data.tables.column_roles import Mapping
 from explorer.data.tables.columns import guess
@@ -85,7 +86,9 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Kind, s
 
 
 def evaluated_beside(sources: Sequence[str], eats: Kind) -> tuple[str, str] | None:
-    """The dev part and the test half of a train part among the sources; None if there is none."""
+    """The evaluation sets that belong to a text: those beside a train part, or held-out rows of own pairs; or None."""
+    if eats.pairs_up and sources and all(map(is_file, sources)):
+        return HELD_OUT, HELD_OUT
     graded = eats == SCORED_PAIRS
     named = (sets.parts()[0] if graded and source == SAMPLE else source for source in sources)
     return next(filter(None, map(sets.beside_train_part, named)), None)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from explorer.data.corpora import Corpus
-from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import Score
 from explorer.errors import BadScores, TooFewRows
 
@@ -16,14 +15,14 @@ _WAYS_OUT = (
 )
 
 
-def without(corpus: Corpus, evaluated: Sequence[GradedPairs], batch: int) -> tuple[Corpus, str]:
-    """Keep the rows that share no sentence with these pairs; an error if a batch cannot be filled.
+def without(corpus: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
+    """Keep the rows that share no sentence with the texts of these sets; an error if a batch cannot be filled.
 
     Only scored pairs are filtered, since their scores are the target of the evaluation.
     """
     if not isinstance(corpus.eats.answer, Score):
         return corpus, ""
-    sentences = {sentence for pairs in evaluated for sentence in pairs.sentences}
+    sentences = set().union(*evaluated)
     rows = tuple(zip(*corpus.columns, strict=True))
     left = tuple(row for row in rows if not sentences & set(row[:2]))
     dropped = len(rows) - len(left)

@@ -83,6 +83,11 @@ class Kind:
         """The columns that a method can train on."""
         return tuple(column for column in self.columns if not isinstance(column, Part))
 
+    @property
+    def pairs_up(self) -> bool:
+        """Whether the first two texts of a row mean the same, so that one can be searched with the other."""
+        return len(self.texts) > 1 and self.answer is None and self.texts[1].relation == "same"
+
     @cached_property
     def answer(self) -> Label | Score | None:
         """The column of classes or scores, if there is one."""

@@ -20,6 +20,11 @@ def of_pairs(*several: GradedPairs, name: str = "") -> Sentences:
     return _each_once(name or several[0].name, every)
 
 
+def of_documents(name: str, documents: Sequence[str]) -> Sentences:
+    """The documents of a retrieval set."""
+    return _each_once(name, documents)
+
+
 def of_source(source: str, *, online: bool = False) -> Sentences:
     """The sentences of a source: "sample", a set with or without its split, or a path."""
     if source in sets.names():

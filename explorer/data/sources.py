@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from explorer.data import uploads
-from explorer.data.graded import sets
+from explorer.data import sample, uploads
+from explorer.data.graded import question_pairs, sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.retrieval import beir_folder
+from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
+from explorer.data.tables.columns import are_unlabelled_pairs, guess
+from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound
+
+QUORA = "Quora retrieval"  # the questions of the search task, each with its duplicates
+RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
+    sample.SEARCH: sample.search,
+    QUORA: lambda: question_pairs.load().collection,
+}
+HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
+EvaluationSet = GradedPairs | RetrievalSet
 
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
@@ -41,6 +53,30 @@ def shown(source: str) -> str:
     if uploaded is not None:
         return uploaded
     return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
+
+
+def evaluation_set(source: str, online: bool = False) -> EvaluationSet:
+    """The scored pairs or the retrieval set that a run is evaluated on."""
+    return retrieval_set(source) or scored_pairs(source, online=online)[0]
+
+
+def texts_of(given: EvaluationSet) -> tuple[str, ...]:
+    """Every sentence, query and document of an evaluation set once."""
+    return given.sentences if isinstance(given, GradedPairs) else given.texts
+
+
+def retrieval_set(source: str) -> RetrievalSet | None:
+    """A retrieval set by its name, in a BEIR folder, or in a file of queries and passages; None for anything else."""
+    if source in RETRIEVAL_SETS:
+        return RETRIEVAL_SETS[source]()
+    path = Path(source).expanduser() if is_file(source) or is_folder(source) else None
+    if path is not None and path.is_dir():
+        return beir_folder.read(path) if beir_folder.is_retrieval_folder(path) else None
+    table = read_file(path) if path is not None else None
+    if table is None or not are_unlabelled_pairs(table):
+        return None
+    (queries, passages), _ = text_rows.texts(table, guess(table))
+    return of_pairs(table.name, queries, passages)
 
 
 def scored_pairs(

@@ -9,19 +9,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.data import sample, uploads
+from explorer.data import sources, uploads
 from explorer.data.graded import question_pairs
 from explorer.data.graded import sts as published
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.kinds import GradedPairs
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
-from explorer.data.retrieval import beir_folder
-from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
+from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.tables.columns import are_unlabelled_pairs, guess, plain
+from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
-from explorer.data.tables.text_rows import graded_pairs, texts
+from explorer.data.tables.text_rows import graded_pairs
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, readings
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
-QUORA = "Quora retrieval"  # the questions of the search task, scored by the measures of retrieval
 ALL = "all"  # in place of titles: every layer & pooling
 
 
@@ -140,7 +138,7 @@ def _search(subject: Subject, questions: QuestionPairs, task: str, options: Opti
 
 
 def _load_retrieval(task: str, options: Options) -> RetrievalSet:
-    return sample.search() if task == sample.SEARCH else question_pairs.load().collection
+    return sources.RETRIEVAL_SETS[task]()
 
 
 def _retrieval(subject: Subject, rows: RetrievalSet, task: str, options: Options) -> Work[Measured]:
@@ -160,14 +158,14 @@ def _load_own(task: str, options: Options) -> Data:
 
     A folder has labelled train and test files, or a retrieval set.
     """
+    collection = sources.retrieval_set(task)
+    if collection is not None:
+        return collection
     path = Path(task).expanduser()
     if path.is_dir():
-        return beir_folder.read(path) if beir_folder.is_retrieval_folder(path) else _load_labelled(task, options)
+        return _load_labelled(task, options)
     table = read_file(path)
     mapping = guess(table)
-    if are_unlabelled_pairs(table):
-        (queries, passages), _ = texts(table, mapping)
-        return of_pairs(table.name, queries, passages)
     return graded_pairs(table, mapping)[0] if mapping.kind == SCORED_PAIRS else _load_labelled(task, options)
 
 
@@ -184,7 +182,7 @@ SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {
     "sts": (sts.SEVEN, Kind(_load_sts, _sts)),
     "transfer": (transfer.TASKS, Kind(_load_labelled, _transfer)),
     "search": ((question_pairs.TASK,), Kind(_load_search, _search)),
-    "retrieval": ((sample.SEARCH, QUORA), Kind(_load_retrieval, _retrieval)),
+    "retrieval": (tuple(sources.RETRIEVAL_SETS), Kind(_load_retrieval, _retrieval)),
     "sts-more": (sts.OTHERS, Kind(_load_sts, _sts)),
 }
 

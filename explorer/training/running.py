@@ -142,8 +142,8 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
     prepared = training.prepared
     recipe = replace(prepared.recipe, made_with=prepared.facts())
     write_whole(run.folder / RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
-    sentences = prepared.dev.sentences
-    recorder.probe_sentences([sentences[place] for place in probe_places(prepared.dev)])
+    texts = prepared.dev.texts
+    recorder.probe_sentences([texts[place] for place in probe_places(texts)])
     before = recorder.status.facts
     facts = replace(
         before,
@@ -153,7 +153,8 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
         reading=training.reading,
         seen=prepared.seen,
         default=prepared.encoder.default_head.describe(),
-        pairs={name: len(pairs) for name, pairs in training.judged()},
+        pairs={name: len(judge) for name, judge in training.judged()},
+        measures={name: judge.measure for name, judge in training.judged()},
         held_out=len(prepared.held_out) if prepared.held_out else 0,
         estimate=training.estimate.told if training.estimate else before.estimate,  # a resumed run has one already
         memory=training.estimate.memory if training.estimate else before.memory,

@@ -82,7 +82,7 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert report.score_range == (0, 5)
     dev, test = evaluated_beside(["sample"], SCORED_PAIRS)
     assert (sets.by_name(dev), sets.by_name(test)) == (sample.dev_part(), sample.test())
-    assert without(rows, [sample.dev_part(), sample.test()], 1) == (rows, "")
+    assert without(rows, [sample.dev_part().sentences, sample.test().sentences], 1) == (rows, "")
     assert evaluated_beside(["sample"], SENTENCES) is None
     assert evaluated_beside(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
 
@@ -115,7 +115,7 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     assert report.score_range == (0, 5)
     evaluated = [sets.by_name(name) for name in evaluated_beside([part], SCORED_PAIRS) or ()]
     assert len(evaluated) == 2
-    assert without(found, evaluated, 1) == (found, "")
+    assert without(found, [one.sentences for one in evaluated], 1) == (found, "")
 
 
 def test_back_translations_have_to_be_made() -> None:

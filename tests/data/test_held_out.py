@@ -13,9 +13,10 @@ ROWS = Corpus(
 )
 
 
-def pairs(*rows: tuple[str, str]) -> GradedPairs:
+def pairs(*rows: tuple[str, str]) -> tuple[str, ...]:
+    """The sentences of some scored pairs."""
     first, second = zip(*rows, strict=True)
-    return GradedPairs("evaluated", first, second, tuple(map(float, range(len(rows)))), ("",) * len(rows))
+    return GradedPairs("evaluated", first, second, tuple(map(float, range(len(rows)))), ("",) * len(rows)).sentences
 
 
 def test_a_row_goes_that_shares_either_sentence_with_either_set() -> None:
@@ -46,7 +47,9 @@ def test_other_text_stays_whole() -> None:
         (pairs(("a", "c"), ("g", "x")), 2, "1 are left, but a batch takes 2. Choose other dev or test pairs"),
     ],
 )
-def test_too_little_that_is_left_is_an_error_with_a_way_out(evaluated: GradedPairs, batch: int, message: str) -> None:
+def test_too_little_that_is_left_is_an_error_with_a_way_out(
+    evaluated: tuple[str, ...], batch: int, message: str
+) -> None:
     with pytest.raises(TooFewRows, match=message):
         without(ROWS, [evaluated], batch)
 

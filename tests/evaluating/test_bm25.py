@@ -12,8 +12,8 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.evaluating.suites import Options
 from explorer.evaluating.tasks.bm25 import K1, B, bm25
-from explorer.evaluating.tasks.ranking_measures import MEASURES, measures
 from explorer.evaluating.word_subject import WordSubject, evaluate, is_word_model
+from explorer.measuring.neighbours.ranking_measures import MEASURES, measures
 from explorer.progress import finish
 
 

@@ -20,8 +20,8 @@ from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating import suites
 from explorer.evaluating.suites import Options, Subject
-from explorer.evaluating.tasks.ranking_measures import MEASURES, measures
 from explorer.evaluating.tasks.retrieval import chosen, retrieval
+from explorer.measuring.neighbours.ranking_measures import MEASURES, measures
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 

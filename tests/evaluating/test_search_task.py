@@ -11,8 +11,8 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse, rows
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.tasks import rankings
-from explorer.evaluating.tasks.ranking_measures import reciprocal_ranks
 from explorer.evaluating.tasks.search import search
+from explorer.measuring.neighbours.ranking_measures import reciprocal_ranks
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
 from tests.tiny_models import SENTENCES

@@ -80,7 +80,7 @@ def calm(tmp_path_factory):
 )
 def test_a_run_stops_there_and_keeps_the_best_step_after_the_base(calm, monkeypatch, rule, scores, endurance):
     given, look = iter(scores), learner.checkup
-    monkeypatch.setattr(learner, "checkup", lambda *seen, **how: replace(look(*seen, **how), spearman=next(given)))
+    monkeypatch.setattr(learner, "checkup", lambda *seen, **how: replace(look(*seen, **how), score=next(given)))
     steps = {"steps": len(scores) - 1, "evaluate_every": 1, "early_stop": rule, "endurance": endurance}
     with in_no_time():
         run = train(new(calm, "simcse", settings=steps))

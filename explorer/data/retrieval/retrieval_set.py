@@ -93,8 +93,13 @@ def retrieval_set(
     )
 
 
-def of_pairs(name: str, queries: Sequence[str], passages: Sequence[str]) -> RetrievalSet:
-    """The set in which the passages of all pairs are the documents, and each is relevant to its own query."""
-    asked, answers = dict.fromkeys(queries), dict.fromkeys(passages)
+def of_pairs(
+    name: str, queries: Sequence[str], passages: Sequence[str], others: Sequence[str] = (), split: str = "all"
+) -> RetrievalSet:
+    """The set in which the passages of all pairs are the documents, and each is relevant to its own query.
+
+    `others` are documents too.
+    """
+    asked, answers = dict.fromkeys(queries), dict.fromkeys((*passages, *others))
     grades = dict.fromkeys(zip(queries, passages, strict=True), 1)
-    return retrieval_set(name, "all", {text: text for text in asked}, {text: text for text in answers}, grades)
+    return retrieval_set(name, split, {text: text for text in asked}, {text: text for text in answers}, grades)

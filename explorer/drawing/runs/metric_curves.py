@@ -24,7 +24,12 @@ KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figur
 
 
 def dev_scores(
-    lines: Lines, base: float | None, total: int = 0, at: int | None = None, same_reading: float | None = None
+    lines: Lines,
+    base: float | None,
+    total: int = 0,
+    at: int | None = None,
+    same_reading: float | None = None,
+    measure: str = "Spearman",
 ) -> go.Figure:
     """The dev score of every evaluation step, with a line and a star at the best checkpoint for each seed.
 
@@ -70,7 +75,7 @@ def dev_scores(
     if at is not None:
         draft.line(x=at, color=ACCENT, width=2)
     _steps(draft, lines, total)
-    draft.y_axes(title="Spearman × 100", zeroline=False)
+    draft.y_axes(title=f"{measure} × 100", zeroline=False)
     held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
     return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
 

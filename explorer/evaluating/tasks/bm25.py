@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import Items, Measured, Setting
-from explorer.evaluating.tasks.ranking_measures import DEPTH, MEASURES, measures
+from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
 from explorer.progress import Progress, Work
 
 K1, B = 1.5, 0.75

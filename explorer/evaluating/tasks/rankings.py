@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.measured import Setting
-from explorer.measuring.neighbours.batch_search import Found, IndexSetting, batch_search
-from explorer.measuring.scores.correlation import SAME_VECTOR, unit
+from explorer.measuring.neighbours.batch_search import Found, IndexSetting, batch_search, rankable
+from explorer.measuring.scores.correlation import unit
 from explorer.progress import Work
 
 if TYPE_CHECKING:
@@ -39,10 +37,9 @@ def ranked(
     encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
     for title in titles:
         vectors = unit(encodings.of(title))
-        corpus = vectors[: len(documents)]
-        if not np.isfinite(vectors).all() or np.ptp(corpus, axis=0).max() <= SAME_VECTOR:
-            continue
-        take(title, (yield from batch_search(corpus, vectors[len(documents) :], k, index)))
+        corpus, asked = vectors[: len(documents)], vectors[len(documents) :]
+        if rankable(corpus, asked):
+            take(title, (yield from batch_search(corpus, asked, k, index)))
     return encodings
 
 

@@ -18,9 +18,9 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.tasks.ranking_measures import DEPTH, MEASURES, measures
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
 from explorer.measuring.neighbours.batch_search import FLAT, Found, IndexSetting
+from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
 from explorer.progress import Work
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
+from explorer.measuring.scores.correlation import SAME_VECTOR
 from explorer.progress import Progress, Work
 
 Floats = NDArray[np.float32]
@@ -53,6 +54,12 @@ class Found:
     seconds: float  # of the search alone
     index_bytes: int
     threads: int
+
+
+def rankable(documents: Floats, queries: Floats) -> bool:
+    """Whether documents can be ranked: all are finite, and not all have one vector, as under [CLS] of layer 0."""
+    finite = np.isfinite(documents).all() and np.isfinite(queries).all()
+    return bool(finite and np.ptp(documents, axis=0).max() > SAME_VECTOR)
 
 
 def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetting) -> Work[Found]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.retrieval.retrieval_set import Judged
 from explorer.encoding.read.readings import Reading
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.neighbour_overlap import exchange
+from explorer.measuring.neighbours.ranking_measures import TOP, measures
 from explorer.measuring.neighbours.vector_index import Hits, Index
 from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import finish
@@ -56,6 +58,21 @@ class Findings:
     other: tuple[Result, ...] | None = None
     kept: int = 0
     jaccard: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Score:
+    """How high a side ranks the documents that are judged relevant to a query."""
+
+    ndcg: float  # nDCG@10, from 0 to 1
+    ranks: tuple[int, ...]  # of the relevant documents, the best first
+
+
+def scored(side: Side, relevant: Judged) -> Score:
+    """The score of a side on a query; `relevant` has the grades of relevant documents by their position."""
+    found = side.hits(TOP).places
+    ranks = side.index.ranks(np.array(list(relevant)), side.query)
+    return Score(float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks)))
 
 
 def asked(query: str) -> str:

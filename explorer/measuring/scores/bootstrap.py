@@ -72,6 +72,15 @@ def difference(
     return Interval(point, low, high)
 
 
+def mean_difference(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+    """The mean of the `other` items (item) minus that of the `one`, with its interval; NaN if an item is missing."""
+    gaps = other - one
+    random = np.random.default_rng(seed)
+    drawn = np.concatenate([gaps @ times / len(gaps) for times in _draws(len(gaps), resamples, random)])
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(np.asarray(100 * gaps.mean()), np.asarray(100 * low), np.asarray(100 * high))
+
+
 def resampled(
     gold: Floats,
     systems: NDArray[Any],

@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.kinds import GradedPairs
-from explorer.measuring.scores.bootstrap import difference
-from explorer.measuring.scores.correlation import spearman
-from explorer.measuring.scores.verdict_text import Sentence, sentence
+from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.verdict_text import SPEARMAN, Sentence, sentence, told_size
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class BaseCosines:
-    """The base's cosines (pair) on one evaluation set, under its model default and the trained layer & pooling."""
+class BaseItems:
+    """What each item of an evaluation set gets from the base under its model default, and as it is trained."""
 
     declared: Floats
     same_reading: Floats
@@ -32,7 +30,7 @@ class BaseCosines:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Spearman × 100 on one evaluation set; what was not measured, or has no correlation, is None."""
+    """Scores × 100 on one evaluation set; what was not measured, or has no score, is None."""
 
     declared_base: float | None = None
     same_reading_base: float | None = None
@@ -55,32 +53,38 @@ class Verdict:
         return asdict(self)
 
 
-def base_outcome(pairs: GradedPairs, base: BaseCosines) -> Outcome:
+def base_outcome(judge: Judge, base: BaseItems) -> Outcome:
     """The base's scores, before training."""
-    gold = np.array(pairs.gold)
-    return Outcome(_score(gold, base.declared), _score(gold, base.same_reading))
+    return Outcome(_known(judge.score(base.declared)), _known(judge.score(base.same_reading)))
 
 
-def outcome(pairs: GradedPairs, base: BaseCosines, exported: Floats) -> Outcome:
+def outcome(judge: Judge, base: BaseItems, exported: Floats) -> Outcome:
     """All three scores, and the difference of the tuned model to its base (model default), with its interval."""
-    gold = np.array(pairs.gold)
-    before = base_outcome(pairs, base)
-    gap = difference(gold, base.declared, exported)
+    before = base_outcome(judge, base)
+    gap = judge.difference(base.declared, exported)
     return Outcome(
         before.declared_base,
         before.same_reading_base,
-        _score(gold, exported),
+        _known(judge.score(exported)),
         *(_known(float(number)) for number in (gap.difference, gap.low, gap.high)),
     )
 
 
-def headline(verdict: Verdict, base: str, sets: Mapping[str, str], pairs: Mapping[str, int]) -> Sentence | None:
+def headline(
+    verdict: Verdict,
+    base: str,
+    sets: Mapping[str, str],
+    sizes: Mapping[str, int],
+    measures: Mapping[str, str] | None = None,
+) -> Sentence | None:
     """The verdict in one sentence: on the test set, else on the dev set; None without either.
 
-    `sets` and `pairs` are names and sizes of the evaluation sets, by `test` and `dev`.
+    `sets`, `sizes` and `measures` are those of the evaluation sets, by `test` and `dev`.
     """
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
         if found is not None and found.exported is not None:
+            measure = (measures or {}).get(use, SPEARMAN)
+            by = "" if measure == SPEARMAN else f", {measure}"
             return sentence(
                 f"{base} (model default)",
                 found.declared_base,
@@ -89,7 +93,7 @@ def headline(verdict: Verdict, base: str, sets: Mapping[str, str], pairs: Mappin
                 found.difference,
                 found.low,
                 found.high,
-                f"{sets.get(use, '')} ({use} set, {pairs.get(use, 0):,} pairs)",
+                f"{sets.get(use, '')} ({use} set, {told_size(sizes.get(use, 0), measure)}{by})",
                 optimistic=verdict.optimistic and use == "test",
             )
     return None
@@ -110,10 +114,6 @@ def _outcome(content: object) -> Outcome | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _score(gold: Floats, cosines: Floats) -> float | None:
-    return _known(float(spearman(gold, cosines)) * 100)
 
 
 def _known(number: float) -> float | None:

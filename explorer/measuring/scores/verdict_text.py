@@ -11,6 +11,7 @@ BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
 CI = "95 % CI"
 OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"
+SPEARMAN = "Spearman"  # the measure of scored pairs; those of retrieval sets are others
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ def sentence(
     gap, *edges = map(_signed, known)
     detail = f"{scores}: {gap} ({CI} {edges[0]} to {edges[1]}) on {pairs}"
     return Sentence(kind_of(low, high), detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
+
+
+def told_size(count: int, measure: str = SPEARMAN) -> str:
+    """How many items an evaluation set has: `1,379 pairs`, or of a retrieval set `60 queries`."""
+    one, several = ("pair", "pairs") if measure == SPEARMAN else ("query", "queries")
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def kind_of(low: float | None, high: float | None) -> str:

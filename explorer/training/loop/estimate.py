@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from explorer import in_words
-from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
+from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, Method
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work, finish
@@ -54,7 +54,7 @@ class Estimate:
         )
 
 
-def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[GradedPairs] = ()) -> Estimate:
+def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:
     """Estimate a run; an error names the batch size that would fit. Weights and random states do not change.
 
     `judged` are its evaluation sets: dev, and test if there is one.
@@ -97,11 +97,11 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Gr
     )
 
 
-def _evaluating(learner: Learner, judged: Sequence[GradedPairs]) -> Callable[[int], float]:
+def _evaluating(learner: Learner, judged: Sequence[Judge]) -> Callable[[int], float]:
     """Seconds of the evaluations of so many seeds, from the time that some sentences of all lengths take."""
     if not judged:
         return lambda seeds: 0.0
-    every = [sorted(pairs.sentences, key=len) for pairs in judged]
+    every = [sorted(judge.texts, key=len) for judge in judged]
     some = every[0][:: max(1, len(every[0]) // TRIED)]
 
     def a_sentence(autocast: Autocast) -> float:
@@ -261,7 +261,7 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     yield Progress("measuring one step", 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
-    judged = [pairs for pairs in (prepared.dev, prepared.test) if pairs]
+    judged = [judge for judge in (prepared.dev, prepared.test) if judge]
     return estimate(learner, _existing(runs_folder()), len(recipe.seeds), judged)
 
 

@@ -1,4 +1,4 @@
-"""Score the rows that are not trained on: triplets or validation rows that choose the checkpoint, and test rows."""
+"""Hold rows of the training text out, as a dev or test set or to choose the checkpoint, and score such rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from dataclasses import replace
 import numpy as np
 
 from explorer.data.corpora import Corpus
+from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
+from explorer.data.sources import HELD_OUT
 from explorer.data.splitting import linked
-from explorer.errors import TooFewRows
+from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.class_scores import class_scores
 from explorer.measuring.scores.correlation import unit
 from explorer.methods import Method
 from explorer.progress import Work
 
 SHARE = 0.1  # of the rows
+MOST = 1000  # rows of an evaluation set; more would take longer at each evaluation than they are worth
 LEAST = 10  # rows, for an accuracy in steps of 10 points at most
 
 
@@ -33,22 +36,37 @@ def score(
     return accuracy(held, texts, vectors.numpy())
 
 
-def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
-    """Triplets to train on, and triplets held out: a tenth, without a sentence in common.
+def divided(corpus: Corpus) -> tuple[Corpus, RetrievalSet]:
+    """The rows to train on, and a retrieval set of held-out rows: each first text is to find its second one.
+
+    Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
+    """
+    if not corpus.eats.pairs_up:
+        raise BadChoice(
+            f"{HELD_OUT.capitalize()} of {corpus.eats.title} cannot be an evaluation set, since a row has no two texts "
+            "that mean the same. Choose scored pairs or a retrieval set."
+        )
+    left, held = split(corpus, evaluated(len(corpus)), otherwise="name another evaluation set")
+    others = held.texts[2] if len(held.texts) > 2 else ()  # what contradicts the first text
+    return left, of_pairs(f"{HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=HELD_OUT)
+
+
+def split(corpus: Corpus, wanted: int | None = None, otherwise: str = "set select_by to dev") -> tuple[Corpus, Corpus]:
+    """Rows to train on, and rows held out: about so many, or a tenth, without a sentence in common.
 
     Rows that share a sentence, directly or through others, stay on one side. Which are held out follows from their
     text alone.
     """
     families = linked(zip(*corpus.texts, strict=True))
-    wanted = round(SHARE * len(corpus))
+    wanted = count(len(corpus)) if wanted is None else wanted
     held: list[int] = []
-    for rows in sorted(families, key=lambda rows: min(_drawn(corpus, row) for row in rows)):
+    for rows in sorted(families, key=lambda rows: _drawn(corpus, rows)):
         if len(held) + len(rows) <= wanted:
             held += rows
     if len(held) < LEAST:
         raise TooFewRows(
-            f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out to choose the best "
-            f"checkpoint; at least {LEAST} are needed. Use more rows, or set select_by to dev."
+            f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out without a text in common "
+            f"with the others; at least {LEAST} are needed. Use more rows, or {otherwise}."
         )
     outside = set(held)
     return _rows(corpus, [row for row in range(len(corpus)) if row not in outside]), _rows(corpus, sorted(held))
@@ -57,6 +75,11 @@ def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
 def count(rows: int) -> int:
     """About how many rows are held out."""
     return round(SHARE * rows)
+
+
+def evaluated(rows: int) -> int:
+    """About how many rows are held out as an evaluation set."""
+    return min(max(count(rows), LEAST), MOST)
 
 
 def sentences(held: Corpus) -> list[str]:
@@ -76,9 +99,9 @@ def accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:
     return float(100 * np.where(nearer == 0, 0.5, nearer > 0).mean())
 
 
-def _drawn(corpus: Corpus, row: int) -> bytes:
-    """A number drawn for a row, by its text alone."""
-    text = "\0".join(column[row] for column in corpus.texts)
+def _drawn(corpus: Corpus, rows: Sequence[int]) -> bytes:
+    """One number drawn for a family of rows, by their text alone: the smallest of several would prefer large ones."""
+    text = min("\0".join(column[row] for column in corpus.texts) for row in rows)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

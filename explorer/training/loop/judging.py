@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-import numpy as np
 from torch import Tensor
 
 from explorer.data.kinds import GradedPairs
+from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.measuring.scores.pair_cosines import exact_cosines
-from explorer.measuring.scores.verdict import BaseCosines, Outcome, outcome
+from explorer.evaluating.tasks.retrieval import check
+from explorer.measuring.neighbours.ranking_judge import RankingJudge
+from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
+from explorer.measuring.scores.judge import Judge, PairJudge
+from explorer.measuring.scores.verdict import BaseItems, Outcome, outcome
 from explorer.methods import Method
 from explorer.progress import Progress, Work
 
 
-def base_cosines(encoder: Encoder, trained: Head, pairs: GradedPairs) -> Work[BaseCosines]:
-    """Compute the base's cosines under its model default and under the trained layer & pooling, in float32."""
-    sentences = pairs.sentences
+def judge_of(given: EvaluationSet, encoder: Encoder) -> Judge:
+    """How a set is scored: pairs by Spearman, a retrieval set by nDCG@10, held-out rows by MRR@10.
+
+    Queries and documents have the prompts that a model declares for them, unless it has one prompt for every text.
+    """
+    if isinstance(given, GradedPairs):
+        return PairJudge(given)
+    measure = MRR if given.split == HELD_OUT else NDCG
+    if encoder.default_head.prompt:
+        return RankingJudge(given, measure)
+    roles = encoder.default_head.roles
+    check(roles, encoder, encoder.limit(None))
+    return RankingJudge(given, measure, roles.query, roles.document)
+
+
+def base_items(encoder: Encoder, trained: Head, judge: Judge) -> Work[BaseItems]:
+    """Judge the base under its model default and under the trained layer & pooling, in float32."""
     found: list[Tensor | None] = [None, None]
     done = 0
-    for places, vectors in encoder.under_heads(sentences, (encoder.default_head, trained)):
+    for places, vectors in encoder.under_heads(judge.texts, (encoder.default_head, trained)):
         for number, part in enumerate(vectors):
             side = found[number]
             if side is None:
-                side = found[number] = part.new_empty(len(sentences), part.shape[-1])
+                side = found[number] = part.new_empty(len(judge.texts), part.shape[-1])
             side[places] = part
         done += len(places)
-        yield Progress("evaluating the base", done, len(sentences))
-    declared, same = (exact_cosines(side, *map(np.array, pairs.places)) for side in found if side is not None)
-    return BaseCosines(declared, same)
+        yield Progress("evaluating the base", done, len(judge.texts))
+    declared, same = (judge.items(side) for side in found if side is not None)
+    return BaseItems(declared, same)
 
 
-def tuned_outcome(method: Method, pairs: GradedPairs, base: BaseCosines) -> Work[Outcome]:
+def tuned_outcome(method: Method, judge: Judge, base: BaseItems) -> Work[Outcome]:
     """Score the model as exported: in float32, whatever the precision of the training."""
-    vectors = yield from method.reading(pairs.sentences)
-    return outcome(pairs, base, exact_cosines(vectors, *map(np.array, pairs.places)))
+    vectors = yield from method.reading(judge.texts)
+    return outcome(judge, base, judge.items(vectors))

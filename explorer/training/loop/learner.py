@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import Diverged
 from explorer.measuring.attention.pooler_weights import ProbeWeights
 from explorer.measuring.geometry.dev_check import Checkup, checkup, probe_places
+from explorer.measuring.scores.judge import Judge
 from explorer.methods import Method
 from explorer.optimizers import UPDATE
 from explorer.progress import Work
@@ -60,7 +60,7 @@ class Learner:
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first
-        self.best_dev: float | None = None  # Spearman × 100 on the dev set at the best checkpoint
+        self.best_dev: float | None = None  # score × 100 on the dev set at the best checkpoint
         self.looked_at = -1
         self.best_step: int | None = None
         self.best_candidate = ""
@@ -163,23 +163,23 @@ class Learner:
         self.world.backward(loss * share)
         return loss.detach()
 
-    def look(self, pairs: GradedPairs, head: Head | None = None) -> Work[Checkup]:
-        """Evaluate the current weights on scored pairs, and choose the best candidate if there are several.
+    def look(self, dev: Judge, head: Head | None = None) -> Work[Checkup]:
+        """Evaluate the current weights on the dev set, and choose the best candidate if there are several.
 
         `head` replaces the layer & pooling.
         """
         found: dict[str, Checkup] = {}
         for name in self.method.candidates() or ("",):
             self.method.choose(name)
-            found[name] = yield from self._look(pairs, head)
-        best = max(found, key=lambda name: _or_lowest(found[name].spearman))
+            found[name] = yield from self._look(dev, head)
+        best = max(found, key=lambda name: _or_lowest(found[name].score))
         self.method.choose(best)
         return found[best]
 
-    def _look(self, pairs: GradedPairs, head: Head | None) -> Work[Checkup]:
-        probe = ProbeWeights((head or self.method.head()).attention, probe_places(pairs))
-        vectors = yield from self.method.reading(pairs.sentences, head, self.world.autocast, probe.add)
-        return checkup(pairs, vectors, probe.mean(), self.world.precision)
+    def _look(self, dev: Judge, head: Head | None) -> Work[Checkup]:
+        probe = ProbeWeights((head or self.method.head()).attention, probe_places(dev.texts))
+        vectors = yield from self.method.reading(dev.texts, head, self.world.autocast, probe.add)
+        return checkup(dev, vectors, probe.mean(), self.world.precision)
 
     def held_out_score(self) -> Work[float | None]:
         """The score × 100 of the current weights on the held-out rows; None if none are held out."""

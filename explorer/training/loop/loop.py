@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from explorer import run_folder, typed_json
-from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.class_scores import ClassScores, class_scores
-from explorer.measuring.scores.verdict import BaseCosines, Verdict
+from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.verdict import BaseItems, Verdict
 from explorer.progress import Progress, Work
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import Estimate, check_reading, estimate
@@ -65,7 +65,7 @@ class Training:
         self.prepared: Prepared
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
-        self.base: dict[str, BaseCosines] = {}  # by evaluation set: dev, and test if there is one
+        self.base: dict[str, BaseItems] = {}  # by evaluation set: dev, and test if there is one
         self.results: list[SeedScores] = []
         self.champion: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
@@ -106,7 +106,7 @@ class Training:
             return
         state = resume_state.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
-        base = {f"base/{name}": _stacked(cosines) for name, cosines in self.base.items()}
+        base = {f"base/{name}": _stacked(items) for name, items in self.base.items()}
         notes = {**state.notes, "results": [one.as_json() for one in self.results]}
         resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
@@ -148,10 +148,10 @@ class Training:
         found = next((one.verdict for one in self.results if one.seed == self.worn), None)
         if found is not None or not self.base:
             return found or Verdict()
-        before = {name: verdicts.base_outcome(pairs, self.base[name]) for name, pairs in self.judged()}
+        before = {name: verdicts.base_outcome(judge, self.base[name]) for name, judge in self.judged()}
         return Verdict(**before, optimistic=bool(self.prepared.seen))
 
-    def judged(self) -> list[tuple[str, GradedPairs]]:
+    def judged(self) -> list[tuple[str, Judge]]:
         """The evaluation sets by their use, dev and test."""
         test = self.prepared.test
         return [("dev", self.prepared.dev), *([("test", test)] if test else [])]
@@ -162,12 +162,12 @@ class Training:
         if self.world.size == 1 and learner.method.trains():
             yield self._step(Progress("measuring one step", 0, 0))
             self.estimate = estimate(
-                learner, self.folder, len(self.recipe.seeds), [pairs for _, pairs in self.judged()]
+                learner, self.folder, len(self.recipe.seeds), [judge for _, judge in self.judged()]
             )
             yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
         base = {}
-        for name, pairs in self.judged():
-            work = judging.base_cosines(self.prepared.encoder, learner.method.start(), pairs)
+        for name, judge in self.judged():
+            work = judging.base_items(self.prepared.encoder, learner.method.start(), judge)
             base[name] = yield from self._telling(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: getattr(self.verdict, name).declared_base for name in base}
@@ -192,8 +192,8 @@ class Training:
             return
         found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
         held_out = yield from self._telling(learner.held_out_score(), "evaluating on held-out rows")
-        criterion = learner.criterion(found.spearman, held_out)
-        best = learner.note(criterion, found.spearman)
+        criterion = learner.criterion(found.score, held_out)
+        best = learner.note(criterion, found.score)
         self._stopped_early = bool(self.world.said(int(learner.enough)))  # rounding may differ between processes
         yield self._training(learner, checkup=found, held_out=held_out, criterion=criterion, best=best)
 
@@ -205,8 +205,8 @@ class Training:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.take_best()
         found = {}
-        for name, pairs in self.judged():
-            work = judging.tuned_outcome(learner.method, pairs, self.base[name])
+        for name, judge in self.judged():
+            work = judging.tuned_outcome(learner.method, judge, self.base[name])
             found[name] = yield from self._telling(work, "evaluating the best checkpoint")
         classes, predicted = yield from self._telling(self._classified(learner), "evaluating on the test rows")
         verdict = Verdict(**found, optimistic=bool(self.prepared.seen))
@@ -241,7 +241,7 @@ class Training:
     def _recall(self, state: State) -> Iterator[Step]:
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
         self.results = [one for one in found if one is not None]
-        self.base = {name: BaseCosines(*cosines.numpy()) for name, cosines in state.under("base/").items()}
+        self.base = {name: BaseItems(*items.numpy()) for name, items in state.under("base/").items()}
         self.champion = state.under("champion/")
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
             self.learner = Learner(self.prepared, state.notes["seed"], self.world)
@@ -273,6 +273,6 @@ class Training:
         return Step(progress, seed, number, learner.step, learner.total, **news)
 
 
-def _stacked(cosines: BaseCosines) -> Tensor:
-    """Both rows of cosines (layer & pooling, pair), as a state stores them."""
-    return torch.from_numpy(np.stack([cosines.declared, cosines.same_reading]))
+def _stacked(items: BaseItems) -> Tensor:
+    """Both rows of items (layer & pooling, item), as a state stores them."""
+    return torch.from_numpy(np.stack([items.declared, items.same_reading]))

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 from explorer import in_words
 from explorer.data import corpora, held_out, sources
 from explorer.data.corpora import Corpus
-from explorer.data.kinds import GradedPairs
+from explorer.data.sources import EvaluationSet
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import CannotResume
+from explorer.measuring.neighbours.ranking_judge import RankingJudge
+from explorer.measuring.scores.judge import Judge
 from explorer.progress import Progress, Work
 from explorer.training.loop import held_out_rows
+from explorer.training.loop.judging import judge_of
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -29,8 +32,10 @@ _BINDING = {
     "data_digest": "the training text",
     "dev_digest": "the dev set",
     "test_digest": "the test set",
+    "held_out_digest": "the held-out rows",
 }
 _DIGEST = "_digest"
+PROMPTED = "queries and documents are evaluated with the model's prompts; training rows are read without them"
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,8 @@ class Texts:
     """What a run trains on and what it is evaluated on."""
 
     corpus: Corpus
-    dev: GradedPairs
-    test: GradedPairs | None
+    dev: EvaluationSet
+    test: EvaluationSet | None
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
 
@@ -60,8 +65,8 @@ class Prepared:
     found: Found
     encoder: Encoder
     corpus: Corpus
-    dev: GradedPairs
-    test: GradedPairs | None
+    dev: Judge
+    test: Judge | None
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
@@ -85,6 +90,7 @@ class Prepared:
             "data_digest": self.corpus.digest,
             "data_rows": len(self.corpus),
             "held_out_rows": len(self.held_out) if self.held_out else 0,
+            **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
             "dev_digest": self.dev.digest,
             "test_digest": self.test.digest if self.test else None,
             "versions": in_words.versions(LIBRARIES),
@@ -106,9 +112,10 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
-    prepared = Prepared(
-        recipe, found, encoder, texts.corpus, texts.dev, texts.test, texts.reports, others, texts.held_out
-    )
+    dev, test = judge_of(texts.dev, encoder), judge_of(texts.test, encoder) if texts.test else None
+    told = [PROMPTED] if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test)) else []
+    reports = (*texts.reports, *told)
+    prepared = Prepared(recipe, found, encoder, texts.corpus, dev, test, reports, others, texts.held_out)
     check_same(recipe.made_with, prepared.facts())
     return prepared
 
@@ -124,14 +131,21 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         divide=recipe.kind.predicts(),
     )
     recipe.kind.check_rows(corpus)
-    dev, _ = sources.scored_pairs(recipe.dev, online=online)
-    test = sources.scored_pairs(recipe.test, online=online)[0] if recipe.test else None
+    corpus, test = _evaluated_on(recipe.test, corpus, online) if recipe.test else (corpus, None)
+    corpus, dev = _evaluated_on(recipe.dev, corpus, online)
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
-    corpus, dropped = held_out.without(corpus, [pairs for pairs in (dev, test) if pairs], batch)
+    corpus, dropped = held_out.without(corpus, [sources.texts_of(given) for given in (dev, test) if given], batch)
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_rows.split(corpus)
     return Texts(corpus, dev, test, (*map(str, reports), *filter(None, [dropped, corpus.told])), held)
+
+
+def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, EvaluationSet]:
+    """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
+    if source == sources.HELD_OUT:
+        return held_out_rows.divided(corpus)
+    return corpus, sources.evaluation_set(source, online)
 
 
 def _found(model: str, online: bool) -> Work[Found]:

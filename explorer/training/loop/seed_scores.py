@@ -13,7 +13,7 @@ from explorer.measuring.scores.verdict import Verdict
 
 @dataclass(frozen=True)
 class SeedScores:
-    """One training of a run: its best step, and Spearman × 100 there."""
+    """One training of a run: its best step, and the scores × 100 there."""
 
     seed: int
     steps: int | None = None

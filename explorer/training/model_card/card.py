@@ -6,7 +6,7 @@ The card never holds training text, only the name, the number of rows and the di
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from explorer import in_words
@@ -14,6 +14,7 @@ from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
+from explorer.measuring.scores.verdict_text import SPEARMAN, told_size
 from explorer.training.loop.seed_scores import spread
 from explorer.training.model_card import classification, usage_code
 from explorer.training.model_card.card_facts import CardFacts
@@ -43,7 +44,7 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
     test, dev = facts.verdict.test, facts.verdict.dev
     scored = (("test", facts.test_set, test), ("dev", facts.dev_set, dev))
     results = [
-        _result(split, of, found.exported)
+        _result(split, of, found.exported, facts.measures.get(split, SPEARMAN))
         for split, of, found in scored
         if of and found is not None and found.exported is not None
     ]
@@ -58,12 +59,17 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
     }
 
 
-def _result(split: str, name: str, score: float) -> dict[str, Any]:
-    value = round(score / 100, 6)  # from 0 to 1, as sentence-transformers writes this metric
+def _result(split: str, name: str, score: float, measure: str) -> dict[str, Any]:
+    """Task and metric have the names, and values from 0 to 1, that sentence-transformers writes."""
+    task = ("semantic-similarity", "Semantic Similarity")
+    metric = f"{measure}_cosine"
+    if measure != SPEARMAN:
+        task = ("information-retrieval", "Information Retrieval")
+        metric = f"cosine_{measure}"
     return {
-        "task": {"type": "semantic-similarity", "name": "Semantic Similarity"},
+        "task": {"type": task[0], "name": task[1]},
         "dataset": {"type": "unknown", "name": one_line(sources.shown(name)), "split": split},
-        "metrics": [{"type": "spearman_cosine", "value": value, "name": "Spearman Cosine"}],
+        "metrics": [{"type": metric.lower(), "value": round(score / 100, 6), "name": metric.replace("_", " ").title()}],
     }
 
 
@@ -117,12 +123,12 @@ def _results(facts: CardFacts) -> str:
         seeds = [getattr(one, use) for one in facts.seeds]
         cells = (*map(_score, scores), _difference(found), _spread(seeds))
         if any(cells):
-            rows.append((f"{plain(sources.shown(name))} ({use}, {facts.set_sizes.get(use, 0):,} pairs)", *cells))
+            size = told_size(facts.set_sizes.get(use, 0), facts.measures.get(use, SPEARMAN))
+            rows.append((f"{plain(sources.shown(name))} ({use}, {size})", *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
     if not columns:
         return "## Results\n\nThe model was not evaluated."
-    text = "Spearman's ρ × 100 between the cosines and the gold scores (-100 to 100, higher is better). "
-    text += f"The base's model default is: {plain(facts.default)}."
+    text = " ".join(_measured(facts.measures)) + f" The base's model default is: {plain(facts.default)}."
     if facts.model.dev is not None:
         by = "the dev set" if facts.model.criterion is None else "the dev set and held-out triplets"
         by = by if facts.model.classes is None else "validation rows"
@@ -131,10 +137,21 @@ def _results(facts: CardFacts) -> str:
     return "\n\n".join(("## Results", *_verdict(facts), text, table(lines[0], lines[1:])))
 
 
+def _measured(measures: Mapping[str, str]) -> Iterator[str]:
+    """What the scores are, a sentence for each measure."""
+    for measure in dict.fromkeys(measures.values()):
+        uses = " and ".join(use for use, one in measures.items() if one == measure)
+        where = f"On the {uses} set: " if len(set(measures.values())) > 1 else ""
+        if measure == SPEARMAN:
+            yield f"{where}Spearman's ρ × 100 between the cosines and the gold scores (-100 to 100, higher is better)."
+        else:
+            yield f"{where}{measure} × 100, the mean over queries, ranked by cosine (0 to 100, higher is better)."
+
+
 def _verdict(facts: CardFacts) -> list[str]:
     """The verdict on the test set, or on the dev set if there is no test set."""
     sets = {"test": plain(sources.shown(facts.test_set or "")), "dev": plain(sources.shown(facts.dev_set))}
-    told = verdicts.headline(facts.verdict, plain(sources.shown(facts.base)), sets, facts.set_sizes)
+    told = verdicts.headline(facts.verdict, plain(sources.shown(facts.base)), sets, facts.set_sizes, facts.measures)
     return [] if told is None else [f"**{told.word}**: {told.detail}"]
 
 

@@ -36,7 +36,8 @@ class CardFacts:
     dev_set: str
     test_set: str | None
     verdict: Verdict
-    set_sizes: Mapping[str, int]  # the number of pairs of each evaluation set
+    set_sizes: Mapping[str, int]  # the number of pairs or queries of each evaluation set
+    measures: Mapping[str, str]  # the name of the score on each evaluation set
     default: str  # the base's model default, in words
     trained: str  # the layer & pooling that was trained, in words
     seen: str  # a warning if test sentences are in the training text

@@ -135,10 +135,10 @@ class Recorder:
         self._append(METRICS, metric_lines.as_text(_evaluation(step, found)))
         told = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
-        self.log(f"seed {step.seed}, step {step.step}: dev {found.spearman:.2f}{told}{best}")
+        self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{told}{best}")
         if step.best and step.criterion is not None and (self._best is None or step.criterion > self._best):
             self._best = step.criterion
-            self.status = replace(self.status, best=found.spearman, best_step=step.step)
+            self.status = replace(self.status, best=found.score, best_step=step.step)
 
     def _tell(self, step: Step, changed: bool) -> None:
         training = step.progress.stage == "training"
@@ -181,7 +181,7 @@ def _evaluation(step: Step, found: Checkup) -> Evaluation:
     """`criterion` is recorded if rows are held out."""
     return Evaluation(
         **_when(step),
-        dev=found.spearman,
+        dev=found.score,
         alignment=found.alignment,
         uniformity=found.uniformity,
         alike=found.alike,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from explorer.measuring.scores.verdict_text import SPEARMAN
+
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -23,6 +25,7 @@ class RunFacts:
     seen: str | None = None  # a warning if test sentences are in the training text
     default: str | None = None  # the base's model default, in words
     pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev` and `test`
+    measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
     held_out: int | None = None  # rows that choose the best checkpoint
     estimate: str | None = None  # of time and memory, in words
     memory: int | None = None  # bytes of a step on the longest rows, as measured before the first one
@@ -36,5 +39,9 @@ class RunFacts:
         return (self.test if use == "test" else self.dev) or ""
 
     def size_of(self, use: str) -> int:
-        """The number of its pairs; 0 if it is not known."""
+        """The number of its pairs or queries; 0 if it is not known."""
         return (self.pairs or {}).get(use, 0)
+
+    def measure_of(self, use: str) -> str:
+        """The name of its score."""
+        return (self.measures or {}).get(use, SPEARMAN)

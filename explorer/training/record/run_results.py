@@ -9,6 +9,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
 from explorer.evaluating.results.result_files import Result, Scored
+from explorer.measuring.scores.verdict_text import SPEARMAN
 from explorer.training.record import runs
 from explorer.training.record.run_origin import of_run
 from explorer.training.record.runs import Run
@@ -35,6 +36,8 @@ def of_one(run: Run) -> Result | None:
         return None
     task = status.facts.set_of("test")
     table = np.array([[[tested.exported]]])
-    setting: dict[str, Setting] = {"pairs": status.facts.size_of("test"), "measured": RUN_TEST}
-    measured = Measured(task, "test", (MODEL_DEFAULT,), ("spearman",), table, setting=setting, seconds=status.seconds)
+    measure = status.facts.measure_of("test")
+    items, by = ("pairs", "spearman") if measure == SPEARMAN else ("queries", measure)
+    setting: dict[str, Setting] = {items: status.facts.size_of("test"), "measured": RUN_TEST}
+    measured = Measured(task, "test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
     return Result(Scored(run_folder.model_name(run.name), RUN_TEST, made), measured)

@@ -14,4 +14,4 @@ def headline(status: Status) -> Sentence | None:
         return None
     facts = status.facts
     sets = {use: sources.shown(facts.set_of(use)) for use in ("test", "dev")}
-    return verdicts.headline(status.verdict, sources.shown(facts.model), sets, facts.pairs or {})
+    return verdicts.headline(status.verdict, sources.shown(facts.model), sets, facts.pairs or {}, facts.measures)

@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.data import sources
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.sources import EvaluationSet
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import HubUnreachable, SetNotFound, StrataError
@@ -40,6 +41,17 @@ def pairs(name: str) -> GradedPairs | None:
         return cached_text.graded_file(name) if sources.is_file(name) else cached_text.graded_pairs(name)
     except SetNotFound as error:
         set_not_found(error, *published(name)[-1:])  # without a split it is the test split, the last one
+    except StrataError as error:
+        messages.trouble(error)
+    return None
+
+
+def evaluation_set(name: str) -> EvaluationSet | None:
+    """The scored pairs or the retrieval set of a name; None, with the error, if it is not on this disk."""
+    if name not in sources.RETRIEVAL_SETS and not sources.is_file(name) and not sources.is_folder(name):
+        return pairs(name)
+    try:
+        return cached_text.evaluation_set(name)
     except StrataError as error:
         messages.trouble(error)
     return None

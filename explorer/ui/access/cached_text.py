@@ -8,10 +8,12 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.data import corpora, held_out, map_sentences, splitting
+from explorer.data import sources as evaluation_sets
 from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs, Sentences
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
+from explorer.data.sources import EvaluationSet, texts_of
 from explorer.data.splitting import Summary
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
@@ -58,6 +60,16 @@ def graded_file(file: str) -> GradedPairs:
 @st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
 def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
     return text_rows.read_graded_pairs(file)[0]
+
+
+def evaluation_set(source: str) -> EvaluationSet:
+    """The scored pairs or the retrieval set that a source names."""
+    return _evaluation_set(source, _stamp(source))
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
+def _evaluation_set(source: str, stamp: Hashable) -> EvaluationSet:
+    return evaluation_sets.evaluation_set(source)
 
 
 def described_pairs(pairs: GradedPairs) -> Sentences:
@@ -136,11 +148,11 @@ def _rows(
 
 
 def shared(
-    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], pairs: GradedPairs, divide: bool = True
+    sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: EvaluationSet, divide: bool = True
 ) -> int:
-    """The number of sentences of a set that are in the rows of the sources."""
+    """The number of texts of an evaluation set that are in the rows of the sources."""
     stamps = tuple(map(_stamp, sources))
-    return _shared(sources, eats, tuple(columns.items()), divide, stamps, pairs.digest, pairs)
+    return _shared(sources, eats, tuple(columns.items()), divide, stamps, evaluated.digest, evaluated)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Comparing the text with dev and test set …")
@@ -151,10 +163,10 @@ def _shared(
     divide: bool,
     stamps: Hashable,
     digest: str,
-    _pairs: GradedPairs,
+    _evaluated: EvaluationSet,
 ) -> int:
     found, _ = corpora.corpus(sources, eats, dict(columns), divide=divide)
-    return len(set(_pairs.sentences) & set().union(*found.texts))
+    return len(set(texts_of(_evaluated)) & set().union(*found.texts))
 
 
 def left(
@@ -175,7 +187,7 @@ def _left(
     stamps: Hashable,
 ) -> tuple[int, str]:
     found, _ = corpora.corpus(sources, eats, dict(columns))
-    kept, dropped = held_out.without(found, [graded_pairs(name) for name in evaluated], batch)
+    kept, dropped = held_out.without(found, [texts_of(evaluation_set(name)) for name in evaluated], batch)
     return len(kept), dropped
 
 

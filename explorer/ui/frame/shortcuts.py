@@ -7,6 +7,7 @@ import streamlit as st
 from explorer import run_folder
 from explorer.data.graded import sets
 from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.measuring.scores.verdict_text import SPEARMAN
 from explorer.training.record.runs import Run
 from explorer.ui.access import method_cards
 from explorer.ui.frame import second_encoder, sidebar
@@ -23,9 +24,9 @@ def compare_with_base(run: Run) -> None:
         sidebar.choose_encoder(facts.model)
     second_encoder.choose(run_folder.model_name(run.name))
     second_encoder.choose_each_default()
-    evaluated = facts.test or facts.dev
-    if evaluated:
-        sidebar.choose_set(evaluated)
+    scored = [facts.set_of(use) for use in ("test", "dev") if facts.measure_of(use) == SPEARMAN and facts.set_of(use)]
+    if scored:  # a retrieval set has no pairs to compare on
+        sidebar.choose_set(scored[0])
 
 
 def train_on_own_pairs(name: str) -> dict[str, str]:

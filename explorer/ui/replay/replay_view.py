@@ -28,7 +28,7 @@ METRICS = (
         "dev",
         2,
         False,
-        "Spearman × 100 on the dev set. Higher is better, at most 100; good models reach 75 to 90.",
+        "× 100, on the dev set: Spearman (good models: 75 to 90), or nDCG@10 or MRR@10 of queries. Higher is better.",
     ),
     (
         "Alignment",
@@ -143,13 +143,19 @@ def figures(run: Run, evaluations: list[Evaluation], number: int, at: int) -> No
             alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
         )
         st.caption(
-            "On the dev set, unit vectors. Alignment: mean squared distance of pairs with a gold score in "
-            "the top fifth of the scale. Uniformity: log of the mean of exp(−2 d²) over pairs of sentences. Lower is "
-            "better for both (Wang and Isola 2020)."
+            "On the dev set, unit vectors. Alignment: mean squared distance of pairs with a gold score in the top "
+            "fifth of the scale, or of queries and their documents. Uniformity: log of the mean of exp(−2 d²) over "
+            "pairs of sentences. Lower is better for both (Wang and Isola 2020)."
         )
     status = run.status()
     st.plotly_chart(
-        metric_curves.dev_scores(evaluations, status.base, 0, evaluations[at].step, run_curves.same_reading(status)),
+        metric_curves.dev_scores(
+            evaluations,
+            status.base,
+            at=evaluations[at].step,
+            same_reading=run_curves.same_reading(status),
+            measure=status.facts.measure_of("dev"),
+        ),
         key="replayed scores",
         config=picture_format.config("replay"),
         alt="The dev score at each evaluation step, this step marked.",

@@ -31,9 +31,10 @@ def figures(run: Run, status: Status) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         reading = status.facts.reading or ""
-        st.markdown("**Spearman on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
+        measure = status.facts.measure_of("dev")
+        st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
         st.plotly_chart(
-            metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status)),
+            metric_curves.dev_scores(lines, status.base, total, same_reading=same_reading(status), measure=measure),
             key=f"dev {run.name}",
             config=picture_format.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",

@@ -32,14 +32,14 @@ def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
         hide_index=True,
         column_config={
             "Base": st.column_config.TextColumn(width="medium"),
-            "Test": _score("Test score of the tuned model: Spearman × 100. Higher is better, at most 100."),
+            "Test": _score("Test score × 100 of the tuned model: Spearman, or nDCG@10 or MRR@10 of queries."),
             "Gain": st.column_config.NumberColumn(
                 format="%+.2f",
                 width="small",
                 help="Test score of the tuned model minus that of its base under model default. Above 0 is better; "
                 "the verdict says whether it could be chance.",
             ),
-            "Dev, best": _score("Best dev score during training: Spearman × 100. It is optimistic; report the test."),
+            "Dev, best": _score("Best dev score × 100 during training. It is optimistic; report the test."),
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -9,6 +11,9 @@ from explorer.data import search_corpus, uploads
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts, user_sets
 from explorer.data.kinds import Sentences
+from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.sample import SEARCH
+from explorer.data.sources import RETRIEVAL_SETS, is_folder
 from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
@@ -21,20 +26,30 @@ SOURCE = "corpus"
 UPLOAD = "corpus that is brought"
 
 
-def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Sentences | None:
+@dataclass(frozen=True)
+class Corpus:
+    """What is searched, and the judgements of a retrieval set."""
+
+    sentences: Sentences
+    task: RetrievalSet | None = None
+
+
+def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Corpus | None:
     """The corpus; None, with the error shown, if there is none. The widgets are drawn into `line`."""
     renamed_options.accept(SOURCE, RENAMED)
     with line:
         source: str = st.selectbox(
             "Search in",
-            upload_boxes.offered(sidebar.with_current([PAIRS, SAMPLE, *user_sets.names(), *sts.menu()], SOURCE)),
+            upload_boxes.offered(
+                sidebar.with_current([PAIRS, SAMPLE, SEARCH, *user_sets.names(), *sts.menu()], SOURCE)
+            ),
             format_func=uploads.label,
             key=SOURCE,
             bind="query-params",
             accept_new_options=True,
             width=360,
             help="The sentences of the sidebar's evaluation set, the sample, another set, or a file: type its path on "
-            "this machine and press Enter.",
+            "this machine and press Enter. Of a retrieval set, also as a folder, the documents are searched.",
         )
         upload_boxes.to_stay(
             "Corpus (file)",
@@ -47,18 +62,22 @@ def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Sentences 
     refused_clicks.refused()
     found = _read(source.strip(), choice)
     if found is not None:
-        st.caption(messages.plain(found.note))
-        for dropped in found.dropped:
+        st.caption(messages.plain(found.sentences.note))
+        for dropped in found.sentences.dropped:
             st.warning(messages.plain(dropped), icon=":material/filter_alt:")
     return found
 
 
-def _read(source: str, choice: sidebar_choice.Choice) -> Sentences | None:
+def _read(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
     try:
         if source == PAIRS:
             pairs = availability.pairs(choice.sts)
-            return None if pairs is None else search_corpus.of_pairs(pairs)
-        return cached_text.searched(source)
+            return None if pairs is None else Corpus(search_corpus.of_pairs(pairs))
+        if source in RETRIEVAL_SETS or is_folder(source):
+            task = cached_text.evaluation_set(source)
+            if isinstance(task, RetrievalSet):
+                return Corpus(search_corpus.of_documents(task.name, task.documents), task)
+        return Corpus(cached_text.searched(source))
     except SetNotFound as error:
         availability.set_not_found(error, *availability.published(source))
     except StrataError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import streamlit as st
 
@@ -16,6 +16,7 @@ from explorer.ui.widgets import downloads
 MOST = 400
 # results shown at full height; more scroll in a box of TALL pixels
 UNROLLED, TALL = 10, 760
+RELEVANT = ":green-badge[:material/done_all: relevant]"
 # never by colour alone: each mark has a word and an icon
 BADGES = {
     KEPT: ":gray-badge[:material/check: {}]",
@@ -24,12 +25,23 @@ BADGES = {
 }
 
 
-def found(results: Sequence[Result], sentences: Sequence[str], side: str, other: str, query: str) -> None:
-    """The results of a side, nearest first; `other` names the other side, "" if there is none."""
+def found(
+    results: Sequence[Result],
+    sentences: Sequence[str],
+    side: str,
+    other: str,
+    query: str,
+    relevant: Container[int] = (),
+) -> None:
+    """The results of a side, nearest first; `other` names the other side, "" if there is none.
+
+    Those at the positions `relevant` answer a judged query.
+    """
     with st.container(height="content" if len(results) <= UNROLLED else TALL, border=False):
         for result in results:
             mark = BADGES[result.mark].format(told_mark(result, other)) if result.mark else ""
-            note = f":small[cosine {result.cosine:.3f}] {mark}"
+            answers = RELEVANT if result.place in relevant else ""
+            note = f":small[cosine {result.cosine:.3f}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note)
     downloads.rows(found_rows(results, sentences, other), f"{side} {shortened(query, 40)}", f"{side} (CSV)")
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
-from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.sources import HELD_OUT, RETRIEVAL_SETS, EvaluationSet, texts_of
 from explorer.errors import BadChoice, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
@@ -39,20 +39,22 @@ class Judging:
 def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
     """The values of the fields; None if one of them is invalid."""
     _fill_untouched(sources, card)
+    held_out = [HELD_OUT] if card.eats.pairs_up else []
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
-        dev, dev_pairs = _set_field(
+        dev, dev_set = _set_field(
             "Dev set",
             DEV,
-            [],
-            "The model is evaluated on these scored pairs during training; the checkpoint with the best score is kept.",
+            held_out,
+            "The model is evaluated on this set during training; the checkpoint with the best score is kept. Scored "
+            "pairs give Spearman, a retrieval set nDCG@10, held-out rows of your pairs MRR@10.",
         )
     with middle:
-        test, test_pairs = _set_field(
+        test, test_set = _set_field(
             "Test set",
             TEST,
-            [NO_TEST],
-            "The base and the best checkpoint are evaluated on these scored pairs at the end. Report this score.",
+            [NO_TEST, *held_out],
+            "The base and the best checkpoint are evaluated on this set at the end. Report this score.",
         )
     with right:
         typed = st.text_input(
@@ -63,8 +65,10 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             "standard deviation.",
         )
         seeds = _seeds(typed)
-    _warn(sources, card, dev_pairs, test_pairs)
-    if seeds is None or dev_pairs is None or (test_pairs is None and test != NO_TEST):
+    _warn(sources, card, dev_set, test_set)
+    if seeds is None or (dev_set is None and dev not in held_out):
+        return None
+    if test_set is None and test not in (NO_TEST, *held_out):
         return None
     return Judging(seeds, dev, None if test == NO_TEST else test)
 
@@ -85,13 +89,13 @@ def _seeds(typed: str) -> tuple[int, ...] | None:
         return None
 
 
-def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, GradedPairs | None]:
-    """A menu of sets: the chosen name, and its pairs if they can be loaded."""
-    options = _with_current([*first, *sets.halves(), *_own_halves(), *sets.names()], key)
+def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
+    """A menu of sets: the chosen name, and the set if it can be loaded."""
+    options = _with_current([*first, *sets.halves(), *_own_halves(), *sets.names(), *RETRIEVAL_SETS], key)
     name: str = st.selectbox(
         label, options, key=key, on_change=_by_hand, args=(key,), persist_state="session", help=help
     )
-    return name, None if name == NO_TEST else availability.pairs(name)
+    return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(name)
 
 
 def _own_halves() -> list[str]:
@@ -126,24 +130,26 @@ def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
     return published if all(map(availability.on_this_disk, published)) else sets.halves()
 
 
-def _warn(sources: tuple[str, ...], card: MethodCard, dev: GradedPairs | None, test: GradedPairs | None) -> None:
+def _warn(sources: tuple[str, ...], card: MethodCard, dev: EvaluationSet | None, test: EvaluationSet | None) -> None:
     """Warn if dev set, test set and training text share sentences: scores on them are optimistic."""
     from explorer.methods import load
 
-    if dev is not None and test is not None and 2 * len({*dev.sentences} & {*test.sentences}) > len(test.sentences):
-        st.warning(TEST_IN_DEV, icon=":material/balance:")
+    if dev is not None and test is not None:
+        tested = {*texts_of(test)}
+        if 2 * len(tested & {*texts_of(dev)}) > len(tested):
+            st.warning(TEST_IN_DEV, icon=":material/balance:")
     if not sources or not load(card.name).learns() or card.eats == SCORED_PAIRS:  # their shared rows are held out
         return
     told = []
-    for what, pairs in (("dev", dev), ("test", test)):
+    for what, given in (("dev", dev), ("test", test)):
         try:
-            count = pairs and cached_text.shared(
-                sources, card.eats, text_form.columns(sources, card.eats), pairs, card.predicts
+            count = given and cached_text.shared(
+                sources, card.eats, text_form.columns(sources, card.eats), given, card.predicts
             )
         except StrataError:
             return  # the text form shows the error
-        if pairs is not None and count:
-            of = len(pairs.sentences)
+        if given is not None and count:
+            of = len(texts_of(given))
             told.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
     if told:
         st.warning(OPTIMISTIC.format(" and ".join(told)), icon=":material/visibility:")

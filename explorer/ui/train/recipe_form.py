@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.row_kinds import SCORED_PAIRS
+from explorer.data.sources import HELD_OUT
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import families
 from explorer.errors import StrataError
@@ -58,7 +59,8 @@ def recipe() -> Recipe | None:
         evaluated = tuple(name for name in (judging.dev, judging.test) if name)
         rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
     if rows is not None and settings is not None:
-        steps.caption(plan(card, settings, rows))
+        uses = (judging.test, judging.dev).count(HELD_OUT) if judging is not None else 0
+        steps.caption(plan(card, settings, rows, uses))
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
     if not generator_form.ready(card, model, sources, settings):
@@ -95,8 +97,8 @@ def _of_encoders(card: MethodCard) -> str:
     return OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values)))
 
 
-def plan(card: MethodCard, settings: Values, rows: int) -> str:
-    """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`."""
+def plan(card: MethodCard, settings: Values, rows: int, held_out_sets: int = 0) -> str:
+    """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`; some evaluation sets are held-out rows."""
     if not card.trains:
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule, load
@@ -105,7 +107,10 @@ def plan(card: MethodCard, settings: Values, rows: int) -> str:
     from explorer.training.loop import held_out_rows
 
     schedule = load(card.name).schedule.but(scheduled)
-    held = 0 if schedule.select_by == "dev" else held_out_rows.count(rows)
+    held = 0
+    for _ in range(held_out_sets):
+        held += held_out_rows.evaluated(rows - held)
+    held += 0 if schedule.select_by == "dev" else held_out_rows.count(rows - held)
     steps = schedule.updates(rows - held)
     every = schedule.look_every(steps)
     told = PLAN.format(rows - held, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")

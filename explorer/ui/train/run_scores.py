@@ -1,4 +1,4 @@
-"""Show a run's scores next to its base's: three numbers for each evaluation set, on the same pairs."""
+"""Show a run's scores next to its base's: three numbers for each evaluation set, on the same items."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.measuring.scores.class_scores import MEASURES
 from explorer.measuring.scores.verdict import Outcome
+from explorer.measuring.scores.verdict_text import SPEARMAN, told_size
 from explorer.training.loop.seed_scores import spread
 from explorer.training.record.status import Status
 from explorer.ui import messages
@@ -16,10 +17,10 @@ BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tun
 NOT_TESTED = "not tested"
 OLD = "No comparison with the base: this run was trained by an older version. Train it again to get one."
 HELP = {
-    "base": "Spearman × 100 of the base under model default. Higher is better, at most 100; good models: 75 to 90.",
-    "same": "Spearman × 100 of the base under the trained layer & pooling. The gap to the tuned model is the effect of "
+    "base": "{} × 100 of the base under model default. Higher is better, at most 100{}.",
+    "same": "{} × 100 of the base under the trained layer & pooling. The gap to the tuned model is the effect of "
     "training alone. Higher is better.",
-    "tuned": "Spearman × 100 of the tuned model, as sentence-transformers loads it. Higher is better, at most 100.",
+    "tuned": "{} × 100 of the tuned model, as sentence-transformers loads it. Higher is better, at most 100.",
 }
 OF_CLASSES = {
     "accuracy": "The share of rows with the right class, in percent. Higher is better.",
@@ -67,20 +68,23 @@ def lower(status: Status) -> list[str]:
 
 
 def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
-    name, pairs = status.facts.set_of(use.lower()), status.facts.size_of(use.lower())
-    size = f", {pairs:,} pairs" if pairs else ""
-    st.markdown(f"**{use} set**: {messages.plain(sources.shown(name))}{size} · Spearman × 100")
+    of = use.lower()
+    name, count, measure = status.facts.set_of(of), status.facts.size_of(of), status.facts.measure_of(of)
+    size = f", {told_size(count, measure)}" if count else ""
+    st.markdown(f"**{use} set**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
+    good = "; good models: 75 to 90" if measure == SPEARMAN else ""
+    help_of = {which: told.format(measure, good) for which, told in HELP.items()}
     cards = st.columns(3, gap="small")
     default = status.facts.default or ""
     before = ((BASE, found.declared_base, default, "base"),
               (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
-    for card, (label, score, note, help) in zip(cards, before, strict=False):
-        messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=HELP[help])
+    for card, (label, score, note, which) in zip(cards, before, strict=False):
+        messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
     value = in_words.number(found.exported) if found.exported is not None else _not_yet(status)
     note = ""
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
-    messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=HELP["tuned"])
+    messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
 
 
 def _not_yet(status: Status) -> str:

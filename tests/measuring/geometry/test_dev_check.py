@@ -7,6 +7,7 @@ from scipy.stats import spearmanr
 
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import checkup
+from explorer.measuring.scores.judge import PairJudge
 
 COUNT = 60
 
@@ -37,11 +38,11 @@ def test_the_score_is_that_of_wider_cosines(pairs, apart):
         for one, other in zip(pairs.first, pairs.second, strict=True)
     ]
     wanted = 100 * spearmanr(pairs.gold, cosines)[0]
-    assert checkup(pairs, found).spearman == pytest.approx(wanted, abs=0.01)
+    assert checkup(PairJudge(pairs), found).score == pytest.approx(wanted, abs=0.01)
 
 
 def test_bfloat16_scores_only_what_is_further_apart_than_it_rounds(pairs):
-    assert np.isnan(checkup(pairs, vectors(1e-3), precision="bfloat16").spearman)
-    assert np.isfinite(checkup(pairs, vectors(1e-1), precision="bfloat16").spearman)
-    assert np.isfinite(checkup(pairs, vectors(1e-3), precision="float32").spearman)
-    assert np.isnan(checkup(pairs, torch.ones(2 * COUNT, 8)).spearman), "one vector for all"
+    assert np.isnan(checkup(PairJudge(pairs), vectors(1e-3), precision="bfloat16").score)
+    assert np.isfinite(checkup(PairJudge(pairs), vectors(1e-1), precision="bfloat16").score)
+    assert np.isfinite(checkup(PairJudge(pairs), vectors(1e-3), precision="float32").score)
+    assert np.isnan(checkup(PairJudge(pairs), torch.ones(2 * COUNT, 8)).score), "one vector for all"

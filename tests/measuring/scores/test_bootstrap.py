@@ -6,7 +6,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from explorer.errors import BadChoice
 from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.bootstrap import difference
+from explorer.measuring.scores.bootstrap import difference, mean_difference
 
 SLOW = {"Spearman": spearmanr, "Pearson": pearsonr}
 
@@ -83,3 +83,25 @@ def test_the_same_seed_gives_the_same_interval_and_another_another():
 def test_what_is_no_metric_is_refused():
     with pytest.raises(BadChoice, match="There is no metric 'Kendall'"):
         difference(*rows(), metric="Kendall")
+
+
+def test_a_difference_of_means_is_that_of_a_slow_loop_and_covers_the_truth():
+    random = np.random.default_rng(5)
+    one, other = random.uniform(size=40), random.uniform(size=40) + 0.1
+    found = mean_difference(one, other, resamples=4000)
+    drawn = [random.choice(other - one, 40).mean() for _ in range(20_000)]
+    assert float(found.difference) == pytest.approx(100 * (other.mean() - one.mean()))
+    assert [float(found.low), float(found.high)] == pytest.approx(100 * np.quantile(drawn, [0.025, 0.975]), abs=0.6)
+    covered = 0
+    for _ in range(400):
+        gaps = random.normal(0.05, 1, 60)
+        tried = mean_difference(np.zeros(60), gaps, resamples=400)
+        covered += bool(tried.low <= 5 <= tried.high)
+    assert 0.91 <= covered / 400 <= 0.98
+
+
+def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_missing():
+    items = np.random.default_rng(1).uniform(size=30)
+    same = mean_difference(items, items)
+    assert float(same.difference) == float(same.low) == float(same.high) == 0
+    assert np.isnan(mean_difference(items, np.full(30, np.nan)).low)

@@ -10,7 +10,8 @@ from scipy.stats import spearmanr
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.verdict import BaseCosines, Outcome, Verdict
+from explorer.measuring.scores.judge import PairJudge
+from explorer.measuring.scores.verdict import BaseItems, Outcome, Verdict
 
 DRAWN = np.random.default_rng(3)
 GOLD = np.round(DRAWN.uniform(0, 5, 80), 1)
@@ -24,7 +25,7 @@ def near(noise: float) -> np.ndarray:
 
 def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_base():
     declared, same, tuned = near(0.1), near(0.5), near(0.3)
-    found = verdicts.outcome(PAIRS, BaseCosines(declared, same), tuned)
+    found = verdicts.outcome(PairJudge(PAIRS), BaseItems(declared, same), tuned)
     slow = [100 * spearmanr(GOLD, cosines).statistic for cosines in (declared, same, tuned)]
     assert [found.declared_base, found.same_reading_base, found.exported] == pytest.approx(slow)
     assert found.difference == pytest.approx(slow[2] - slow[0])
@@ -34,7 +35,7 @@ def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_ba
 
 
 def test_a_constant_column_has_no_score_and_no_difference():
-    found = verdicts.outcome(PAIRS, BaseCosines(np.full(80, 0.5), near(0.1)), near(0.2))
+    found = verdicts.outcome(PairJudge(PAIRS), BaseItems(np.full(80, 0.5), near(0.1)), near(0.2))
     assert found.declared_base is None
     assert found.difference is found.low is found.high is None
     assert found.exported is not None

@@ -10,6 +10,7 @@ import torch
 
 from explorer.data.sources import scored_pairs
 from explorer.errors import BadChoice, RunTooLarge
+from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import Progress, finish
 from explorer.training.loop import estimate as estimates
 from explorer.training.loop import resume_state
@@ -162,7 +163,8 @@ def test_evaluations_take_the_time_of_their_sentences(place, monkeypatch):
     every_evaluation = 11 * 3 * len(dev.sentences)  # at steps 0, 2, … 20 of three seeds
     base_and_best = (1 + 3) * (len(dev.sentences) + len(test.sentences))
     assert steps_alone == 0, "the clock stands still"
-    assert estimate(of, place.folder, 3, [dev, test]).seconds == 2 * (every_evaluation + base_and_best)
+    judged = estimate(of, place.folder, 3, [PairJudge(dev), PairJudge(test)])
+    assert judged.seconds == 2 * (every_evaluation + base_and_best)
 
 
 def test_a_run_that_does_not_fit_fails_in_words_and_can_be_started_smaller(place, free):

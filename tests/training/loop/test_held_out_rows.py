@@ -6,9 +6,10 @@ import torch
 
 from explorer.data.corpora import Corpus
 from explorer.data.row_kinds import TRIPLETS
-from explorer.errors import BadChoice, TooFewRows
+from explorer.errors import BadChoice, CannotResume, TooFewRows
 from explorer.metric_lines import Evaluation
 from explorer.training.loop import held_out_rows
+from explorer.training.loop.preparing import check_same
 from explorer.training.recipe import Recipe
 from tests.exports import by_strata
 from tests.trainings import new, train
@@ -120,3 +121,10 @@ def test_only_methods_that_train_on_triplets_can_choose_by_them():
     assert Recipe("simcse-hard", settings={"select_by": "both"}).checked().settings["select_by"] == "both"
     with pytest.raises(BadChoice, match="no setting 'select_by'"):
         Recipe("simcse", settings={"select_by": "both"}).checked()
+
+
+def test_a_recipe_is_not_gone_on_with_on_other_held_out_rows(runs):
+    made = runs["both"].recipe().made_with
+    with pytest.raises(CannotResume, match="another version of the held-out rows"):
+        check_same(made | {"held_out_digest": "0" * 64}, made)
+    assert "held_out_digest" not in runs["dev"].recipe().made_with

@@ -10,6 +10,7 @@ import yaml
 
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.geometry.dev_check import PROBE
+from explorer.measuring.scores.judge import PairJudge
 from explorer.metric_lines import Evaluation, TrainingStep
 from explorer.progress import finish
 from explorer.training.loop.learner import Learner
@@ -163,7 +164,7 @@ def test_a_probe_is_kept_of_each_look_in_half_precision(run, place):
 def test_a_probe_of_many_sentences_has_no_more_than_three_hundred(place):
     texts = tuple(f"the dog runs {' '.join('a' * (number % 9))} {number}" for number in range(400))
     pairs = GradedPairs("many", texts[:200], texts[200:], tuple(float(n % 5) for n in range(200)), ("",) * 200)
-    assert finish(learner(place).look(pairs)).probe.shape == (PROBE, WIDTH) == (300, WIDTH)
+    assert finish(learner(place).look(PairJudge(pairs))).probe.shape == (PROBE, WIDTH) == (300, WIDTH)
 
 
 def test_every_seed_is_trained_and_the_model_is_that_of_the_best(three, place):

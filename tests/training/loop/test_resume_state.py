@@ -186,9 +186,9 @@ def test_the_best_of_several_copies_is_kept_and_read(prepared, tmp_path):
     scores = {}
     for name in ("target", "online"):
         learned.method.choose(name)
-        scores[name] = finish(learned._look(prepared.dev, None)).spearman
+        scores[name] = finish(learned._look(prepared.dev, None)).score
     best = max(scores, key=scores.__getitem__)
-    assert finish(learned.look(prepared.dev)).spearman == scores[best]
+    assert finish(learned.look(prepared.dev)).score == scores[best]
     assert learned.method.exported is learned.method.candidates()[best]
     assert learned.note(scores[best])
     learned.method.choose("online" if best == "target" else "target")

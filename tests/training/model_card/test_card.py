@@ -39,6 +39,7 @@ FACTS = CardFacts(
         dev=Outcome(60.125, 59.0, 72.5, 12.375, 9.0, 15.5),
     ),
     set_sizes={"dev": 1500, "test": 1379},
+    measures={"dev": "Spearman", "test": "Spearman"},
     default="mean of the last layer",
     trained="cls of the last layer",
     seeds=(SeedScores(1, steps=2000, best_step=1250, dev=72.5, test=70.25),),
@@ -236,7 +237,7 @@ def test_data_is_told_by_name_number_and_digest():
 def test_there_is_no_field_that_sentences_could_come_in_by():
     fields = {field.name: str(field.type) for field in dataclasses.fields(CardFacts)}
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
-    known = ["settings", "defaults", "data", "set_sizes", "seeds", "versions"]
+    known = ["settings", "defaults", "data", "set_sizes", "measures", "seeds", "versions"]
     assert loose == known, "is one of them text to learn from?"
     assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()
 

@@ -33,7 +33,7 @@ def test_every_look_keeps_the_weights_of_the_pooler(run):
 def test_those_of_the_best_step_are_the_models_own(run, place):
     pairs = finish(prepare(recipe(place))).dev
     encoder = load(of_folder("tuned", run.model), precision="float32", device="cpu")
-    sentences = [pairs.sentences[at] for at in probe_places(pairs)]
+    sentences = [pairs.sentences[at] for at in probe_places(pairs.sentences)]
     slow = []
     for sentence in sentences:
         states = encoder.states([sentence])

@@ -264,7 +264,7 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     well(app.run())
     assert words(app.error) == []
     scored = corpora.corpus([str(path)], SCORED_PAIRS)[0]
-    left, dropped = held_out.without(scored, [sample.dev(), sample.test()], 32)
+    left, dropped = held_out.without(scored, [sample.dev().sentences, sample.test().sentences], 32)
     assert len(left) == 80
     assert f"{dropped}." in words(app.warning)
     assert planned(app, 80, 32, 2)
@@ -281,7 +281,9 @@ def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_the
     assert not app.button(key=START).disabled
     app.selectbox(key="recipe dev").set_value(sample.DEV).run()
     with pytest.raises(StrataError) as refused:
-        held_out.without(corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev(), sample.test()], 64)
+        held_out.without(
+            corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev().sentences, sample.test().sentences], 64
+        )
     assert str(refused.value) in words(app.error)
     assert app.button(key=START).disabled
 

@@ -2,8 +2,11 @@
 
 import pytest
 
+from explorer.data import sample
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.sample import SEARCH
+from explorer.data.sources import HELD_OUT
 from explorer.ui.train import evaluation_form
 from tests.train_visits import PAGE, well
 from tests.visits import lead, words
@@ -104,3 +107,37 @@ def test_a_train_part_is_trained_on_from_the_command_it_shows(app):
     app.query_params["data"] = sets.parts(name)[0]
     well(app.run())
     assert f"--data '{name} · train part' --dev '{name} · dev part' --test '{name} · test half'" in app.code[0].value
+
+
+def own_pairs(folder, count=60):
+    path = folder / "pairs.csv"
+    path.write_text("query,passage\n" + "".join(f"what is {row},it is number {row}\n" for row in range(count)))
+    return str(path)
+
+
+def test_own_pairs_are_evaluated_on_held_out_rows_until_somebody_names_a_set(app, tmp_path):
+    app.query_params["method"], app.query_params["data"] = "contrast", own_pairs(tmp_path)
+    well(app.run())
+    assert judged(app) == (HELD_OUT, HELD_OUT)
+    assert f"--dev '{HELD_OUT}' --test '{HELD_OUT}'" in app.code[0].value
+    assert any("40 rows in batches" in told and "20 rows are held out" in told for told in words(app.caption))
+    app.selectbox(key="recipe dev").set_value(SEARCH).run()
+    well(app)
+    assert f"--dev '{SEARCH}' --test '{HELD_OUT}'" in app.code[0].value
+
+
+def test_sentences_cannot_be_held_out_as_an_evaluation_set(app):
+    well(app.run())
+    for key in ("recipe dev", "recipe test"):
+        assert HELD_OUT not in app.selectbox(key=key).options
+        assert SEARCH in app.selectbox(key=key).options
+
+
+def test_text_with_the_passages_of_a_retrieval_set_is_warned_of(app, tmp_path):
+    path = tmp_path / "pairs.tsv"
+    rows = [f"what is {row}\t{text}" for row, text in enumerate(sample.search().documents)]
+    path.write_text("\n".join(["query\tpassage", *rows]))
+    app.query_params["method"], app.query_params["data"] = "contrast", str(path)
+    app.run().selectbox(key="recipe dev").set_value(SEARCH).run()
+    (told,) = optimistic(app)
+    assert told == evaluation_form.OPTIMISTIC.format(evaluation_form.SOME_OF.format(600, 660, "dev"))

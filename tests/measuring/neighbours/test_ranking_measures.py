@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
-from explorer.evaluating.tasks.ranking_measures import MEASURES, measures, reciprocal_ranks
+from explorer.measuring.neighbours.ranking_measures import MEASURES, measures, reciprocal_ranks
 
 THEIRS = {
     "nDCG@10": ("ndcg@k", 10),

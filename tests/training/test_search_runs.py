@@ -1,0 +1,206 @@
+"""Test runs without scored pairs: evaluated on a retrieval set, or on rows of pairs that are held out."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+
+from explorer.__main__ import _parser
+from explorer.commands.train import _recipe
+from explorer.data import corpora, sources
+from explorer.data.row_kinds import PAIRS, TRIPLETS
+from explorer.data.sources import HELD_OUT
+from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
+from explorer.metric_lines import Evaluation
+from explorer.run_folder import LOG
+from explorer.training import running
+from explorer.training.loop import held_out_rows
+from explorer.training.loop.preparing import PROMPTED
+from explorer.training.record import run_results, run_verdict
+from tests.spoiling import configure
+from tests.training.unbroken import assert_same, break_off
+from tests.trainings import WORDS, new, train
+
+ROWS = 60
+
+
+def rows(count: int = ROWS, seed: int = 4) -> list[tuple[str, str]]:
+    """Queries, and passages that share half of their words."""
+    drawn = random.Random(seed)
+    found = {}
+    while len(found) < count:
+        words, others = drawn.sample(WORDS, 6), drawn.sample(WORDS, 3)
+        found[" ".join(words)] = " ".join(words[:3] + others)
+    return list(found.items())
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pairs") / "pairs.csv"
+    path.write_text("\n".join(["query,passage", *map(",".join, rows())]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def search(tmp_path_factory):
+    """A retrieval set of its own, as a BEIR folder."""
+    folder = tmp_path_factory.mktemp("sets") / "search"
+    (folder / "qrels").mkdir(parents=True)
+    made = rows(30, seed=9)
+    for name, texts in (("queries", [one for one, _ in made[:12]]), ("corpus", [other for _, other in made])):
+        lines = [f'{{"_id": "{name}{at}", "text": "{text}"}}' for at, text in enumerate(texts)]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    judged = [f"queries{at}\tcorpus{at}\t1" for at in range(12)] + ["queries0\tcorpus20\t1"]
+    (folder / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(place, pairs, search):
+    """Trained on pairs, with held-out pairs as dev set and a retrieval set as test set."""
+    settings = {"steps": 6, "evaluate_every": 2}
+    return train(new(place, "contrast", data=(str(pairs),), dev=HELD_OUT, test=str(search), settings=settings))
+
+
+def of_sentence_transformers(folder, task) -> dict[str, float]:
+    evaluator = InformationRetrievalEvaluator(
+        {str(at): text for at, text in enumerate(task.queries)},
+        {str(at): text for at, text in enumerate(task.documents)},
+        {str(at): {*map(str, judged)} for at, judged in enumerate(task.judgements)},
+        write_csv=False,
+    )
+    return evaluator(SentenceTransformer(str(folder), device="cpu"))
+
+
+def test_base_and_export_score_what_sentence_transformers_says(place, pairs, search, run):
+    verdict = run.status().verdict
+    _, dev = held_out_rows.divided(corpora.corpus([str(pairs)], PAIRS)[0])
+    test = sources.evaluation_set(str(search))
+    for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
+        for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
+            assert score == pytest.approx(100 * of_sentence_transformers(folder, task)[measure], abs=1e-3)
+
+
+def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
+    looks = [line for line in run.metrics() if isinstance(line, Evaluation)]
+    best = max(looks[1:], key=lambda one: one.dev)
+    assert run.status().best_step == best.step
+    assert run.status().best == best.dev
+    facts = run.status().facts
+    assert facts.measures == {"dev": "MRR@10", "test": "nDCG@10"}
+    assert facts.pairs == {"dev": 10, "test": 12}
+    assert facts.rows == ROWS - 10
+    assert all(-1 <= one.alike <= 1 and np.isfinite(one.uniformity) for one in looks)
+
+
+def test_words_name_queries_and_the_measure(run):
+    assert "(test set, 12 queries, nDCG@10)" in run_verdict.headline(run.status()).text
+    card = (run.model / "README.md").read_text()
+    assert "search (test, 12 queries)" in card
+    assert "On the dev set: MRR@10 × 100, the mean over queries" in card
+    assert "type: cosine_ndcg@10" in card
+    assert "pearman" not in card
+    measured = run_results.of_one(run).measured
+    assert (measured.measures, measured.setting["queries"]) == (("nDCG@10",), 12)
+
+
+def test_dev_and_test_rows_share_no_text_with_each_other_or_with_what_is_trained_on(pairs):
+    whole = corpora.corpus([str(pairs)], PAIRS)[0]
+    left, test = held_out_rows.divided(whole)
+    left, dev = held_out_rows.divided(left)
+    parts = [{*test.texts}, {*dev.texts}, {text for column in left.texts for text in column}]
+    assert sum(map(len, parts)) == len({text for part in parts for text in part}) == 2 * ROWS
+    backwards = replace(whole, columns=tuple(column[::-1] for column in whole.columns))
+    assert {*held_out_rows.divided(backwards)[1].texts} == parts[0], "which rows follows from the text alone"
+
+
+def test_negatives_of_held_out_triplets_are_documents_too():
+    whole = corpora.corpus(["sample"], TRIPLETS)[0]
+    _, held = held_out_rows.divided(whole)
+    negatives = {text for row, text in enumerate(whole.texts[2]) if whole.texts[0][row] in held.queries}
+    assert negatives <= {*held.documents}
+    relevant = {held.documents[place] for judged in held.judgements for place in judged}
+    assert not negatives & relevant
+
+
+def test_a_family_of_rows_is_as_likely_to_be_held_out_as_any_other():
+    """Else a large family, whose texts are easily confused, would rather be in the first set than in the second."""
+    drawn = 0
+    for seed in range(200):
+        singles = [(f"{seed} query {row}", f"{seed} passage {row}") for row in range(40)]
+        family = [(f"{seed} question {row}", f"{seed} answer") for row in range(4)]
+        given = corpora.Corpus("made up", PAIRS, tuple(zip(*singles, *family, strict=True)))
+        drawn += any("question" in query for query in held_out_rows.divided(given)[1].queries)
+    assert 20 <= drawn <= 65, "ten of 44 rows: about one in five, less because four rows have to fit"
+
+
+@pytest.mark.parametrize(
+    ("method", "dev", "error", "told"),
+    [
+        ("simcse", HELD_OUT, BadChoice, "Held-out rows of sentences cannot be an evaluation set"),
+        ("contrast", HELD_OUT, TooFewRows, "at least 10 are needed. Use more rows, or name another evaluation set"),
+    ],
+)
+def test_rows_that_cannot_be_held_out_are_refused(place, tmp_path, method, dev, error, told):
+    few = tmp_path / "few.csv"
+    few.write_text("query,passage\n" + "".join(f"{one} {at},x{at}\n" for at, one in enumerate("abcdefgh")))
+    data = {"data": (str(few),)} if method == "contrast" else {}
+    with pytest.raises(error, match=told):
+        train(new(place, method, dev=dev, **data))
+
+
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search):
+    given = {"data": (str(pairs),), "dev": str(search), "test": HELD_OUT, "settings": {"steps": 4, "evaluate_every": 1}}
+    whole = train(new(place, "contrast", **given))
+    broken = new(place, "contrast", **given)
+    assert break_off(broken, 9)
+    running.train(broken)
+    assert_same(train(broken), whole)
+
+
+def test_own_pairs_are_evaluated_on_held_out_rows_unless_a_set_is_named(pairs):
+    def recipe(*words):
+        return _recipe(_parser().parse_args(["train", *words]))
+
+    usual = recipe("contrast", "--data", str(pairs))
+    assert (usual.dev, usual.test) == (HELD_OUT, HELD_OUT)
+    named = recipe("contrast", "--data", str(pairs), "--dev", "Sample search")
+    assert (named.dev, named.test) == ("Sample search", HELD_OUT)
+    assert HELD_OUT not in (recipe("contrast").dev, recipe("simcse", "--data", str(pairs)).dev)
+
+
+def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(place, pairs, search, tmp_path):
+    folder = tmp_path / "prompted"
+    model = SentenceTransformer(str(place.model), device="cpu")
+    model.prompts = {"query": "the dog ", "document": "women "}
+    model.save_pretrained(str(folder))
+    given = {"model": str(folder), "data": (str(pairs),), "dev": str(search), "test": None}
+    run = train(new(place, "contrast", **given))
+    assert PROMPTED in (run.folder / LOG).read_text()
+    task, found = sources.evaluation_set(str(search)), run.status().verdict.dev
+    for where, score in ((folder, found.declared_base), (run.model, found.exported)):
+        theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
+        assert score == pytest.approx(100 * theirs, abs=1e-3)
+    assert found.declared_base != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
+
+
+def test_prompts_that_are_left_out_of_the_pooling_are_refused_before_training(place, pairs, search, tmp_path):
+    folder = tmp_path / "prompted"
+    model = SentenceTransformer(str(place.model), device="cpu")
+    model.prompts = {"query": "the dog "}
+    model.save_pretrained(str(folder))
+    configure(next(folder.glob("*_Pooling")) / "config.json", include_prompt=False)
+    with pytest.raises(UnsupportedModel, match="out of its pooling"):
+        train(new(place, "contrast", model=str(folder), data=(str(pairs),), dev=str(search)))
+
+
+def test_texts_of_a_test_set_that_are_trained_on_are_told_in_spite_of_prompts(place, search, tmp_path):
+    text = tmp_path / "queries.csv"
+    task = sources.evaluation_set(str(search))
+    few = [f"{query},other {row}" for row, query in enumerate(task.queries)]
+    text.write_text("\n".join(["query,passage", *few]) + "\n")
+    run = train(new(place, "contrast", data=(str(text),), dev=str(place.dev), test=str(search)))
+    assert "12 of the" in run.status().facts.seen
