@@ -6,7 +6,15 @@ from explorer.measuring.neighbours.query_results import Findings, place_of, scor
 from explorer.measuring.neighbours.search_tables import told_share
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
-from explorer.ui.search import corpus_form, judged_queries, neighbour_changes, query_form, result_list, side_index
+from explorer.ui.search import (
+    corpus_form,
+    judged_queries,
+    neighbour_changes,
+    query_changes,
+    query_form,
+    result_list,
+    side_index,
+)
 
 
 def summary(findings: Findings, count: int) -> None:
@@ -60,4 +68,6 @@ with columns[1]:
     result_list.found(findings.other, searched.texts, "B", "A", query, relevant)
 with told:
     summary(findings, len(searched) - itself)
+if corpus.task:
+    query_changes.show(reading, corpus.task, searched.texts)
 neighbour_changes.show(one, two, searched.texts, k)

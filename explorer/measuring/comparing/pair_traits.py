@@ -33,7 +33,7 @@ class PairTraits:
 
 def traits(first: str, second: str) -> PairTraits:
     """Compute the traits of English sentences; for other languages only lengths and overlap are meaningful."""
-    sides = [_WORD.findall(text.lower()) for text in (first, second)]
+    sides = [words_of(text) for text in (first, second)]
     every, shared = set(sides[0]) | set(sides[1]), set(sides[0]) & set(sides[1])
     negations = [bool(_NEGATION.search(text)) for text in (first, second)]
     numbers = [sorted(word for word in side if _NUMBER.search(word)) for side in sides]
@@ -45,6 +45,11 @@ def traits(first: str, second: str) -> PairTraits:
         numbers=numbers[0] != numbers[1],
         names=_has_name_of_its_own(first, second) or _has_name_of_its_own(second, first),
     )
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(text.lower())
 
 
 def _has_name_of_its_own(text: str, other: str) -> bool:

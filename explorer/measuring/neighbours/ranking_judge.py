@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
 from explorer.measuring.neighbours.batch_search import IndexSetting, batch_search, rankable
 from explorer.measuring.neighbours.ranking_measures import MEASURES, NDCG, TOP, measures
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.judge import Judge
-from explorer.progress import finish
+from explorer.progress import Work, finish
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Floats = NDArray[np.float64]
+
+
+def of_queries(
+    documents: NDArray[np.float32], queries: NDArray[np.float32], judgements: Sequence[Judged], measure: str = NDCG
+) -> Work[Floats]:
+    """The measure of each query from unit vectors (text, width), by an exact search; NaN if nothing can be ranked."""
+    if not rankable(documents, queries):
+        return np.full(len(queries), np.nan)
+    found = yield from batch_search(documents, queries, TOP, IndexSetting())
+    of_each: Floats = measures(found.places, judgements)[MEASURES.index(measure)]
+    return of_each
 
 
 class RankingJudge(Judge):
@@ -45,12 +57,7 @@ class RankingJudge(Judge):
 
     def items(self, vectors: Tensor) -> Floats:
         """The measure of each query; NaN if all documents have one vector, such as [CLS] of layer 0."""
-        documents, queries = self._unit(vectors)
-        if not rankable(documents, queries):
-            return np.full(len(self), np.nan)
-        found = finish(batch_search(documents, queries, TOP, IndexSetting()))
-        of_queries: Floats = measures(found.places, self._judgements)[MEASURES.index(self.measure)]
-        return of_queries
+        return finish(of_queries(*self._unit(vectors), self._judgements, self.measure))
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The mean × 100; ranks do not depend on the precision in another way than vectors do."""

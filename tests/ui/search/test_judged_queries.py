@@ -5,12 +5,16 @@ import re
 
 import pytest
 
-from explorer.data import sample
+from explorer.data import sample, sources
 from explorer.data.corpora import SAMPLE
-from explorer.ui.search import judged_queries, query_form
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.evaluating.tasks.retrieval import retrieval
+from explorer.progress import finish
+from explorer.ui.search import judged_queries, query_changes, query_form
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import searched
-from tests.visits import words
+from tests.visits import cards, words
 
 DOCUMENTS = ("a man is playing a guitar", "two dogs run", "a woman reads", "the dog sleeps", "men talk", "a cat",
              "children sing", "the man walks", "women dance", "a dog barks", "birds fly", "a woman cooks")  # fmt: skip
@@ -86,6 +90,28 @@ def test_a_judged_query_that_is_typed_is_scored_too_and_any_other_one_is_not(app
     assert app.selectbox(key=judged_queries.MENU).value is None
     assert told(app) == []
     assert badges(app) == 0
+
+
+def test_all_queries_are_compared_as_the_retrieval_task_scores_them(app, place):
+    app.query_params["beside"] = str(place.folder / "other")
+    searched(app)
+    task = sources.evaluation_set(str(place.folder / "judged"))
+    encoders = [load(find(str(folder)), precision="float32", device="cpu")
+                for folder in (place.model, place.folder / "other")]  # fmt: skip
+    wanted = [finish(retrieval(one, task, titles=["model default"])) for one in encoders]
+    means = [100 * one.items.values.mean() for one in wanted]
+    shown = cards(app)
+    assert [shown[f"nDCG@10 of {name}"] for name in "AB"] == [f"{mean:.2f}" for mean in means]
+    assert shown["B - A"] == f"{means[1] - means[0]:+.2f}"
+    gaps = wanted[1].items.values - wanted[0].items.values
+    told = f"2 queries: {(gaps > 1e-9).sum()} improved, {(gaps < -1e-9).sum()} got worse"
+    assert any(text.startswith(told) for text in words(app.caption))
+
+
+def test_a_pooling_under_which_nothing_can_be_ranked_is_told(app, place):
+    app.query_params["beside"], app.query_params["reading"] = str(place.folder / "other"), "cls of layer 0"
+    searched(app)
+    assert query_changes.NO_SCORE in words(app.info)
 
 
 def test_the_sample_has_its_judged_queries_and_other_corpora_have_none(app):
