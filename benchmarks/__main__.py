@@ -10,7 +10,7 @@ import tempfile
 
 QUICK = ("grid", "step", "start", "compare")
 SLOW = (
-    *("memory", "alongside", "sharing", "methods", "efficiency", "search", "maps", "dragging", "exact"),
+    *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "maps", "dragging", "exact"),
     *("demonstration", "gpu"),
 )
 

@@ -54,7 +54,7 @@ def _apart(kind: str) -> Iterator[Callable[[], None]]:
 def _rounds(kind: str, pipe: Connection) -> None:
     from explorer.training.loop.memory import kept_while_training
 
-    anchors, positives = _rows()
+    anchors, positives = pairs(ROWS * STEPS)
     found = model_names.find("all-MiniLM-L6-v2")
     if kind == "peer":
         steps, kept = _peer(found.folder, anchors, positives), nullcontext()
@@ -66,14 +66,14 @@ def _rounds(kind: str, pipe: Connection) -> None:
             pipe.send(True)
 
 
-def _rows() -> tuple[list[str], list[str]]:
+def pairs(count: int) -> tuple[list[str], list[str]]:
     """Pairs of SNLI where STRATA_DATA has them, else of the sample."""
     path = Path(os.environ.get("STRATA_DATA", "")) / "SNLI" / "triplets_dev.tsv"
     rows = sample.triplets()
     if path.is_file():
         table = read_file(path)
         rows, _ = triplets(table, guess(table, TRIPLETS))
-    return list(rows.anchors[: ROWS * STEPS]), list(rows.positives[: ROWS * STEPS])
+    return list(rows.anchors[:count]), list(rows.positives[:count])
 
 
 def _peer(folder: Path, anchors: list[str], positives: list[str]):

@@ -242,6 +242,7 @@ def _scored(subject: Subject | WordSubject) -> Scored:
 
 def _told(results: Sequence[Result], tasks: list[str], options: argparse.Namespace) -> str:
     from explorer.evaluating.results import result_table, table_formats
+    from explorer.evaluating.tasks import layer_choice
 
     if options.json:
         return table_formats.as_json(results)
@@ -250,4 +251,11 @@ def _told(results: Sequence[Result], tasks: list[str], options: argparse.Namespa
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, cells = result_table.cells(rows, tasks, measure=options.measure, letters=letters)
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
-    return table_formats.written(form, header, cells) if form else table_formats.as_text(header, cells)
+    if form:
+        return table_formats.written(form, header, cells)
+    choices = [
+        f"{one.measured.task}, {one.model.name}, {said}\n"
+        for one in results
+        if (said := layer_choice.told(one.measured.setting))
+    ]
+    return table_formats.as_text(header, cells) + "".join(choices)

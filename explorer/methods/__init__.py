@@ -24,6 +24,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.knobs import Knobs, Values, knob
 from explorer.losses import cosines
+from explorer.methods._mining import Mining
 from explorer.methods._papers import Paper
 from explorer.methods._sampling import Sampler
 from explorer.methods._schedule import EARLY_STOPS, Schedule
@@ -155,6 +156,14 @@ class Method(nn.Module, Knobs):
     def check_rows(cls, corpus: Corpus) -> None:
         """Raise if it cannot train on rows of this kind."""
 
+    @classmethod
+    def mining(cls, values: Values) -> Mining | None:
+        """How hard negatives are mined from the text before training, under these settings; None if they are not.
+
+        Each is one more column of the rows.
+        """
+        return None
+
     def fit(self, sentences: Sequence[str]) -> Work[None]:
         """Fit to all sentences at once."""
         yield from ()
@@ -162,6 +171,10 @@ class Method(nn.Module, Knobs):
     def loss(self, *columns: Any) -> Tensor:
         """The loss of lists of sentences, and of scores if the rows have them."""
         raise NotImplementedError
+
+    def held_rows(self, rows: int) -> int:
+        """Of a batch of so many rows, those whose activations are held at a time: all."""
+        return rows
 
     def head(self) -> Head:
         """The layer & pooling of the trained model."""

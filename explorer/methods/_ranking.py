@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
+from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.losses import ranking
-from explorer.methods import Schedule, _papers, knob
+from explorer.methods import Schedule, _papers, in_order, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.methods._sampling import NoDuplicates, Sampler
 
@@ -47,6 +49,22 @@ class Ranked(Pooled):
         "each row then has all others as negatives. off: rows are drawn at random, and a text that occurs twice is no "
         "negative of itself.",
     )
+    chunk: int = knob(
+        0,
+        low=0,
+        high=100_000,
+        help="Sentences encoded at a time, for large batches (gradient caching, Gao and others 2021): memory is that "
+        "of one chunk, and loss and gradients are those of the whole batch. Each sentence is encoded twice, so that a "
+        "step takes about half as long again. 0: all sentences of a batch at once.",
+    )
+    matryoshka: int = knob(
+        0,
+        low=0,
+        high=100_000,
+        help="Train vectors that can be truncated (Matryoshka learning, Kusupati and others 2022): the loss is summed "
+        "over the whole vector, its first half, its first quarter and so on, down to this many dimensions. 0: the "
+        "whole vector alone.",
+    )
     pooling: str = pooling_knob()
 
     def sampler(self) -> Sampler:
@@ -60,12 +78,57 @@ class Ranked(Pooled):
         return self
 
     def loss(self, *columns: list[str]) -> Tensor:
-        """The loss of all columns in one pass: the first two are positive pairs, the third holds hard negatives."""
-        together = self.encoded([text for column in columns for text in column])
+        """The loss of all columns in one pass: the first two are positive pairs, the others hold hard negatives."""
+        together = self.in_chunks([text for column in columns for text in column])
         sides = [gathered(side) for side in together.chunk(len(columns))]
         keys = torch.stack([text_keys(column, together.device) for column in columns])
         self.watch(sides[0], sides[1])
-        return ranking(sides[0], torch.cat(sides[1:]), self.temperature, self.symmetric, *duplicates(keys))
+        left_out = duplicates(keys)
+        return torch.stack([self._ranked([side[:, :width] for side in sides], left_out) for width in self.widths]).sum()
+
+    def in_chunks(self, texts: list[str]) -> Tensor:
+        """Vectors (sentence, width) with gradients; of several chunks, the backward pass encodes each again."""
+        if not 0 < self.chunk < len(texts):
+            return self.encoded(texts)
+        tokens = self.base.encoder.tokens(texts, self.base.max_length).ids
+        by_length = sorted(range(len(texts)), key=lambda place: -len(tokens[place]))  # a chunk has little padding
+        chunks = [by_length[start : start + self.chunk] for start in range(0, len(texts), self.chunk)]
+        # a checkpoint restores the random state: the second time, dropout is the same
+        encoded = (checkpoint(self.encoded, [texts[place] for place in own], use_reentrant=False) for own in chunks)
+        return in_order(zip(chunks, encoded, strict=True))
+
+    def held_rows(self, rows: int) -> int:
+        """Of so many rows, those whose activations are held at a time: those of a chunk."""
+        return min(rows, -(-self.chunk // self.texts_of_a_row)) if self.chunk else rows
+
+    @property
+    def texts_of_a_row(self) -> int:
+        """The number of texts of a row in a batch."""
+        return len(self.eats.texts)
+
+    def build(self) -> None:
+        """Refuse to train shorter vectors of which there are none."""
+        whole = self.widths[0]
+        if self.matryoshka and len(self.widths) == 1:
+            raise BadChoice(
+                f"matryoshka cannot be {self.matryoshka}: the vectors have {whole} dimensions, and no half of them has "
+                f"as many. Choose {whole // 2} or less, or 0 to train the whole vector alone."
+            )
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The dimensions at which the loss is computed: all, and the halves of halves that are trained too."""
+        whole = self.head().width(self.width)
+        halves = (whole >> times for times in range(1, whole.bit_length())) if self.matryoshka else ()
+        return (whole, *(half for half in halves if half >= self.matryoshka))
+
+    def remark(self) -> str:
+        """To what dimensions the vectors may be truncated."""
+        shorter = ", ".join(map(str, self.widths[1:]))
+        return f"Vectors are trained for these numbers of first dimensions too: {shorter}." if shorter else ""
+
+    def _ranked(self, sides: list[Tensor], left_out: tuple[Tensor, Tensor]) -> Tensor:
+        return ranking(sides[0], torch.cat(sides[1:]), self.temperature, self.symmetric, *left_out)
 
 
 def duplicates(keys: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from explorer.data import sample
 from explorer.data.graded import sts
 from explorer.evaluating.results import result_files
 from explorer.evaluating.suites import tasks_of
-from explorer.evaluating.tasks import transfer
+from explorer.evaluating.tasks import layer_choice, transfer
 from explorer.measuring.neighbours import batch_search
 from tests.evaluating.test_sts_task import write_set
 from tests.processes import ended, two
@@ -154,6 +154,20 @@ def test_searches_are_a_task(desk, capsys):
     (found,) = json.loads(capsys.readouterr().out)
     assert found["scores"]["model default"]["MRR@10"] > 0
     assert len(found["scores"]) > 9
+
+
+def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, capsys):
+    path = desk / "questions.csv"
+    pairs = sample.pairs()
+    rows = dict(zip(pairs.first, pairs.second, strict=True))
+    path.write_text("\n".join(["query,passage", *(f'"{one}","{other}"' for one, other in list(rows.items())[:40])]))
+    assert evaluate(desk, "--task", str(path)) == 0
+    (found,) = result_files.read_all(desk / "results")
+    setting = found.measured.setting
+    assert setting[layer_choice.CHOSEN] in found.measured.titles
+    assert f"questions.csv, one, {layer_choice.told(setting)}" in capsys.readouterr().out
+    assert evaluate(desk, "--task", str(path), "--csv") == 0
+    assert "Chosen on half" not in capsys.readouterr().out
 
 
 def test_an_estimate_scores_nothing(desk, capsys):

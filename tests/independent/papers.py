@@ -398,7 +398,14 @@ mirror-bert
 flow
   evaluate_every    the flow has no dev set
   early_stop        the flow has no dev set
+contrast
+  hard_negatives    the paper has the other rows of a batch alone
+  first_rank        the paper mines none; of hard negatives only
+  last_rank         the paper mines none; of hard negatives only
+  margin            the paper mines none; of hard negatives only
 contrast contrast-hard
+  chunk             changes memory and time only
+  matryoshka        the paper trains the whole vector
   no_duplicates     how batches are drawn is not stated
   batch_size        the paper trains another encoder
   learning_rate     the paper trains another encoder

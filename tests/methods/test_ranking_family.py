@@ -8,8 +8,11 @@ import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
+from explorer.data.row_kinds import PAIRS
 from explorer.encoding.read.head import Head
+from explorer.errors import BadChoice
 from explorer.gathering import text_keys
+from explorer.methods import _ranking
 from explorer.methods._ranking import duplicates
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD
 
@@ -136,3 +139,93 @@ def test_without_dropout_two_losses_in_training_are_the_same(base, name):
     assert one == other
     one, other = twice(dropout=True)
     assert one != other
+
+
+def gradients_of(method, seed=0):
+    """The loss of a batch, and the gradient of every weight."""
+    texts = [[f"{text} {number}" for number in range(3) for text in column] for column in COLUMNS[method.eats]]
+    method.zero_grad()
+    torch.manual_seed(seed)
+    loss = method(*texts)
+    loss.backward()
+    return loss.item(), {
+        name: weight.grad.clone() for name, weight in method.named_parameters() if weight.grad is not None
+    }
+
+
+@pytest.mark.parametrize("name", ["contrast", "contrast-hard"])
+@pytest.mark.parametrize("chunk", [1, 4, 7])
+def test_chunks_change_neither_loss_nor_gradient(base, name, chunk):
+    def found(chunk):
+        settings = {"temperature": 0.3, "dropout": False, "symmetric": True, "chunk": chunk}
+        return gradients_of(methods.load(name)(base, settings).train())
+
+    loss, gradients = found(0)
+    in_chunks, same = found(chunk)
+    assert in_chunks == pytest.approx(loss, rel=1e-5)
+    assert gradients.keys() == same.keys()
+    assert max(gradient.norm().item() for gradient in gradients.values()) > 1e-3
+    largest = max(gradient.abs().max().item() for gradient in gradients.values())
+    for weight, gradient in gradients.items():
+        assert torch.allclose(same[weight], gradient, rtol=1e-4, atol=1e-5 * largest), weight
+
+
+def test_dropout_is_the_same_when_a_chunk_is_encoded_again(base, monkeypatch):
+    method = methods.load("contrast")(base, {"temperature": 0.3, "chunk": 5}).train()
+    again = gradients_of(method)
+    monkeypatch.setattr(_ranking, "checkpoint", lambda encode, texts, use_reentrant: encode(texts))
+    once = gradients_of(method)
+    other = gradients_of(method, seed=1)
+    assert again[0] == once[0] != other[0]
+    for weight, gradient in once[1].items():
+        assert torch.equal(again[1][weight], gradient), weight
+
+
+def test_of_several_chunks_only_the_vectors_are_held_until_the_backward_pass(base):
+    texts = [[f"{text} {number}" for number in range(3) for text in column] for column in COLUMNS[PAIRS]]
+
+    def held(chunk):
+        method = methods.load("contrast")(base, {"chunk": chunk}).train()
+        weights = {weight.untyped_storage().data_ptr() for weight in method.parameters()}
+        sizes = {}
+
+        def keep(tensor):
+            storage = tensor.untyped_storage()
+            if storage.data_ptr() not in weights:
+                sizes[storage.data_ptr()] = storage.nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            method(*texts)
+        return sum(sizes.values()), method.held_rows(len(texts[0]))
+
+    whole, rows = held(0)
+    part, held_rows = held(4)
+    assert part < whole / 10
+    assert (rows, held_rows) == (len(texts[0]), 2)
+
+
+@pytest.mark.parametrize("name", ["contrast", "contrast-hard"])
+def test_matryoshka_sums_the_loss_of_halves(base, name):
+    kind = methods.load(name)
+    method = kind(base, {"temperature": 0.3, "pooling": "mean", "matryoshka": base.width // 4}).eval()
+    texts = COLUMNS[method.eats]
+    whole = [method.vectors(list(column)).double() for column in texts]
+    widths = (base.width, base.width // 2, base.width // 4)
+    expected = sum(by_hand(texts, [side[:, :width] for side in whole], 0.3, False) for width in widths)
+    assert method(*texts).item() == pytest.approx(expected, rel=1e-4)
+    assert method.widths == widths
+    assert f"{widths[1]}, {widths[2]}" in method.remark()
+    assert kind(base, {}).remark() == ""
+
+
+def test_a_matryoshka_dimension_without_a_half_is_refused(base):
+    with pytest.raises(BadChoice, match=rf"matryoshka cannot be {base.width}.*Choose {base.width // 2} or less"):
+        methods.load("contrast")(base, {"matryoshka": base.width})
+
+
+def test_several_hard_negatives_of_a_row_are_all_its_negatives(base):
+    method = methods.load("contrast")(base, {"temperature": 0.3, "pooling": "mean", "hard_negatives": 2}).eval()
+    texts = (FIRST, SECOND, THIRD, [f"not {text}" for text in THIRD])
+    sides = [method.vectors(list(column)).double() for column in texts]
+    assert method(*texts).item() == pytest.approx(by_hand(texts, sides, 0.3, False), rel=1e-4)

@@ -16,8 +16,9 @@ from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating.encoded import checked_titles
+from explorer.evaluating.encoded import checked_titles, titles_of
 from explorer.evaluating.measured import Items, Measured
+from explorer.evaluating.tasks.layer_choice import intervals
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
 from explorer.measuring.neighbours.batch_search import FLAT, Found, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
@@ -70,6 +71,7 @@ def retrieval(
             "document prompt": prompts.document,
             "index": FLAT,
             **of_encoder(encoder, limit),
+            **intervals(kept, of_query[:, 0], task.queries, every=kept == titles_of(encoder)),
         },
         items=Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
         seconds=time.perf_counter() - started,

@@ -71,7 +71,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
     rows = learner.feed.share
     with _untouched(learner):
         a_row = _held_by(learner, min(FEW, rows)) / min(FEW, rows)
-        needed = int(fixed + a_row * rows)
+        needed = int(fixed + a_row * learner.method.held_rows(rows))
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
         with _peak(device) as peak:
@@ -147,11 +147,16 @@ def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarg
     else:
         told = (
             f"Set batch_size to {min(fits, batch - 1)}, or lower max_length. accumulate restores the rows per update, "
-            "but not the negatives in a batch"
+            f"but not the negatives in a batch{_by_chunks(learner)}"
         )
     return RunTooLarge(
         f"A batch of {batch} needs about {needed / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB are free. {told}."
     )
+
+
+def _by_chunks(learner: Learner) -> str:
+    """The setting that keeps a large batch, of methods that have it."""
+    return "; a chunk of 32 or 64 keeps them" if "chunk" in learner.method.knobs else ""
 
 
 def _now(device: str) -> float:

@@ -52,10 +52,10 @@ class Learner:
         self._module = world.place(self.method)
         self.method.train()
         sow(seed + 7919 * world.rank)  # … but draws its own dropout
-        self.corpus, self.held_out = prepared.corpus, prepared.held_out
+        self.corpus, self.held_out = prepared.rows, prepared.held_out
         if self.method.trains():
             sampler = self.method.sampler()
-            self.feed = Feed(prepared.corpus, self.schedule, seed, world.rank, world.size, sampler)
+            self.feed = Feed(self.corpus, self.schedule, seed, world.rank, world.size, sampler)
             self.optimizer = self.method.make_optimizer(self.method.groups(self.schedule), self.schedule)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.data import corpora, held_out, sources
 from explorer.data.corpora import Corpus
+from explorer.data.kinds import Columns
 from explorer.data.sources import EvaluationSet
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
@@ -20,6 +21,7 @@ from explorer.measuring.scores.judge import Judge
 from explorer.progress import Progress, Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import judge_of
+from explorer.training.loop.mining import mined
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -70,6 +72,12 @@ class Prepared:
     reports: tuple[str, ...]
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
+    negatives: Columns = ()  # mined from the corpus: more columns of its rows
+
+    @property
+    def rows(self) -> Corpus:
+        """The rows that are trained on, with the mined columns."""
+        return replace(self.corpus, columns=(*self.corpus.columns, *self.negatives)) if self.negatives else self.corpus
 
     @property
     def seen(self) -> str:
@@ -104,6 +112,7 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     Missing files are downloaded from the hub only if `online` is true.
     """
     yield Progress("reading the text", 0, 0)
+    mining = recipe.kind.mining(recipe.method_values())
     texts = read_texts(recipe, online)
     others: dict[str, Found] = {}
     for name, knob in recipe.kind.knobs.items():
@@ -117,6 +126,9 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     reports = (*texts.reports, *told)
     prepared = Prepared(recipe, found, encoder, texts.corpus, dev, test, reports, others, texts.held_out)
     check_same(recipe.made_with, prepared.facts())
+    if mining:
+        hard = yield from mined(texts.corpus, encoder, mining)
+        prepared = replace(prepared, negatives=hard.columns, reports=(*reports, hard.told))
     return prepared
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from explorer.drawing.scores.task_lines import Lines, scores_by_layer
 from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.evaluating.measured import Measured
+from explorer.evaluating.tasks import layer_choice
 from explorer.ui.results.filters import Chosen
 from explorer.ui.widgets import picture_format, segments
 
@@ -33,6 +34,28 @@ def show(chosen: Chosen) -> None:
         alt=f"Scores of {len(chosen.rows)} models by layer under {pooling}, one figure for each of {len(tasks)} tasks.",
     )
     st.caption("The lines are those of the first seed of each recipe.")
+    _choices(chosen)
+
+
+def _choices(chosen: Chosen) -> None:
+    """Of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that."""
+    rows = [
+        {
+            "task": task,
+            "model": row.name,
+            "chosen on half of the queries": setting[layer_choice.CHOSEN],
+            "its nDCG@10 on the other half": setting[layer_choice.ITS_SCORE],
+            "model default there": setting[layer_choice.DEFAULT_SCORE],
+            "difference": setting[layer_choice.DIFFERENCE],
+            "95 % CI": setting[layer_choice.DIFFERENCE_INTERVAL],
+        }
+        for task in chosen.tasks
+        for row in chosen.rows
+        if (measured := row.runs[0].get(task)) and layer_choice.CHOSEN in (setting := measured.setting)
+    ]
+    if rows:
+        st.markdown("**Layer & pooling chosen by queries**")
+        st.dataframe(rows, hide_index=True, key="choices by queries")
 
 
 def lines_of(chosen: Chosen, task: str, pooling: str) -> Lines:

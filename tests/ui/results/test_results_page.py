@@ -1,13 +1,14 @@
 """Test the Results page without a browser: table, rank groups, filters in the address, evaluation, runs."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from explorer.evaluating.results import result_files
 from explorer.evaluating.suites import Options
-from explorer.evaluating.tasks import sts
+from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
@@ -111,6 +112,21 @@ def test_one_figure_shows_every_task_by_layer(app, saved):
     figure = json.loads(chart.proto.spec)
     assert {trace["name"] for trace in figure["data"]} == set(RIGHT)
     assert len(figure["data"]) == 2 * len(RIGHT)
+
+
+def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
+    scores = np.random.default_rng(0).uniform(size=(3, 30))
+    stated = layer_choice.intervals(
+        ("mean of layer 0", "mean of layer 1", "model default"), scores, "ab" * 15, every=True
+    )
+    searched = result("good", "Questions", 50.0, layers=(40.0, 45.0), measure="nDCG@10")
+    result_files.write(replace(searched, measured=replace(searched.measured, setting=stated)))
+    app.query_params["suite"] = "others"
+    opened(app)
+    tables = [one.value for one in app.dataframe if "chosen on half of the queries" in one.value.columns]
+    ((row,),) = (one.to_dict("records") for one in tables)
+    assert (row["task"], row["model"]) == ("Questions", "good")
+    assert set(stated.values()) - {stated[layer_choice.INTERVAL]} <= set(row.values())
 
 
 def test_it_can_be_downloaded(app, saved):

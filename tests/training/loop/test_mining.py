@@ -1,0 +1,104 @@
+"""Test hard negatives: against a loop over every text, and in a run."""
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from explorer.data.kinds import Corpus
+from explorer.data.row_kinds import PAIRS
+from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
+from explorer.errors import BadChoice, TooFewRows
+from explorer.methods import load
+from explorer.methods._mining import Mining
+from explorer.progress import finish
+from explorer.run_folder import LOG
+from explorer.training.loop import mining
+from tests.trainings import losses, new, train
+
+ROWS = (
+    ("How do I reset my password?", "Choose Forgotten password on the sign-in page."),
+    ("I cannot sign in any more", "Choose Forgotten password on the sign-in page."),
+    ("How do I reset my password?", "A link to set a new password is sent by mail."),
+    ("Where is my parcel?", "The number in your mail shows where a parcel is."),
+    ("When does the shop open?", "The shop opens at nine."),
+    ("When does the shop close?", "The shop closes at six."),
+    ("Can I send shoes back?", "Shoes can be sent back within a month."),
+    ("Who pays for the way back?", "We pay for the parcel back."),
+)
+
+
+def corpus_of(rows) -> Corpus:
+    return Corpus("rows", PAIRS, tuple(zip(*rows, strict=True)))
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return loading.load(model_names.find("all-MiniLM-L6-v2"), precision="float32", device="cpu")
+
+
+def by_loops(rows, wanted: Mining):
+    """What may be mined for each row, nearest first, by a loop over every text, with sentence-transformers."""
+    model = SentenceTransformer(str(model_names.find("all-MiniLM-L6-v2").folder), device="cpu")
+    passages = list(dict.fromkeys(passage for _, passage in rows))
+    for anchor, positive in rows:
+        ranked = sorted(passages, key=lambda text: -model.similarity(*model.encode([anchor, text])[:, None]).item())
+        right = model.similarity(*model.encode([anchor, positive])[:, None]).item()
+        together = {text for row in rows if {anchor, positive} & set(row) for text in row}
+        yield [
+            text
+            for text in ranked[wanted.first - 1 : wanted.last]
+            if text not in together
+            and model.similarity(*model.encode([anchor, text])[:, None]).item() <= right - wanted.margin * abs(right)
+        ]
+
+
+@pytest.mark.parametrize("wanted", [Mining(1, 1, 50, 0.05), Mining(2, 2, 4, 0.05), Mining(1, 1, 3, 0.9)])
+def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, wanted):
+    found = finish(mining.mined(corpus_of(ROWS), encoder, wanted))
+    expected = list(by_loops(ROWS, wanted))
+    assert len(found.columns) == wanted.negatives
+    taken = 0
+    for row, (texts, allowed) in enumerate(zip(zip(*found.columns, strict=True), expected, strict=True)):
+        mined = allowed[: wanted.negatives]
+        taken += len(mined)
+        assert list(texts[: len(mined)]) == mined, ROWS[row]
+        assert len(set(texts)) == wanted.negatives, "each once"
+        together = {text for other in ROWS if set(ROWS[row]) & set(other) for text in other}
+        assert together.isdisjoint(texts), "also of those drawn at random"
+    assert (found.found, found.drawn) == (taken, len(ROWS) * wanted.negatives - taken)
+    assert taken, "otherwise this tests nothing"
+
+
+def test_the_counts_and_the_mean_cosines_are_told(encoder):
+    found = finish(mining.mined(corpus_of(ROWS), encoder, Mining(1, 1, 3, 0.9)))
+    assert found.drawn
+    assert f"{found.found} mined" in found.told
+    assert f"{found.drawn} drawn at random" in found.told
+    assert found.nearer < 0.1 * found.positive
+
+
+def test_rows_without_enough_other_texts_are_refused(encoder):
+    with pytest.raises(TooFewRows, match="has 2 different second texts, too few for 2 hard negatives"):
+        finish(mining.mined(corpus_of(ROWS[:3]), encoder, Mining(2, 1, 50, 0.05)))
+    linked = [("one question", f"answer {number}") for number in range(4)]
+    with pytest.raises(TooFewRows, match="'one question' shares texts with so many rows"):
+        finish(mining.mined(corpus_of(linked), encoder, Mining(1, 1, 50, 0.05)))
+
+
+def test_a_window_without_a_rank_is_refused():
+    with pytest.raises(BadChoice, match="first_rank cannot be 9 with last_rank 4"):
+        load("contrast").mining({"hard_negatives": 1, "first_rank": 9, "last_rank": 4})
+    assert load("contrast").mining({}) is None
+    assert load("contrast-hard").mining({}) is None
+
+
+def test_a_run_trains_on_mined_negatives_and_keeps_the_digest_of_its_text(place):
+    def trained(name, **settings):
+        settings = {"steps": 2, "temperature": 0.5, "dropout": False, **settings}
+        return train(new(place, "contrast", name=name, settings=settings))
+
+    plain, hard = trained("without"), trained("with", hard_negatives=2, last_rank=10, chunk=4)
+    assert plain.recipe().made_with["data_digest"] == hard.recipe().made_with["data_digest"]
+    assert "hard negatives: " in (hard.folder / LOG).read_text()
+    assert "hard negatives: " not in (plain.folder / LOG).read_text()
+    assert losses(hard)[1] > losses(plain)[1], "more negatives, more loss"
