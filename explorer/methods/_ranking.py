@@ -55,7 +55,7 @@ class Ranked(Pooled):
         high=100_000,
         help="Sentences encoded at a time, for large batches (gradient caching, Gao and others 2021): memory is that "
         "of one chunk, and loss and gradients are those of the whole batch. Each sentence is encoded twice, so that a "
-        "step takes about half as long again. 0: all sentences of a batch at once.",
+        "step takes up to two thirds longer. 0: all sentences of a batch at once.",
     )
     matryoshka: int = knob(
         0,
