@@ -15,6 +15,7 @@ from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import MODEL_DEFAULT, Method, knob
+from explorer.methods._schedule import ADAPTERS
 from explorer.progress import Work, finish
 
 OWN = "own"  # an older spelling of MODEL_DEFAULT in recipes
@@ -36,6 +37,7 @@ class After(Method):
     """A map of the vectors of one layer & pooling; the encoder is not trained."""
 
     eats = SENTENCES
+    unused = ADAPTERS
 
     reads: str = reads_knob()
 

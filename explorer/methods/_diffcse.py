@@ -17,7 +17,6 @@ from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load import masked_model
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.editing import Edit
-from explorer.encoding.tune.tunable import Tunable
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import info_nce
@@ -64,7 +63,7 @@ class Differing(Method):
         encoder = self.base.encoder
         self.masker = masked_model.Masker(encoder, self.mask_share)
         self.guesser = masked_model.load(model_names.find(self.generator), encoder)
-        self.detector = Tunable(encoder, self.base.max_length)
+        self.detector = self.base.another()
         self.tell = nn.Linear(self.width, 2)
 
     def constant(self) -> tuple[nn.Module, ...]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read.head import Head
+from explorer.encoding.tune.lora import effective
 from explorer.methods._pooled import Pooled
 
 
@@ -28,7 +29,16 @@ class Followed(Pooled):
 
 @torch.no_grad()
 def follow(follows: Iterable[nn.Module], own: Iterable[nn.Module], momentum: float) -> None:
-    """Move the weights of some modules towards those of others: momentum × theirs + (1 - momentum) × the others'."""
-    moved: list[Tensor] = [weight for module in follows for weight in module.parameters()]
-    towards: list[Tensor] = [weight for module in own for weight in module.parameters()]
+    """Move the weights of some modules towards those of others: momentum × theirs + (1 - momentum) × the others'.
+
+    With adapters, the others' weights are those that they compute with.
+    """
+    moved: list[Tensor] = []
+    towards: list[Tensor] = []
+    for module, other in zip(follows, own, strict=True):
+        weights = effective(other)
+        for name, weight in module.named_parameters():
+            if weight is not weights[name]:  # a weight that adapters leave as it is may be one for both
+                moved.append(weight)
+                towards.append(weights[name])
     torch._foreach_lerp_(moved, towards, 1 - momentum)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from explorer.data.row_kinds import LABELLED_TEXTS, SENTENCES, TRIPLETS
+from explorer.encoding.tune.lora import ATTENTION, TARGETS, Lora
 from explorer.knobs import Knobs, Values, knob
 
 EARLY_STOPS = ("none", "drops", "no new best")
 SELECTIONS = ("dev", "held-out triplets", "both")
 VALIDATIONS = ("accuracy", "macro F1", "Matthews")
+ADAPTERS = ("lora_rank", "lora_alpha", "lora_targets")  # settings that a method without a trained encoder does not have
 
 
 class Schedule(Knobs):
@@ -77,8 +79,35 @@ class Schedule(Knobs):
         help="Save the model at every evaluation, so that all steps can be compared; each takes the space of a model.",
     )
 
+    lora_rank: int = knob(
+        0,
+        low=0,
+        high=256,
+        help="LoRA (Hu and others 2021): train an adapter of this rank beside each weight matrix, and leave the "
+        "encoder's own weights as they are; it takes less memory. Adapters are merged when the model is saved. 0: "
+        "train all weights. The paper has rank 8 and learning rates from 2e-4 to 5e-4 for RoBERTa.",
+    )
+    lora_alpha: float = knob(
+        16.0,
+        low=0.01,
+        high=10_000,
+        help="Adapters are scaled by this number divided by lora_rank (paper, for RoBERTa-large: 16). Without "
+        "lora_rank it does nothing.",
+    )
+    lora_targets: str = knob(
+        ATTENTION,
+        choices=TARGETS,
+        help="Layers with an adapter: query and value in each attention block, as in the paper, or all linear layers. "
+        "Where one matrix is query, key and value, it has one adapter. Without lora_rank it does nothing.",
+    )
+
     def __init__(self, **values: bool | int | float | str) -> None:
         self.set(values)
+
+    @property
+    def lora(self) -> Lora | None:
+        """The adapters that are trained; None if all weights are."""
+        return Lora(self.lora_rank, self.lora_alpha, self.lora_targets) if self.lora_rank else None
 
     def but(self, values: Values) -> Schedule:
         """The same with other values."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.tune.lora import effective
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
@@ -80,8 +81,7 @@ class SelfGuided(Pooled):
         self.guide = self.base.frozen()
         self.base.embeddings.requires_grad_(False)
         self.project = self._head() if self.projection else nn.Identity()
-        guided = dict(self.guide.model.named_parameters())
-        self._tied = [(own, guided[name]) for name, own in self.base.model.named_parameters() if own.requires_grad]
+        self._tied = [name for name, weight in effective(self.base.model).items() if weight.requires_grad]
 
     def _head(self) -> nn.Module:
         layers = nn.Linear(self.width, PROJECTION), nn.Linear(PROJECTION, PROJECTION)
@@ -134,11 +134,16 @@ class SelfGuided(Pooled):
         self.watch(tuned, guide if guide.dim() == 2 else guide[:, -1])
         return tuned, guide
 
+    def tied(self) -> list[tuple[Tensor, Tensor]]:
+        """Each trained weight, with its adapter added if it has one, and where it started."""
+        own, start = effective(self.base.model), dict(self.guide.model.named_parameters())
+        return [(own[name], start[name]) for name in self._tied]
+
     def held(self) -> Tensor | float:
         """L_reg: the sum of squared differences from the starting weights, neither averaged nor rooted."""
         if not self.pull:
             return 0.0
-        own, start = zip(*self._tied, strict=True)
+        own, start = zip(*self.tied(), strict=True)
         distance: Tensor = _Apart.apply(start, *own)  # type: ignore[no-untyped-call]
         return self.pull * distance
 

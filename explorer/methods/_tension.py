@@ -45,8 +45,7 @@ class Tension(Pooled):
 
     def build(self) -> None:
         """Copy the encoder once more; both copies are trained."""
-        self.other = Tunable(self.base.encoder, self.base.max_length)
-        self.other.model.load_state_dict(self.base.model.state_dict())
+        self.other = self.base.another()
 
     def train(self, mode: bool = True) -> Tension:
         """Switch to training, with the encoder's dropout only if it is set."""

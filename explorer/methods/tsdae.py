@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from explorer.data.row_kinds import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
+from explorer.encoding.tune import lora
 from explorer.encoding.tune.dropout import quicken
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
@@ -137,7 +138,10 @@ def reconstruction(scores: Tensor, targets: Tensor) -> Tensor:
 
 
 def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
-    """A causal language model with cross-attention, of the encoder's weights or, if not `tied`, of a copy of them."""
+    """A causal language model with cross-attention, of the encoder's weights or, if not `tied`, of a copy of them.
+
+    Beside adapters the encoder's weights do not change, so that a copy of them differs by its own adapters alone.
+    """
     from transformers import MODEL_FOR_CAUSAL_LM_MAPPING
 
     config = copy.deepcopy(base.model.config)
@@ -150,8 +154,9 @@ def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
     config.is_decoder, config.add_cross_attention, config.tie_word_embeddings = True, True, True
     with ONE_AT_A_TIME:
         decoder: PreTrainedModel = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config).float()
-    if tied:
+    if tied or base.adapters:
         _adopt(decoder.base_model, base.model)
+        _equip(decoder.base_model, base, tied)
         decoder.tie_weights()  # else the output layer keeps the embeddings of before
     else:
         decoder.base_model.load_state_dict(base.model.state_dict(), strict=False)  # it has no pooling layer
@@ -161,8 +166,18 @@ def decoder_of(base: Tunable, tied: bool) -> PreTrainedModel:
 
 def _adopt(decoder: nn.Module, encoder: nn.Module) -> None:
     """Replace the weights of a decoder by those of the encoder with the same name; the others are its own."""
-    shared = dict(encoder.named_parameters())
+    shared = lora.plain_weights(encoder)
     for name, _ in list(decoder.named_parameters()):
         if name in shared:
             where, _, leaf = name.rpartition(".")
             setattr(decoder.get_submodule(where), leaf, shared[name])
+
+
+def _equip(decoder: nn.Module, base: Tunable, tied: bool) -> None:
+    """Give a decoder the adapters of the encoder, or, if not `tied`, new ones in the same layers."""
+    layers = dict(lora.adapted(base.model))
+    if base.adapters and not tied:
+        lora.adapt(decoder, layers, base.adapters)
+    elif base.adapters:
+        for path, layer in layers.items():
+            decoder.set_submodule(path, layer)

@@ -118,4 +118,5 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         opener=opener(encoder),
         versions=in_words.versions(LIBRARIES),
         command=recipe.command(),
+        adapters=method.exported.describe(),
     )

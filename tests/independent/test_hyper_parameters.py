@@ -6,11 +6,13 @@ import pytest
 
 from explorer import methods
 from explorer.methods import Schedule
+from explorer.methods._schedule import ADAPTERS
 from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
 
-# what no paper has: the length in steps, several batches for one update, and what chooses or keeps a checkpoint
-STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "keep_steps"}
+# what no paper of these methods has: the length in steps, several batches for one update, what chooses or keeps a
+# checkpoint, and adapters
+STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "keep_steps", *ADAPTERS}
 STATED = papers.lines(papers.STATED)
 RELEASED = papers.lines(papers.RELEASED)
 BY_FAMILY = papers.lines(papers.BY_FAMILY)

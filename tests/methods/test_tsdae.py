@@ -92,7 +92,7 @@ def test_the_decoder_has_the_tensors_of_the_encoder_and_few_of_its_own(base):
 def test_the_decoder_of_bert_base_has_as_many_weights_of_its_own_as_it_should():
     with torch.device("meta"):
         model = BertModel(BertConfig(), add_pooling_layer=False)
-        decoder = tsdae.decoder_of(SimpleNamespace(model=model), tied=True)
+        decoder = tsdae.decoder_of(SimpleNamespace(model=model, adapters=None), tied=True)
     shared = set(model.parameters())
     assert sum(weight.numel() for weight in decoder.parameters() if weight not in shared) == 28_989_498
     cross = (weight.numel() for name, weight in decoder.named_parameters() if "crossattention" in name)
@@ -151,7 +151,7 @@ def test_a_vector_that_is_not_as_wide_as_the_encoder_is_mapped(base, monkeypatch
 def test_each_type_of_encoder_has_a_decoder_that_shares_all_its_weights(kind):
     torch.manual_seed(0)
     model = AutoModel.from_config(AutoConfig.for_model(kind, **SIZES))
-    decoder = tsdae.decoder_of(SimpleNamespace(model=model), tied=True).eval()
+    decoder = tsdae.decoder_of(SimpleNamespace(model=model, adapters=None), tied=True).eval()
     shared = set(model.parameters())
     assert decoder.get_input_embeddings().weight in shared
     assert decoder.get_output_embeddings().weight in shared

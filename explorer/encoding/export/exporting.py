@@ -70,7 +70,7 @@ def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | Non
 
 
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
-    model = tuned.model
+    model = tuned.plain()
     state = {name: _plain(value) for name, value in model.state_dict().items()}
     with transformer.quiet():
         model.save_pretrained(part, state_dict={**_pooler(tuned, base), **state})

@@ -14,9 +14,10 @@ from torch.utils.hooks import RemovableHandle
 from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States
 from explorer.encoding.read.sentence_pairs import Composed
-from explorer.encoding.tune import editing
+from explorer.encoding.tune import editing, lora
 from explorer.encoding.tune.dropout import quicken
 from explorer.encoding.tune.editing import Edit
+from explorer.encoding.tune.lora import Lora
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -29,13 +30,19 @@ PASS_ON_GPU = 16384
 
 
 class Tunable(nn.Module):
-    """A transformer in training, in float32, with the tokenizer and the limits of the encoder it was copied from."""
+    """A transformer in training, in float32, with the tokenizer and the limits of the encoder it was copied from.
 
-    def __init__(self, encoder: Encoder, max_length: int) -> None:
+    With `adapters` these alone are trained; it shares all other weights with the encoder, and changes none of them.
+    """
+
+    def __init__(self, encoder: Encoder, max_length: int, adapters: Lora | None = None) -> None:
         super().__init__()
-        self.model: PreTrainedModel = copy.deepcopy(encoder.model).float()
-        self.model.requires_grad_(True)
+        self.adapters = adapters
+        self.model: PreTrainedModel = (lora.sharing if adapters else copy.deepcopy)(encoder.model).float()
+        self.model.requires_grad_(adapters is None)
         quicken(self.model)
+        if adapters:
+            lora.adapt(self.model, lora.targets_of(self.model, encoder.name, adapters.targets), adapters)
         look_at_no_mask()
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
@@ -54,11 +61,40 @@ class Tunable(nn.Module):
         return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
 
     def frozen(self) -> Tunable:
-        """A frozen copy."""
+        """A frozen copy, without adapters: they are added to its weights."""
         other = Tunable(self.encoder, self.max_length)
-        other.model.load_state_dict(self.model.state_dict())
+        if self.adapters:
+            other.model = self.plain().eval()
+        else:
+            other.model.load_state_dict(self.model.state_dict())
         other.requires_grad_(False)
         return other
+
+    def another(self) -> Tunable:
+        """Another trained copy with the same weights, and adapters of its own if this one has them."""
+        other = Tunable(self.encoder, self.max_length, self.adapters)
+        other.model.load_state_dict(self.model.state_dict())
+        return other
+
+    def plain(self) -> PreTrainedModel:
+        """The model without adapters: they are added to its weights, which have their usual names."""
+        return lora.merged(self.model) if self.adapters else self.model
+
+    def untouched(self) -> tuple[nn.Parameter, ...]:
+        """The weights that stay as they are beside adapters; none without adapters."""
+        return tuple(lora.plain_weights(self.model).values()) if self.adapters else ()
+
+    def describe(self) -> str:
+        """What is trained, if it has adapters, and how many weights that are; else ""."""
+        if not self.adapters:
+            return ""
+        own = sum(weight.numel() for weight in self.model.parameters() if weight.requires_grad)
+        return f"{self.adapters.describe()}: {own:,} weights, beside {self.size:,} that do not change"
+
+    @property
+    def size(self) -> int:
+        """The number of weights of the model, without those of adapters."""
+        return sum(weight.numel() for weight in self.encoder.model.parameters())
 
     def states(self, sentences: Sequence[str], edit: Edit | None = None, position_ids: Edit | None = None) -> States:
         """Every layer of one batch of sentences, with gradients if they are enabled.

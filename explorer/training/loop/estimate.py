@@ -44,14 +44,21 @@ class Estimate:
     disk: int
     steps: int = 0  # of all seeds
     kept: int = 0  # bytes on disk that stay when the run is finished
+    trained: int = 0  # weights that are trained, those of the method's own parts too
+    weights: int = 0  # of the encoder
 
     @property
     def told(self) -> str:
-        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`."""
-        return (
+        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`.
+
+        Then the number of weights that are trained.
+        """
+        found = (
             f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all; "
             f"{self.memory / 1e9:.1f} GB of memory ({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
         )
+        told = f"; {self.trained:,} weights are trained (the encoder has {self.weights:,})"
+        return found + told if self.trained else found
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:
@@ -94,6 +101,8 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         disk,
         learner.total * seeds,
         _stays(learner, seeds),
+        _trained(learner),
+        learner.method.base.size,
     )
 
 
@@ -180,22 +189,24 @@ def _peak(device: str) -> Iterator[list[int]]:
 
 def _fixed(learner: Learner) -> int:
     """Bytes for gradients, both moments of the optimiser, and the copy of the best weights."""
-    trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
-    return trained * 4 * 4
+    return _trained(learner) * 4 * 4
+
+
+def _trained(learner: Learner) -> int:
+    """The number of weights that are trained."""
+    return sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
 
 
 def _disk(learner: Learner, seeds: int) -> int:
     """Bytes in the run's folder: the models and two states, since the old one is deleted after the new one."""
-    trained = sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
-    model = sum(weight.numel() for weight in learner.method.base.parameters()) * 4
     # all that changes, also without a gradient; of what is trained, the optimiser's two moments and the best weights
-    state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + trained * 4 * 3
-    return 2 * state + model + _stays(learner, seeds)
+    state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + _trained(learner) * 4 * 3
+    return 2 * state + learner.method.base.size * 4 + _stays(learner, seeds)
 
 
 def _stays(learner: Learner, seeds: int) -> int:
     """Bytes of the models in the folder of the finished run."""
-    model = sum(weight.numel() for weight in learner.method.base.parameters()) * 4
+    model = learner.method.base.size * 4
     looks = learner.total // learner.look_every + 1
     return model * (1 + (looks * seeds if learner.schedule.keep_steps else 0))
 

@@ -47,7 +47,7 @@ class Learner:
         self.seed, self.world = seed, world
         self.schedule = recipe.schedule()
         sow(seed)  # every process initialises the same weights …
-        base = Tunable(prepared.encoder, self.schedule.max_length)
+        base = Tunable(prepared.encoder, self.schedule.max_length, self.schedule.lora)
         self.method: Method = recipe.kind(base, recipe.method_values(), prepared.corpus.classes)
         self._module = world.place(self.method)
         self.method.train()
@@ -244,8 +244,9 @@ class Learner:
 
 
 def changing(method: Method) -> dict[str, Tensor]:
-    """Every weight and buffer that training may change, each once: all but those of constant parts."""
+    """Every weight and buffer that training may change, each once: not those of constant parts or beside adapters."""
     fixed = {id(tensor) for part in method.constant() for tensor in (*part.parameters(), *part.buffers())}
+    fixed |= {id(weight) for part in method.modules() if isinstance(part, Tunable) for weight in part.untouched()}
     kept = {**dict(method.named_parameters()), **kept_buffers(method)}
     return {name: tensor for name, tensor in kept.items() if id(tensor) not in fixed}
 

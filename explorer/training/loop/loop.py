@@ -99,6 +99,11 @@ class Training:
         """The layer & pooling that is trained, in words: `cls of the last layer`."""
         return self.learner.method.head().describe() if self.learner else ""
 
+    @property
+    def adapters(self) -> str:
+        """The adapters that are trained, in words; "" if all weights are."""
+        return self.learner.method.base.describe() if self.learner else ""
+
     def save(self) -> None:
         """Save what resuming needs, between two steps; never weights that may be spoiled."""
         learner = self.learner

@@ -52,6 +52,7 @@ class CardFacts:
     opener: str  # the transformers class that opens it
     versions: Mapping[str, str]
     command: str
+    adapters: str = ""  # what was trained if it was not all weights, and how many weights that were, in words
 
     @property
     def model(self) -> SeedScores:

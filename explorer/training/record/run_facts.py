@@ -28,6 +28,7 @@ class RunFacts:
     measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
     held_out: int | None = None  # rows that choose the best checkpoint
     estimate: str | None = None  # of time and memory, in words
+    adapters: str | None = None  # what is trained if it is not all weights, and how many weights that are, in words
     memory: int | None = None  # bytes of a step on the longest rows, as measured before the first one
 
     def as_json(self) -> dict[str, Any]:

@@ -66,6 +66,8 @@ def _headline(run: Run, status: Status) -> None:
     ]
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")
+    if facts.adapters:
+        told.append(facts.adapters)
     st.caption(messages.plain(" · ".join(told)))
 
 

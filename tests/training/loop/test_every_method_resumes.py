@@ -54,12 +54,31 @@ def rows_of(place, tmp_path_factory):
 @pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.usefixtures("small_projection", "words_with_opposites")
 def test_every_method_goes_on_to_the_bit(name, place, rows_of, tmp_path):
+    goes_on_to_the_bit(prepared_for(name, place, rows_of), tmp_path / "state")
+
+
+# nothing but the encoder, a frozen copy, a momentum copy, two trained copies, a shared and an own decoder
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("simcse", {}), ("sg", {}), ("bsl", {}), ("ct", {}), ("diffcse", {}), ("tsdae", {}), ("tsdae", {"tied": False})],
+    ids=str,
+)
+@pytest.mark.usefixtures("small_projection")
+def test_adapters_go_on_to_the_bit_without_the_weights_beside_them(name, settings, place, rows_of, tmp_path):
+    prepared = prepared_for(name, place, rows_of, lora_rank=2, lora_targets="all linear", **settings)
+    goes_on_to_the_bit(prepared, tmp_path / "state")
+    saved = resume_state.load(tmp_path / "state").tensors
+    assert not [entry for entry in saved if "word_embeddings" in entry]
+    assert [entry for entry in saved if "lora_B" in entry]
+
+
+def prepared_for(name: str, place, rows_of: Path, **changes) -> Prepared:
     kind = methods.load(name)
-    settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs}
+    settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs} | changes
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
     text = str(rows_of / f"{kind.eats}.csv")
-    goes_on_to_the_bit(finish(prepare(recipe(place, name, data=(text,), settings=settings))), tmp_path / "state")
+    return finish(prepare(recipe(place, name, data=(text,), settings=settings)))
 
 
 def goes_on_to_the_bit(prepared: Prepared, folder: Path) -> None:

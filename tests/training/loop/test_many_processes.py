@@ -81,6 +81,14 @@ def test_two_processes_come_to_the_loss_of_every_step_and_the_weights_of_one(cal
     assert (calm.folder / "told.1").read_text() == "", "one of them talks"
 
 
+def test_two_processes_train_adapters_as_one_does(calm):
+    settings = {"lora_rank": 2, "lora_targets": "all linear", "learning_rate": 1e-2}
+    arguments = [*words(calm, "sg-opt", "adapters"), *(f"--set={name}={value}" for name, value in settings.items())]
+    assert together(arguments, calm.folder / "told") == (0, 0)
+    run = runs.find("adapters", calm.runs)
+    assert_same(run, train(new(calm, "sg-opt", settings=SETTINGS | settings)))
+
+
 def test_torchrun_starts_the_command_line_as_it_stands(calm, alone):
     done = torchrun(*words(calm, "sg-opt", "torchrun"))
     assert done.returncode == 0, done.stderr

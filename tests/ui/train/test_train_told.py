@@ -41,6 +41,13 @@ def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
     assert "run resume" in buttons(app)
 
 
+def test_a_run_of_adapters_tells_what_is_trained(app, place):
+    run = new(place)
+    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(adapters="LoRA of rank 8: 96"))
+    well(show(app, run))
+    assert any(told.endswith("LoRA of rank 8: 96") for told in words(app.caption))
+
+
 def outcome(difference, low, high):
     return Outcome(73.0, 68.0, 73.0 + difference, difference, low, high)
 

@@ -1,0 +1,135 @@
+"""Test runs that train adapters: what is saved, exported and told."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from explorer.encoding.export.exporting import export
+from explorer.encoding.tune.lora import ALL_LINEAR
+from explorer.progress import finish
+from explorer.training.loop import estimate as estimates
+from explorer.training.loop.estimate import Estimate, estimate
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
+from explorer.training.record.status import INTERRUPTED
+from tests.device import DEVICE
+from tests.exports import by_sentence_transformers, by_transformers
+from tests.spoiling import encoder_of
+from tests.tiny_models import SENTENCES
+from tests.training.unbroken import assert_same, break_off
+from tests.trainings import new, recipe, train, weights
+
+ADAPTED = {"lora_rank": 2, "lora_alpha": 8.0}
+SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_steps": True, "pooling": "cls", **ADAPTED}
+TOLD = "LoRA (rank 2, alpha 8, targets attention): 512 weights, beside "
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    stages = []
+    run = new(place, "simcse", seeds=(1, 2), settings=SETTINGS)
+    return train(run, lambda told: stages.append(told.stage)), stages
+
+
+def base_of(place) -> dict[str, torch.Tensor]:
+    return load_file(place.model / "model.safetensors")
+
+
+def test_the_export_has_the_names_of_the_base_and_differs_in_query_and_value_alone(place, whole):
+    run, _ = whole
+    base, tuned = base_of(place), weights(run)
+    assert set(tuned) == set(base)
+    changed = {name for name, weight in tuned.items() if not torch.equal(weight, base[name])}
+    assert changed == {
+        f"encoder.layer.{layer}.attention.self.{part}.weight" for layer in range(2) for part in ("query", "value")
+    }
+    assert not list(run.model.glob("adapter_*"))
+
+
+def test_the_export_and_every_step_open_without_peft_and_agree(whole):
+    run, _ = whole
+    steps = sorted((run.folder / "steps").iterdir())
+    assert len(steps) == 2 * 7
+    for folder in (run.model, steps[-1]):
+        expected = encoder_of(folder).states(list(SENTENCES))
+        own = expected.hidden[-1][:, 0]
+        assert torch.allclose(by_transformers(folder, "cls", SENTENCES), own, atol=1e-5)
+        assert torch.allclose(by_sentence_transformers(folder, SENTENCES), own, atol=1e-5)
+
+
+def test_the_export_encodes_as_the_trained_model_did(place):
+    learner = learner_of(place)
+    for _ in range(3):
+        learner.update()
+    sentences = list(SENTENCES)
+    found = learner.method.vectors(sentences)
+    folder = Path(place.folder) / "exported by hand"
+    export(learner.method.exported, learner.method.head(), folder, "card", place.model)
+    assert torch.allclose(by_sentence_transformers(folder, SENTENCES), found, atol=1e-5)
+
+
+def test_card_and_run_say_what_was_trained(place, whole):
+    run, _ = whole
+    beside = sum(weight.numel() for name, weight in base_of(place).items() if not name.startswith("pooler."))
+    told = f"{TOLD}{beside:,} that do not change"
+    assert run.status().facts.adapters == told
+    card = (run.folder / "README.md").read_text()
+    assert f"| Trained weights | {told}; merged into these weights |" in card
+    assert "| lora\\_rank | **2** | 0 |" in card
+    full = train(new(place, "simcse", settings={"steps": 1}))
+    assert full.status().facts.adapters is None
+    assert "Trained weights" not in (full.folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, whole, share):
+    expected, stages = whole
+    run = new(place, "simcse", seeds=(1, 2), settings=SETTINGS)
+    break_off(run, int(share * len(stages)))
+    assert run.status().state == INTERRUPTED
+    train(run)
+    assert_same(run, expected)
+
+
+def learner_of(place, method: str = "simcse", **settings) -> Learner:
+    made = recipe(place, method, settings={**ADAPTED, **settings})
+    return Learner(finish(prepare(made)), 1, World("float32", DEVICE))
+
+
+def test_gradients_moments_and_the_best_weights_are_those_of_the_adapters(place):
+    learner = learner_of(place, "contrast")
+    told = estimate(learner, place.folder)
+    every = sum(weight.numel() for weight in learner.method.base.encoder.model.parameters())
+    assert (told.trained, told.weights) == (512, every)
+    assert estimates._fixed(learner) == 512 * 16
+    assert told.kept == every * 4
+    full = estimate(learner_of(place, "contrast", lora_rank=0), place.folder)
+    assert (full.trained, full.weights) == (every, every)
+    assert told.disk < full.disk - 2 * 3 * 4 * every, "two states of weights, moments and the best weights"
+    learner.note(1.0)  # of the base
+    learner.update()
+    learner.note(1.0)
+    assert sum(weight.numel() for weight in learner.kept.values()) == 512
+
+
+def test_the_estimate_tells_how_many_weights_are_trained():
+    known = Estimate(1, 89, 0, 0, 0)
+    assert "weights" not in known.told
+    told = replace(known, trained=147_456, weights=22_713_216).told
+    assert told == known.told + "; 147,456 weights are trained (the encoder has 22,713,216)"
+
+
+def test_weight_regularisation_is_of_the_whole_weight(place):
+    learner = learner_of(place, "sg", lora_targets=ALL_LINEAR, pull=1.0)
+    assert learner.method.held().item() == 0.0, "new adapters change nothing"
+    for _ in range(2):
+        learner.update()
+    base = dict(learner.method.base.encoder.model.named_parameters())
+    own = dict(learner.method.base.plain().named_parameters())
+    slow = sum(float((own[name].double() - base[name].double()).square().sum()) for name in base)
+    assert learner.method.held().item() == pytest.approx(slow, rel=1e-3)
+    assert slow > 0
