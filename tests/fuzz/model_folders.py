@@ -19,7 +19,7 @@ from tests.fuzz import mutants
 from tests.spoiling import configure, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny
 
-MODELS = ("bert", "gpt2", "t5", "albert", "simcse", "chain", "weighted")
+MODELS = ("bert", "gpt2", "t5", "albert", "simcse", "chain", "weighted", "adapter")
 _TYPE = "sentence_transformers.models."
 _LIMITS = {"max_seq_length": 20, "do_lower_case": False, "modality_config": {"text": {"method_output_name": None}}}
 
@@ -33,7 +33,20 @@ def prepare(folder: Path) -> None:
     head = {"mlp.dense.weight": torch.eye(WIDTH), "mlp.dense.bias": torch.zeros(WIDTH)}
     reweigh(folder / "simcse", lambda weights: weights | head)
     _chain(folder / "chain", folder / "bert", ["Transformer", "Pooling", "Dense", "LayerNorm", "Normalize"])
+    _adapter(folder / "adapter", folder / "bert")
     _chain(folder / "weighted", folder / "bert", ["Transformer", "WeightedLayerPooling", "Pooling"])
+
+
+def _adapter(folder: Path, base: Path) -> None:
+    """Save an adapter as peft does."""
+    folder.mkdir()
+    stated = {"peft_type": "LORA", "base_model_name_or_path": str(base), "r": 2, "lora_alpha": 4, "use_rslora": False}
+    others = {"rank_pattern": {}, "modules_to_save": None, "init_lora_weights": True, "use_dora": False, "bias": "none"}
+    (folder / "adapter_config.json").write_text(json.dumps(stated | others))
+    name = "base_model.model.encoder.layer.0.attention.self.query"
+    shapes = {f"{name}.lora_A.weight": (2, WIDTH), f"{name}.lora_B.weight": (WIDTH, 2), f"{name}.bias": (WIDTH,)}
+    tensors = {entry: torch.full(shape, 0.01) for entry, shape in shapes.items()}
+    save_file(tensors, folder / "adapter_model.safetensors")
 
 
 def _chain(folder: Path, base: Path, kinds: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorer.encoding.load import hardware, sizes
+from explorer.encoding.load import hardware, merging, sizes
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.errors import (
     ModelTooLarge,
@@ -27,7 +27,8 @@ def check(folder: Path, free: float | None = None) -> Path:
     Weights are counted in float32, since they are loaded so whatever precision follows.
     """
     place = _transformer(folder)
-    for path in (*_inside(folder), *_inside(place)):
+    adapter = layout.adapter(folder)
+    for path in (*_inside(folder), *_inside(place), *(_inside(adapter) if adapter else [])):
         configuration.check_regular(path)
     config = _config(place)
     check_type(place, config)
@@ -37,7 +38,9 @@ def check(folder: Path, free: float | None = None) -> Path:
             "sentences. Press "
             "'Train it again' on its page (Train, row 'example') to get its model."
         )
-    if not layout.vocabulary(place):
+    if adapter is not None:
+        merging.check(adapter)
+    if not layout.vocabulary(place) and not (adapter and layout.vocabulary(adapter)):
         raise TokenizerMissing(
             f"{place} has no tokenizer: it holds {_contents(place)}. Copy the tokenizer's files there too, "
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
@@ -125,8 +128,6 @@ def _hint(place: Path) -> str:
     inside = sorted(path.parent.name for path in place.glob("*/config.json"))
     if inside:
         return f"Did you mean the folder '{inside[0]}' in it?"
-    if (place / "adapter_config.json").is_file():
-        return "It is an adapter (PEFT): merge it into its base model and save that."
     return "Choose a folder written by save_pretrained or by sentence-transformers."
 
 

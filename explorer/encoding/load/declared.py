@@ -50,7 +50,7 @@ def declared(folder: Path) -> Declared | None:
     """What a folder declares; None if it declares nothing."""
     listed = [module for module in layout.modules(folder) if module.kind not in ("Transformer", "Dropout")]
     if not listed:
-        return Declared("cls of the last layer → dense layer", None) if _of_simcse(folder) else None
+        return Declared("cls of the last layer → dense layer", None) if _of_simcse(layout.transformer(folder)) else None
     blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
     pooling, *after = listed[1:] if blended and len(listed) > 1 else listed
     words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
@@ -34,13 +34,14 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     device = hardware.device(device)
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
-    head = modules.head(found.folder) or simcse_folder.head(folder)
-    limits = modules.limits(folder)
+    adapter = layout.adapter(found.folder)
+    head = modules.head(layout.described_in(found.folder)) or simcse_folder.head(folder)
+    limits = modules.limits(_first(modules.limits_in, adapter, folder))
     with in_words(found.name, folder):
         with ONE_AT_A_TIME:
             config = transformer.read_config(folder)
-            tokenizer = tokenizing.tokenizer(folder)
-            model = transformer.read(folder, config, attention)
+            tokenizer = tokenizing.tokenizer(_first(layout.vocabulary, adapter, folder))
+            model = transformer.read(folder, config, attention, adapter)
             tokenizing.check_vocabulary(tokenizer, model, found.name)
             if device == "cuda":
                 checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
@@ -60,6 +61,11 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         device=device,
         folder=folder,
     )
+
+
+def _first(has: Callable[[Path], object], adapter: Path | None, folder: Path) -> Path:
+    """The folder of an adapter if it has something of its own, else that of the transformer."""
+    return adapter if adapter is not None and has(adapter) else folder
 
 
 @contextmanager

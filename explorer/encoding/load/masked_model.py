@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.load import checking, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
+from explorer.encoding.locate import layout
 from explorer.encoding.read.encoder import States
 from explorer.errors import BadChoice, UnsupportedModel, WeightsMissing
 
@@ -159,7 +160,8 @@ def load(found: Found, encoder: Encoder) -> MaskedModel:
                 "language "
                 "model such as 'distilbert-base-uncased'."
             )
-        model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], folder, config)
+        adapter = layout.adapter(found.folder)
+        model = transformer.opened(MODEL_FOR_MASKED_LM_MAPPING[type(config)], folder, config, adapter)
         tokenizer = tokenizing.tokenizer(folder)
     check_vocabulary(tokenizer, encoder, found.name)
     transformer.settle(model, "float32", "cpu")

@@ -68,8 +68,7 @@ def head(folder: Path) -> Head | None:
 
 def limits(transformer: Path) -> Limits:
     """The limits of the Transformer module; since release 5.4 they are the tokenizer's."""
-    # sentence_bert_config.json; older releases named it after the family, such as roberta
-    path = next(iter(sorted(transformer.glob("sentence_*_config.json"))), transformer / "sentence_bert_config.json")
+    path = next(iter(limits_in(transformer)), transformer / "sentence_bert_config.json")
     stated = configuration.read(path, configuration.TransformerModule)
     modalities = {"text": configuration.Modality()} if stated.modality_config is None else stated.modality_config
     text = modalities.get("text")
@@ -80,6 +79,11 @@ def limits(transformer: Path) -> Limits:
             "Strata supports the last hidden state of text ('feature-extraction'). Choose another model."
         )
     return Limits(stated.max_seq_length or None, bool(stated.do_lower_case))
+
+
+def limits_in(transformer: Path) -> list[Path]:
+    """The files in which the limits may be: older releases named it after the family, such as roberta."""
+    return sorted(transformer.glob("sentence_*_config.json"))
 
 
 def _poolings(place: Path, stated: configuration.Pooling) -> tuple[str, ...]:

@@ -8,13 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import sizes
+from explorer.encoding.load import merging, sizes
+from explorer.encoding.locate import adapters
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from explorer.encoding.read.head import Head
+
+# transformers would put an adapter of the same folder beside the weights; with this it looks for one where none can be
+NO_ADAPTER = {"subfolder": adapters.CONFIG}
 
 
 def read_config(folder: Path) -> PreTrainedConfig:
@@ -24,22 +28,27 @@ def read_config(folder: Path) -> PreTrainedConfig:
     return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
-def read(folder: Path, config: PreTrainedConfig, attention: str) -> PreTrainedModel:
-    """Load the transformer of a folder in float32; of an encoder-decoder model, the encoder alone."""
+def read(folder: Path, config: PreTrainedConfig, attention: str, adapter: Path | None = None) -> PreTrainedModel:
+    """Load the transformer of a folder in float32, with an adapter merged; of an encoder-decoder model, the encoder."""
     kind = _class(config, folder)
     options: dict[str, Any] = {}
     if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
         options["add_pooling_layer"] = False  # trained for another task, or random if missing
     if attention == "sdpa" and not getattr(kind, "_supports_sdpa", False):
         attention = "eager"  # MPNet and DeBERTa have no other
-    model = opened(kind, folder, config, attn_implementation=attention, **options)
+    model = opened(kind, folder, config, adapter, attn_implementation=attention, **options)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     return model
 
 
-def opened(kind: Any, folder: Path, config: PreTrainedConfig, **options: Any) -> PreTrainedModel:
-    """Load a model of a class from this disk in float32, without running its code or initialising weights at random."""
+def opened(
+    kind: Any, folder: Path, config: PreTrainedConfig, adapter: Path | None = None, **options: Any
+) -> PreTrainedModel:
+    """Load a model of a class from this disk in float32, without running its code or initialising weights at random.
+
+    `adapter` is the folder of one to be merged into its weights.
+    """
     import torch
 
     with quiet(), sizes.bounded(folder):
@@ -50,10 +59,13 @@ def opened(kind: Any, folder: Path, config: PreTrainedConfig, **options: Any) ->
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name
+            adapter_kwargs=NO_ADAPTER,
             **options,
         )
     check_report(report, folder, config)
     found: PreTrainedModel = model
+    if adapter is not None:
+        merging.merge(found, adapter)
     return found
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import checking, hardware, sizes, tokenizing, transformer
+from explorer.encoding.load import checking, hardware, merging, sizes, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
+from explorer.encoding.locate import layout
 from explorer.encoding.read.batches import batches
 from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
 
@@ -97,7 +98,7 @@ def load(
         config = transformer.read_config(folder)
         _check_kind(config, found.name)
         tokenizer = _tokenizer(folder, found.name)
-        model = _read(folder, config)
+        model = _read(folder, config, layout.adapter(found.folder))
         tokenizing.check_vocabulary(tokenizer, model, found.name)
         if device == "cuda":
             checking.check_room(model.num_parameters(), "float32", hardware.free_memory(device))
@@ -141,8 +142,8 @@ def _tokenizer(folder: Path, name: str) -> PreTrainedTokenizerBase:
         ) from error
 
 
-def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
-    """Load the whole model of a folder, encoder and decoder."""
+def _read(folder: Path, config: PreTrainedConfig, adapter: Path | None) -> PreTrainedModel:
+    """Load the whole model of a folder, encoder and decoder, with an adapter merged."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
 
@@ -155,9 +156,12 @@ def _read(folder: Path, config: PreTrainedConfig) -> PreTrainedModel:
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name
+            adapter_kwargs=transformer.NO_ADAPTER,
         )
     learned = _unlearned_aside(report["missing_keys"], model)
     transformer.check_report(report | {"missing_keys": learned}, folder, config)
+    if adapter is not None:
+        merging.merge(model, adapter)
     return model
 
 

@@ -112,6 +112,34 @@ class WeightedLayerPooling:
 
 
 @dataclass(frozen=True)
+class Adapter:
+    """adapter_config.json of peft; a field with other content than its default may change what an adapter does."""
+
+    peft_type: str | None = None
+    base_model_name_or_path: str | None = None
+    revision: str | None = None  # of the base on the hub
+    r: int = field(default=8, metadata={"least": 1})
+    lora_alpha: float = field(default=8.0, metadata={"least": 0})
+    use_rslora: bool | None = None
+    rank_pattern: Mapping[str, int] | None = None
+    modules_to_save: tuple[str, ...] | None = None
+    init_lora_weights: bool | str | None = True
+    auto_mapping: Any = None
+    alpha_pattern: Any = None
+    use_dora: Any = None
+    use_qalora: Any = None
+    use_bdlora: Any = None
+    lora_bias: Any = None
+    layer_replication: Any = None
+    target_parameters: Any = None
+    trainable_token_indices: Any = None
+    alora_invocation_tokens: Any = None
+    arrow_config: Any = None
+    kasa_config: Any = None
+    monteclora_config: Any = None
+
+
+@dataclass(frozen=True)
 class Shards:
     """The index of weights that are split into several files."""
 

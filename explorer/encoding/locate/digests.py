@@ -22,6 +22,11 @@ def of_files(folder: Path, paths: Iterable[Path]) -> str:
     return sha.hexdigest()
 
 
+def joined(*found: str) -> str:
+    """The SHA-256 of several digests, in this order."""
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+
+
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, size: int, mtime_ns: int) -> str:
     # size and time are part of the key: a changed file is read again

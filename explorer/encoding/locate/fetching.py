@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-from explorer.encoding.locate import hub
+from explorer.encoding.locate import hub, lookup
 from explorer.errors import NotAModelFolder
 from explorer.progress import Progress, Work
 
@@ -26,7 +26,7 @@ def fetch(name: str, revision: str | None = None) -> Work[None]:
     sizes = yield from _meanwhile(lambda: hub.files(name, revision), lambda: asking)
     for file, size in sizes.items():
         yield from _fetch_file(name, revision, file, size)
-    folder = hub.cached(name, revision)
+    folder = lookup.cached(name, revision)
     lacks = "its config.json" if folder is None else hub.lacks(folder)
     if lacks:
         raise NotAModelFolder(

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from explorer.encoding.locate import bundled, layout
+from explorer.encoding.locate import adapters, bundled, layout, lookup
 from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound
 
 _CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commit>
 # includes shards, but not half-precision variants and copies for onnx, openvino or tensorflow
-_WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)")
+_WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)|adapter_model\.safetensors")
 _MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
 _OFFLINE_HELP = (
     f"Without the hub, choose the bundled {bundled.NAME} or a folder with a model in it; on a machine with a "
@@ -20,19 +20,13 @@ _OFFLINE_HELP = (
 )
 
 
-def cached(name: str, revision: str | None = None) -> Path | None:
-    """The snapshot of a model in the local cache, perhaps incomplete; without network access."""
-    from huggingface_hub import try_to_load_from_cache
-
-    for file in ("config.json", "modules.json"):
-        path = try_to_load_from_cache(name, file, revision=revision)
-        if isinstance(path, str):
-            return Path(path).parent
-    return None
-
-
 def lacks(folder: Path) -> str:
-    """What a snapshot still lacks: a cache may hold only some files."""
+    """What a snapshot still lacks: a cache may hold only some files. The base of an adapter is another snapshot."""
+    adapter = layout.adapter(folder)
+    if adapter is not None and not (adapter / adapters.WEIGHTS).is_file():
+        return f"its weights ({adapters.WEIGHTS})"
+    if adapter is not None and adapters.needs_base(adapter):
+        return ""
     place = layout.transformer(folder)
     files = layout.weights(place)
     if not files or not all(path.is_file() for path in files):
@@ -121,8 +115,8 @@ def _reason(error: Exception, status: int | None) -> str:
 
 def _readable(name: str) -> bool:
     try:
-        folder = cached(name)
-        return folder is not None and not lacks(folder)
+        folder = lookup.cached(name)
+        return folder is not None and not lacks(folder) and layout.transformer(folder).is_dir()
     except (ModelError, ValueError):  # a broken modules.json, or a cache folder that is not a model
         return False
 

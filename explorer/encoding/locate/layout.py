@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer import typed_json
-from explorer.encoding.locate import configuration
+from explorer.encoding.locate import adapters, configuration, lookup
 from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
 
 # in transformers' order of preference; an index names the shards of weights
@@ -48,6 +48,10 @@ class Module:
 
 def modules(folder: Path) -> tuple[Module, ...]:
     """The modules in modules.json of a sentence-transformers folder, in order; none without it."""
+    return _listed(described_in(folder))
+
+
+def _listed(folder: Path) -> tuple[Module, ...]:
     path = folder / "modules.json"
     stated = configuration.parsed(path, otherwise=[])
     found = (
@@ -67,8 +71,53 @@ def modules(folder: Path) -> tuple[Module, ...]:
 
 
 def transformer(folder: Path) -> Path:
-    """The folder of the transformer: the folder itself, or the one that modules.json names."""
-    return next((module.folder for module in modules(folder) if module.kind == "Transformer"), folder)
+    """The folder with the transformer's weights: the folder itself, one that modules.json names, or that of the base.
+
+    The base is that of an adapter which is saved alone.
+    """
+    place = _own(folder)
+    found = base(folder)
+    if found is None:
+        return place
+    inner = _own(found)
+    if adapters.has_adapter(inner):
+        raise UnsupportedModel(
+            f"The base of the adapter in {place} is {found}, which is an adapter too. Strata adds one adapter to a "
+            "model: merge the other one into its base (peft's merge_and_unload), and save that."
+        )
+    return inner
+
+
+def _own(folder: Path) -> Path:
+    return next((module.folder for module in _listed(folder) if module.kind == "Transformer"), folder)
+
+
+def adapter(folder: Path) -> Path | None:
+    """The folder of an adapter that is added to the transformer; None if there is none."""
+    place = _own(folder)
+    return place if adapters.has_adapter(place) else None
+
+
+def base(folder: Path) -> Path | None:
+    """The folder of the model that an adapter belongs to, on this disk; None for a model that is whole."""
+    place = _own(folder)
+    return adapters.base(place) if adapters.needs_base(place) else None
+
+
+def base_on_hub(folder: Path) -> str | None:
+    """The name on the hub of the base of an adapter; None for a whole model, or if the base is a folder here."""
+    place = _own(folder)
+    if not adapters.needs_base(place):
+        return None
+    name = adapters.base_name(place)
+    return name if lookup.of_name(name) is None else None
+
+
+def described_in(folder: Path) -> Path:
+    """The folder whose modules.json describes a model: its own, or for an adapter without one that of the base."""
+    if (folder / "modules.json").exists():
+        return folder
+    return base(folder) or folder
 
 
 def weights(folder: Path) -> tuple[Path, ...]:
@@ -92,12 +141,13 @@ def vocabulary(folder: Path) -> tuple[Path, ...]:
 
 
 def parts(folder: Path) -> tuple[Path, ...]:
-    """Every file that influences a vector: weights, settings and vocabularies, also of module folders."""
+    """Every file of a folder that influences a vector: weights, settings and vocabularies, also of module folders."""
     found: set[Path] = set()
-    for place in {folder, *(module.folder for module in modules(folder))}:
+    for place in {folder, *(module.folder for module in _listed(folder))}:
         inside = place.iterdir() if place.is_dir() else ()  # older releases made no folder for Normalize
         small = (path for path in inside if path.suffix in SETTINGS)
-        found.update(path for path in (*small, *weights(place)) if path.is_file())
+        heavy = (*weights(place), *([place / adapters.WEIGHTS] if adapters.has_adapter(place) else []))
+        found.update(path for path in (*small, *heavy) if path.is_file())
     return tuple(sorted(found))
 
 

@@ -57,12 +57,6 @@ def test_a_model_one_folder_further_in_is_pointed_at(bert):
         checking.check(bert.parent)
 
 
-def test_an_adapter_is_named_for_what_it_is(tmp_path):
-    (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(NotAModelFolder, match=r"It is an adapter \(PEFT\): merge it into its base model"):
-        checking.check(tmp_path)
-
-
 @pytest.mark.parametrize("text", ["{", "", "[]", "\xff\xfe"])
 def test_a_config_that_is_no_json_object_is_refused(bert, text):
     (bert / "config.json").write_bytes(text.encode("latin-1"))

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from explorer.encoding.locate import hub
 from explorer.errors import HubUnreachable, ModelGated, ModelNotFound
@@ -84,6 +86,18 @@ def test_a_download_fetches_what_is_needed_and_every_refusal_has_its_own_words(b
     for name, (kind, words) in refusals.items():
         assert answers[name][0] == kind
         assert words in answers[name][1]
+
+
+def test_the_base_of_an_adapter_is_downloaded_too(bert, tmp_path):
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    stated = {"peft_type": "LORA", "base_model_name_or_path": "org/tiny", "r": 1}
+    (adapter / "adapter_config.json").write_text(json.dumps(stated))
+    save_file({"unread": torch.zeros(1)}, adapter / "adapter_model.safetensors")
+    with fake_hub.serving({"org/tiny": bert, "org/adapter": adapter}) as address:
+        answers, kept = ask("org/adapter", HF_ENDPOINT=address, HF_HOME=str(tmp_path / "home"))
+    assert answers["org/adapter"] == [fake_hub.COMMIT, ["adapter_config.json", "adapter_model.safetensors"]]
+    assert set(kept) == {"org/adapter", "org/tiny"}
 
 
 @pytest.mark.parametrize(
