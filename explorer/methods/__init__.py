@@ -158,11 +158,13 @@ class Method(nn.Module, Knobs):
 
     @classmethod
     def mining(cls, values: Values) -> Mining | None:
-        """How hard negatives are mined from the text before training, under these settings; None if they are not.
-
-        Each is one more column of the rows.
-        """
+        """How hard negatives, each one more column of the rows, are mined before training; None if they are not."""
         return None
+
+    @classmethod
+    def prompts_rows(cls, values: Values) -> bool:
+        """Whether rows have the model's prompts for queries and documents, under these settings."""
+        return False
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
         """Fit to all sentences at once."""
@@ -171,6 +173,10 @@ class Method(nn.Module, Knobs):
     def loss(self, *columns: Any) -> Tensor:
         """The loss of lists of sentences, and of scores if the rows have them."""
         raise NotImplementedError
+
+    def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+        """Columns of sentences as they are encoded: without prompts of their own."""
+        return tuple(map(tuple, columns))
 
     def held_rows(self, rows: int) -> int:
         """Of a batch of so many rows, those whose activations are held at a time: all."""

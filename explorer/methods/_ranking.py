@@ -5,12 +5,16 @@ Batch size, learning rate and warmup are Strata's choice; the paper trains anoth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from explorer.encoding.read.prompts import NO_PROMPTS
 from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
+from explorer.knobs import Values
 from explorer.losses import ranking
 from explorer.methods import Schedule, _papers, in_order, knob
 from explorer.methods._pooled import Pooled, pooling_knob
@@ -49,6 +53,12 @@ class Ranked(Pooled):
         "each row then has all others as negatives. off: rows are drawn at random, and a text that occurs twice is no "
         "negative of itself.",
     )
+    role_prompts: bool = knob(
+        True,
+        before=False,
+        help="Put the prompts that the model declares for queries and documents, such as 'query: ' of E5, before the "
+        "first text and the other texts of a row, as in a search. Without such prompts it does nothing.",
+    )
     chunk: int = knob(
         0,
         low=0,
@@ -67,6 +77,11 @@ class Ranked(Pooled):
     )
     pooling: str = pooling_knob()
 
+    @classmethod
+    def prompts_rows(cls, values: Values) -> bool:
+        """Whether that is set."""
+        return bool(values.get("role_prompts", cls.knobs["role_prompts"].default))
+
     def sampler(self) -> Sampler:
         """Rows in random order, without a text twice in a batch if that is set."""
         return NoDuplicates() if self.no_duplicates else Sampler()
@@ -79,12 +94,18 @@ class Ranked(Pooled):
 
     def loss(self, *columns: list[str]) -> Tensor:
         """The loss of all columns in one pass: the first two are positive pairs, the others hold hard negatives."""
-        together = self.in_chunks([text for column in columns for text in column])
+        together = self.in_chunks([text for column in self.prompted(columns) for text in column])
         sides = [gathered(side) for side in together.chunk(len(columns))]
         keys = torch.stack([text_keys(column, together.device) for column in columns])
         self.watch(sides[0], sides[1])
         left_out = duplicates(keys)
         return torch.stack([self._ranked([side[:, :width] for side in sides], left_out) for width in self.widths]).sum()
+
+    def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+        """Columns of rows as they are encoded: queries, then documents, after the prompts of their role."""
+        roles = self.base.encoder.role_prompts.pooled_ones() if self.role_prompts else NO_PROMPTS
+        prompts = roles.query, *[roles.document] * (len(columns) - 1)
+        return tuple(tuple(prompt + text for text in column) for prompt, column in zip(prompts, columns, strict=True))
 
     def in_chunks(self, texts: list[str]) -> Tensor:
         """Vectors (sentence, width) with gradients; of several chunks, the backward pass encodes each again."""

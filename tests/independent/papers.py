@@ -404,6 +404,7 @@ contrast
   last_rank         the paper mines none; of hard negatives only
   margin            the paper mines none; of hard negatives only
 contrast contrast-hard
+  role_prompts      the paper's encoder has no prompts
   chunk             changes memory and time only
   matryoshka        the paper trains the whole vector
   no_duplicates     how batches are drawn is not stated

@@ -2,18 +2,23 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from sentence_transformers.sentence_transformer import losses as published
 
 from explorer import losses, methods
-from explorer.data.row_kinds import PAIRS
+from explorer.data.kinds import Corpus
+from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice
 from explorer.gathering import text_keys
 from explorer.methods import _ranking
 from explorer.methods._ranking import duplicates
+from explorer.progress import finish
+from explorer.training.loop import held_out_rows
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD
 
 ROWS, WIDTH = 7, 12
@@ -229,3 +234,41 @@ def test_several_hard_negatives_of_a_row_are_all_its_negatives(base):
     texts = (FIRST, SECOND, THIRD, [f"not {text}" for text in THIRD])
     sides = [method.vectors(list(column)).double() for column in texts]
     assert method(*texts).item() == pytest.approx(by_hand(texts, sides, 0.3, False), rel=1e-4)
+
+
+@pytest.fixture
+def prompts(base, monkeypatch):
+    """The encoder declares prompts for queries and documents."""
+    found = RolePrompts("the dog ", "women ")
+    monkeypatch.setattr(base.encoder, "head", Head(("mean",), roles=found))
+    return found
+
+
+@pytest.mark.parametrize("name", ["contrast", "contrast-hard"])
+def test_queries_and_documents_are_trained_with_the_prompts_of_their_role(base, name, prompts):
+    def loss(texts, **settings):
+        settings = {"temperature": 0.3, "pooling": "mean", **settings}
+        return methods.load(name)(base, settings).eval()(*texts).item()
+
+    plain = COLUMNS[methods.load(name).eats]
+    by_role = [prompts.query, *[prompts.document] * (len(plain) - 1)]
+    prompted = [[prompt + text for text in column] for prompt, column in zip(by_role, plain, strict=True)]
+    assert loss(plain) == loss(prompted, role_prompts=False)
+    assert loss(plain) != loss(plain, role_prompts=False)
+
+
+def test_prompts_outside_the_pooling_and_those_of_every_sentence_are_not_added_to_rows(base, prompts, monkeypatch):
+    for head in (Head(("mean",), roles=replace(prompts, pooled=False)), Head(("mean",), prompt="a ", roles=prompts)):
+        monkeypatch.setattr(base.encoder, "head", head)
+        assert methods.load("contrast")(base, {}).prompted([["one"], ["two"]]) == (("one",), ("two",))
+
+
+def test_held_out_triplets_have_the_prompts_of_their_role(base, prompts):
+    method = methods.load("contrast-hard")(base, {"pooling": "mean"}).eval()
+    rows = COLUMNS[method.eats]
+    held = Corpus("held", TRIPLETS, tuple(map(tuple, rows)))
+    by_role = (prompts.query, prompts.document, prompts.document)
+    sides = [method.vectors([prompt + text for text in column]) for prompt, column in zip(by_role, rows, strict=True)]
+    alike = [torch.cosine_similarity(sides[0], side) for side in sides[1:]]
+    found = finish(held_out_rows.score(method, held, "accuracy"))
+    assert found == pytest.approx(100 * (alike[0] > alike[1]).double().mean().item())

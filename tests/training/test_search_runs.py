@@ -18,7 +18,7 @@ from explorer.metric_lines import Evaluation
 from explorer.run_folder import LOG
 from explorer.training import running
 from explorer.training.loop import held_out_rows
-from explorer.training.loop.preparing import PROMPTED
+from explorer.training.loop.preparing import TRAINED_TOO
 from explorer.training.record import run_results, run_verdict
 from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off
@@ -179,7 +179,7 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     model.save_pretrained(str(folder))
     given = {"model": str(folder), "data": (str(pairs),), "dev": str(search), "test": None}
     run = train(new(place, "contrast", **given))
-    assert PROMPTED in (run.folder / LOG).read_text()
+    assert TRAINED_TOO in (run.folder / LOG).read_text()
     task, found = sources.evaluation_set(str(search)), run.status().verdict.dev
     for where, score in ((folder, found.declared_base), (run.model, found.exported)):
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]

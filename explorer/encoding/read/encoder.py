@@ -15,6 +15,7 @@ from torch import Tensor
 from explorer.encoding.read import panics
 from explorer.encoding.read.batches import batches
 from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.readings import GRID_POOLINGS, Row, rows
 from explorer.errors import BadChoice, UnsupportedModel
 
@@ -108,6 +109,14 @@ class Encoder:
         from explorer.encoding.read.head import Head
 
         return self.head or Head(("mean",))
+
+    @property
+    def role_prompts(self) -> RolePrompts:
+        """The prompts of queries and documents in training and its evaluation.
+
+        There are none if every sentence has a prompt, which the tokenizer adds.
+        """
+        return NO_PROMPTS if self.default_head.prompt else self.default_head.roles
 
     def limit(self, max_length: int | None = None) -> int:
         """The most tokens of a sentence."""

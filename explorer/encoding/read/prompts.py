@@ -13,5 +13,9 @@ class RolePrompts:
     document: str = ""
     pooled: bool = True  # their tokens are part of the pooling; otherwise they cannot be used here
 
+    def pooled_ones(self) -> RolePrompts:
+        """The prompts that can be used here."""
+        return self if self.pooled else NO_PROMPTS
+
 
 NO_PROMPTS = RolePrompts()

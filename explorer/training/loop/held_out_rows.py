@@ -31,6 +31,7 @@ def score(
     if held.labels:
         found = yield from method.predicted(held.texts, autocast)
         return class_scores(held.labels, found).measure(by)
+    held = replace(held, columns=method.prompted(held.texts))
     texts = sentences(held)
     vectors = yield from method.reading(texts, None, autocast)
     return accuracy(held, texts, vectors.numpy())

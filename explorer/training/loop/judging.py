@@ -25,9 +25,7 @@ def judge_of(given: EvaluationSet, encoder: Encoder) -> Judge:
     if isinstance(given, GradedPairs):
         return PairJudge(given)
     measure = MRR if given.split == HELD_OUT else NDCG
-    if encoder.default_head.prompt:
-        return RankingJudge(given, measure)
-    roles = encoder.default_head.roles
+    roles = encoder.role_prompts
     check(roles, encoder, encoder.limit(None))
     return RankingJudge(given, measure, roles.query, roles.document)
 

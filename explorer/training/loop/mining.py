@@ -51,7 +51,9 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
             "per row. Use more rows, or set hard_negatives to 0."
         )
     queries = tuple(dict.fromkeys(anchors))
-    vectors = yield from _vectors((*queries, *passages), encoder)
+    prompts = encoder.role_prompts.pooled_ones()
+    prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
+    vectors = yield from _vectors(prompted, encoder)
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
     results = yield from batch_search(known, asked, mining.last, IndexSetting())
     query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))

@@ -37,7 +37,9 @@ _BINDING = {
     "held_out_digest": "the held-out rows",
 }
 _DIGEST = "_digest"
-PROMPTED = "queries and documents are evaluated with the model's prompts; training rows are read without them"
+PROMPTED = "queries and documents have the model's prompts in evaluation"
+TRAINED_TOO = f"{PROMPTED} and in training"
+UNTRAINED = f"{PROMPTED}; training rows are read without them"
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
     dev, test = judge_of(texts.dev, encoder), judge_of(texts.test, encoder) if texts.test else None
-    told = [PROMPTED] if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test)) else []
+    told = []
+    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test)):
+        told = [TRAINED_TOO if recipe.kind.prompts_rows(recipe.method_values()) else UNTRAINED]
     reports = (*texts.reports, *told)
     prepared = Prepared(recipe, found, encoder, texts.corpus, dev, test, reports, others, texts.held_out)
     check_same(recipe.made_with, prepared.facts())

@@ -1,5 +1,7 @@
 """Test hard negatives: against a loop over every text, and in a run."""
 
+from dataclasses import replace
+
 import pytest
 from sentence_transformers import SentenceTransformer
 
@@ -7,6 +9,7 @@ from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import PAIRS
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import load
 from explorer.methods._mining import Mining
@@ -67,6 +70,15 @@ def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, w
         assert together.isdisjoint(texts), "also of those drawn at random"
     assert (found.found, found.drawn) == (taken, len(ROWS) * wanted.negatives - taken)
     assert taken, "otherwise this tests nothing"
+
+
+def test_candidates_are_searched_with_the_prompts_of_the_model(encoder, monkeypatch):
+    prompted = tuple((f"the ferry {one}", f"a shop {other}") for one, other in ROWS)
+    expected = finish(mining.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
+    roles = RolePrompts("the ferry ", "a shop ")
+    monkeypatch.setattr(encoder, "head", replace(encoder.head, roles=roles))
+    found = finish(mining.mined(corpus_of(ROWS), encoder, Mining(1, 1, 50, 0.05)))
+    assert [f"a shop {text}" for text in found.columns[0]] == list(expected.columns[0])
 
 
 def test_the_counts_and_the_mean_cosines_are_told(encoder):
