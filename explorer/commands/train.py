@@ -47,7 +47,12 @@ def add(verbs: Any) -> None:
         help="dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
         "queries and passages, or 'Sample search'), or 'held-out rows' of pairs and triplets, usual for own files",
     )
-    train.add_argument("--test", metavar="FILE|NAME", help="test set for the best checkpoint: the same, or 'none'")
+    train.add_argument(
+        "--test",
+        action="append",
+        metavar="FILE|NAME",
+        help="test set for the best checkpoint: the same, or 'none'; repeatable, the main one first",
+    )
     train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
     train.add_argument("--seed", type=int, action="append", metavar="S", help="repeatable: one training for each seed")
     train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
@@ -196,11 +201,12 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     else:
         raise BadChoice("No method is named. Write 'train METHOD', or 'train --recipe FILE'; 'methods' lists them.")
     changes: dict[str, Any] = {}
-    for name in ("method", "model", "dev", "test", "precision", "device"):
+    for name in ("method", "model", "dev", "precision", "device"):
         if getattr(options, name) is not None:
             changes[name] = getattr(options, name)
-    if changes.get("test") == "none":
-        changes["test"] = None
+    if options.test:
+        first, *others = options.test
+        changes |= {"test": None if first == "none" else first, "more_tests": tuple(others)}
     if options.data:
         changes["data"] = tuple(options.data)
     if not options.recipe:
@@ -220,7 +226,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if options.steps is not None:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
-    if changed & {"method", "model", "data", "columns", "dev", "test"}:
+    if changed & {"method", "model", "data", "columns", "dev", "test", "more_tests"}:
         changes["made_with"] = {}  # no longer the same recipe
     return replace(recipe, settings=settings, **changes).checked()
 

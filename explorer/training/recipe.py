@@ -20,6 +20,7 @@ _TEXTS = ("method", "model", "dev", "test", "precision", "device")
 
 
 MOST_SEEDS = 100
+MOST_TESTS = 20
 DEFAULTS, PAPER, RELEASED, QUICK = "defaults", "as in the paper", "as released", "quick"
 QUICK_STEPS, QUICK_BATCH = 100, 16
 
@@ -34,6 +35,7 @@ class Recipe:
     columns: Mapping[str, str] = field(default_factory=dict)
     dev: str = sets.halves()[0]
     test: str | None = sets.halves()[1]
+    more_tests: tuple[str, ...] = ()  # further test sets, reported beside the first
     settings: Values = field(default_factory=dict)
     seeds: tuple[int, ...] = (1,)
     precision: str = "auto"
@@ -59,12 +61,23 @@ class Recipe:
                 f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: give different whole "
                 "numbers from 0 to 4294967295, one for each training. One is enough."
             )
+        if self.more_tests and (self.test is None or len(set(self.tests)) < len(self.tests)):
+            raise BadChoice(
+                f"Test sets cannot be {', '.join(self.tests) or 'left out'}: give different ones, the main one first."
+            )
+        if len(self.tests) > MOST_TESTS:
+            raise BadChoice(f"{len(self.tests)} test sets are too many. Give at most {MOST_TESTS}.")
         if len(self.seeds) > 1 and not self.kind.trains():
             raise BadChoice(
                 f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
             )
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         return replace(self, settings={name: value for name, value in values.items() if value != knobs[name].default})
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Every test set, the main one first."""
+        return (*([self.test] if self.test else []), *self.more_tests)
 
     @property
     def kind(self) -> type[Method]:
@@ -96,7 +109,9 @@ class Recipe:
             words += ["--data", source]
         for role, column in self.columns.items():
             words += ["--column", f"{role}={column}"]
-        words += ["--dev", self.dev, "--test", self.test or "none"]
+        words += ["--dev", self.dev]
+        for test in self.tests or ("none",):
+            words += ["--test", test]
         for seed in self.seeds:
             words += ["--seed", str(seed)]
         for name in ("precision", "device"):
@@ -119,6 +134,7 @@ class Recipe:
 
         content = asdict(self) | {"settings": self.every_setting()}
         content |= {"data": list(self.data), "seeds": list(self.seeds), "columns": dict(self.columns)}
+        content["more_tests"] = list(self.more_tests)
         text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
         return text
 
@@ -169,14 +185,15 @@ def from_yaml(text: str, where: str) -> Recipe:
     names = set(Recipe.__dataclass_fields__)
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
         raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
-    for name, kind in (("data", list), ("seeds", list), ("columns", dict), ("settings", dict), ("made_with", dict)):
+    lists, mappings = ("data", "seeds", "more_tests"), ("columns", "settings", "made_with")
+    for name, kind in (*((name, list) for name in lists), *((name, dict) for name in mappings)):
         if not isinstance(content.get(name, kind()), kind):
             raise BadChoice(
                 f"{where}: {name} cannot be {content[name]!r}; it must be a {kind.__name__}. See a recipe.yaml."
             )
     _check_texts(content, where)
     try:
-        content |= {name: tuple(content[name]) for name in ("data", "seeds") if name in content}
+        content |= {name: tuple(content[name]) for name in lists if name in content}
         return _as_made(Recipe(**content)).checked()
     except TypeError as error:
         raise BadChoice(f"{where} is not a recipe ({error}). See the recipe.yaml of a run.") from error
@@ -213,7 +230,7 @@ def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dic
 def _check_texts(content: Mapping[str, Any], where: str) -> None:
     """Refuse numbers, lists and other types where text is required."""
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
-    given += [("data", source) for source in content.get("data", ())]
+    given += [(name, source) for name in ("data", "more_tests") for source in content.get(name, ())]
     given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
     for name, value in given:
         if not isinstance(value, str):

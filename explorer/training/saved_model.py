@@ -101,6 +101,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         data_digest=prepared.corpus.digest,
         dev_set=recipe.dev,
         test_set=recipe.test,
+        more_tests=recipe.more_tests,
         verdict=training.verdict,
         set_sizes={name: len(judge) for name, judge in training.judged()},
         measures={name: judge.measure for name, judge in training.judged()},

@@ -21,7 +21,7 @@ from explorer.training.loop import held_out_rows
 from explorer.training.loop.preparing import TRAINED_TOO
 from explorer.training.record import run_results, run_verdict
 from tests.spoiling import configure
-from tests.training.unbroken import assert_same, break_off
+from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import WORDS, new, train
 
 ROWS = 60
@@ -103,7 +103,8 @@ def test_words_name_queries_and_the_measure(run):
     assert "On the dev set: MRR@10 × 100, the mean over queries" in card
     assert "type: cosine_ndcg@10" in card
     assert "pearman" not in card
-    measured = run_results.of_one(run).measured
+    (result,) = run_results.of_one(run)
+    measured = result.measured
     assert (measured.measures, measured.setting["queries"]) == (("nDCG@10",), 12)
 
 
@@ -156,7 +157,7 @@ def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search)
     given = {"data": (str(pairs),), "dev": str(search), "test": HELD_OUT, "settings": {"steps": 4, "evaluate_every": 1}}
     whole = train(new(place, "contrast", **given))
     broken = new(place, "contrast", **given)
-    assert break_off(broken, 9)
+    break_off_in_training(broken)
     running.train(broken)
     assert_same(train(broken), whole)
 

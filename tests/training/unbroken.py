@@ -41,3 +41,11 @@ def break_off(run: Run, telling: int) -> bool:
             return False
     work.close()
     return True
+
+
+def break_off_in_training(run: Run) -> None:
+    """Take steps until it has trained one, and no further."""
+    work = running.train(run)
+    while next(work).stage != "training" or not run.status().step:
+        pass
+    work.close()

@@ -42,15 +42,33 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The results of a run on its test set and on its dev set."""
+    """The results of a run on its test sets and on its dev set."""
 
     test: Outcome | None = None
     dev: Outcome | None = None
-    optimistic: bool = False  # the training text holds sentences of the test set
+    optimistic: bool = False  # the training text holds sentences of a test set
+    more: tuple[Outcome, ...] = ()  # on further test sets
+
+    @property
+    def by_use(self) -> dict[str, Outcome]:
+        """The outcomes that there are, by use: test, test 2 and so on, dev."""
+        tests = zip(test_uses(1 + len(self.more)), (self.test, *self.more), strict=True)
+        return {use: found for use, found in (*tests, ("dev", self.dev)) if found is not None}
 
     def as_json(self) -> dict[str, Any]:
         """The verdict for status.json, the output of `train` and the model card."""
-        return asdict(self)
+        return asdict(self) | {"more": [asdict(one) for one in self.more]}
+
+
+def test_uses(count: int) -> tuple[str, ...]:
+    """The names of so many test sets: test, test 2 and so on."""
+    return ("test", *(f"test {number}" for number in range(2, count + 1)))[:count]
+
+
+def of_uses(found: Mapping[str, Outcome], optimistic: bool) -> Verdict:
+    """The verdict of outcomes by use."""
+    more = tuple(outcome for use, outcome in found.items() if use not in ("test", "dev"))
+    return Verdict(found.get("test"), found.get("dev"), optimistic, more)
 
 
 def base_outcome(judge: Judge, base: BaseItems) -> Outcome:
@@ -103,7 +121,10 @@ def read(content: object) -> Verdict | None:
     """The verdict in parsed JSON; None if missing or invalid."""
     if not isinstance(content, Mapping):
         return None
-    return Verdict(_outcome(content.get("test")), _outcome(content.get("dev")), content.get("optimistic") is True)
+    listed = content.get("more")
+    more = tuple(_outcome(one) or Outcome() for one in listed) if isinstance(listed, (list, tuple)) else ()
+    dev, optimistic = _outcome(content.get("dev")), content.get("optimistic") is True
+    return Verdict(_outcome(content.get("test")), dev, optimistic, more)
 
 
 def _outcome(content: object) -> Outcome | None:

@@ -277,8 +277,7 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     yield Progress("measuring one step", 0, 0)
     learner = Learner(prepared, recipe.seeds[0], world)
     check_reading(learner)
-    judged = [judge for judge in (prepared.dev, prepared.test) if judge]
-    return estimate(learner, _existing(runs_folder()), len(recipe.seeds), judged)
+    return estimate(learner, _existing(runs_folder()), len(recipe.seeds), list(prepared.judged.values()))
 
 
 def _existing(folder: Path) -> Path:

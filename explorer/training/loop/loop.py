@@ -154,12 +154,11 @@ class Training:
         if found is not None or not self.base:
             return found or Verdict()
         before = {name: verdicts.base_outcome(judge, self.base[name]) for name, judge in self.judged()}
-        return Verdict(**before, optimistic=bool(self.prepared.seen))
+        return verdicts.of_uses(before, bool(self.prepared.seen))
 
     def judged(self) -> list[tuple[str, Judge]]:
-        """The evaluation sets by their use, dev and test."""
-        test = self.prepared.test
-        return [("dev", self.prepared.dev), *([("test", test)] if test else [])]
+        """The evaluation sets by use: dev, test, test 2 and so on."""
+        return list(self.prepared.judged.items())
 
     def _before(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
@@ -175,8 +174,8 @@ class Training:
             work = judging.base_items(self.prepared.encoder, learner.method.start(), judge)
             base[name] = yield from self._telling(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
-        scores = {name: getattr(self.verdict, name).declared_base for name in base}
-        told = ", ".join(f"{name} {score:.2f}" for name, score in scores.items() if score is not None)
+        scores = {name: outcome.declared_base for name, outcome in self.verdict.by_use.items()}
+        told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores[name]) is not None)
         done = Progress("evaluating the base", 1, 1)
         yield self._step(done, told=f"base scores, model default: {told or 'none'}")
 
@@ -214,7 +213,7 @@ class Training:
             work = judging.tuned_outcome(learner.method, judge, self.base[name])
             found[name] = yield from self._telling(work, "evaluating the best checkpoint")
         classes, predicted = yield from self._telling(self._classified(learner), "evaluating on the test rows")
-        verdict = Verdict(**found, optimistic=bool(self.prepared.seen))
+        verdict = verdicts.of_uses(found, bool(self.prepared.seen))
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
             # a copy, since a state cannot hold one tensor under two names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.errors import CannotResume
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.verdict import test_uses
 from explorer.progress import Progress, Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import judge_of
@@ -51,6 +52,7 @@ class Texts:
     test: EvaluationSet | None
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
+    more_tests: tuple[EvaluationSet, ...] = ()
 
     def digests(self) -> dict[str, str | None]:
         """Digests by their name in recipe.yaml."""
@@ -58,6 +60,7 @@ class Texts:
             "data_digest": self.corpus.digest,
             "dev_digest": self.dev.digest,
             "test_digest": self.test.digest if self.test else None,
+            **_more_digests(self.more_tests),
         }
 
 
@@ -75,6 +78,13 @@ class Prepared:
     others: Mapping[str, Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
     negatives: Columns = ()  # mined from the corpus: more columns of its rows
+    more_tests: tuple[Judge, ...] = ()
+
+    @property
+    def judged(self) -> dict[str, Judge]:
+        """The evaluation sets by use: dev, test, test 2 and so on."""
+        tests = (*([self.test] if self.test else []), *self.more_tests)
+        return {"dev": self.dev, **dict(zip(test_uses(len(tests)), tests, strict=True))}
 
     @property
     def rows(self) -> Corpus:
@@ -86,10 +96,11 @@ class Prepared:
         """Warn in words if test sentences are in the training text; "" if none are."""
         if self.test is None or not self.recipe.kind.learns():
             return ""
-        count = len(set(self.test.sentences) & set().union(*self.corpus.texts))
+        tested = {text for judge in (self.test, *self.more_tests) for text in judge.sentences}
+        count = len(tested & set().union(*self.corpus.texts))
         if not count:
             return ""
-        of = "All" if count == len(self.test.sentences) else f"{count:,} of the {len(self.test.sentences):,}"
+        of = "All" if count == len(tested) else f"{count:,} of the {len(tested):,}"
         return f"{of} test sentences are in the training text (without their scores): this score is optimistic."
 
     def facts(self) -> dict[str, Any]:
@@ -103,6 +114,7 @@ class Prepared:
             **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
             "dev_digest": self.dev.digest,
             "test_digest": self.test.digest if self.test else None,
+            **_more_digests(self.more_tests),
             "versions": in_words.versions(LIBRARIES),
             **{f"{knob}{_DIGEST}": found.digest for knob, found in self.others.items()},
         }
@@ -124,11 +136,14 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
     dev, test = judge_of(texts.dev, encoder), judge_of(texts.test, encoder) if texts.test else None
+    more = tuple(judge_of(one, encoder) for one in texts.more_tests)
     told = []
-    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test)):
+    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test, *more)):
         told = [TRAINED_TOO if recipe.kind.prompts_rows(recipe.method_values()) else UNTRAINED]
     reports = (*texts.reports, *told)
-    prepared = Prepared(recipe, found, encoder, texts.corpus, dev, test, reports, others, texts.held_out)
+    prepared = Prepared(
+        recipe, found, encoder, texts.corpus, dev, test, reports, others, texts.held_out, more_tests=more
+    )
     check_same(recipe.made_with, prepared.facts())
     if mining:
         hard = yield from mined(texts.corpus, encoder, mining)
@@ -147,14 +162,22 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         divide=recipe.kind.predicts(),
     )
     recipe.kind.check_rows(corpus)
-    corpus, test = _evaluated_on(recipe.test, corpus, online) if recipe.test else (corpus, None)
+    tests: list[EvaluationSet] = []
+    for source in recipe.tests:
+        corpus, one = _evaluated_on(source, corpus, online)
+        tests.append(one)
     corpus, dev = _evaluated_on(recipe.dev, corpus, online)
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
-    corpus, dropped = held_out.without(corpus, [sources.texts_of(given) for given in (dev, test) if given], batch)
+    corpus, dropped = held_out.without(corpus, [sources.texts_of(given) for given in (dev, *tests)], batch)
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
         corpus, held = held_out_rows.split(corpus)
-    return Texts(corpus, dev, test, (*map(str, reports), *filter(None, [dropped, corpus.told])), held)
+    told = (*map(str, reports), *filter(None, [dropped, corpus.told]))
+    return Texts(corpus, dev, tests[0] if tests else None, told, held, tuple(tests[1:]))
+
+
+def _more_digests(tests: Sequence[EvaluationSet] | Sequence[Judge]) -> dict[str, str]:
+    return {f"test_{number}{_DIGEST}": one.digest for number, one in enumerate(tests, start=2)}
 
 
 def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, EvaluationSet]:
@@ -172,7 +195,7 @@ def _found(model: str, online: bool) -> Work[Found]:
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse a model, text or evaluation set that differs from the one the recipe was made with."""
     for name in (*_BINDING, *sorted(name for name in now if name.endswith(_DIGEST) and name not in _BINDING)):
-        told = _BINDING.get(name, f"the {name.removesuffix(_DIGEST)}")
+        told = _BINDING.get(name, f"the {name.removesuffix(_DIGEST).replace('test_', 'test set ')}")
         if name in then and then[name] != now[name]:
             raise CannotResume(
                 f"This recipe was made with another version of {told} ({str(then[name])[:12]} then, "

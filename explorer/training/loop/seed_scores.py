@@ -31,10 +31,18 @@ class SeedScores:
         """The score by which the best seed is chosen."""
         return self.dev if self.criterion is None else self.criterion
 
+    def score(self, use: str) -> float | None:
+        """The score on an evaluation set by use: dev, test, test 2 and so on."""
+        if use in ("dev", "test"):
+            return self.dev if use == "dev" else self.test
+        found = self.verdict.by_use.get(use) if self.verdict else None
+        return found.exported if found else None
+
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
         unsaid = {"criterion": None, "candidate": "", "remark": "", "classes": None}
-        return {name: value for name, value in asdict(self).items() if name not in unsaid or value != unsaid[name]}
+        stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
+        return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
 
 
 def spread(scores: Sequence[float | None]) -> tuple[float, float] | None:

@@ -42,11 +42,10 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
     name = "sentence-transformers"
     tags = [name, "sentence-similarity", "feature-extraction", "generated_from_trainer", "strata", facts.method]
     test, dev = facts.verdict.test, facts.verdict.dev
-    scored = (("test", facts.test_set, test), ("dev", facts.dev_set, dev))
     results = [
-        _result(split, of, found.exported, facts.measures.get(split, SPEARMAN))
-        for split, of, found in scored
-        if of and found is not None and found.exported is not None
+        _result(use.partition(" ")[0], facts.sets[use], found.exported, facts.measures.get(use, SPEARMAN))
+        for use, found in facts.verdict.by_use.items()
+        if facts.sets.get(use) and found.exported is not None
     ]
     hub = facts.on_hub
     return {
@@ -115,12 +114,12 @@ def _results(facts: CardFacts) -> str:
     header = ("", "base, model default", f"base, {facts.trained}", "this model", "difference (95 % CI)",
               f"mean ± standard deviation of {len(facts.seeds)} seeds")  # fmt: skip
     rows = []
-    for name, use in ((facts.test_set, "test"), (facts.dev_set, "dev")):
-        found = facts.verdict.test if use == "test" else facts.verdict.dev
-        if not name or found is None:
+    for use, found in facts.verdict.by_use.items():
+        name = facts.sets.get(use)
+        if not name:
             continue
         scores = (found.declared_base, found.same_reading_base, found.exported)
-        seeds = [getattr(one, use) for one in facts.seeds]
+        seeds = [one.score(use) for one in facts.seeds]
         cells = (*map(_score, scores), _difference(found), _spread(seeds))
         if any(cells):
             size = told_size(facts.set_sizes.get(use, 0), facts.measures.get(use, SPEARMAN))
@@ -166,7 +165,7 @@ def _training(facts: CardFacts) -> str:
     rows = {
         "Trained on": f"{plain(' + '.join(map(sources.shown, facts.data)))}, {facts.data_rows:,} rows",
         "SHA-256 of the training text": facts.data_digest,
-        "Overlap with the test set": plain(facts.seen) or None,
+        "Overlap with the test sets" if facts.more_tests else "Overlap with the test set": plain(facts.seen) or None,
         "Seeds": ", ".join(str(one.seed) for one in facts.seeds) or None,
         "Seed of these weights": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import bundled
 from explorer.knobs import Values
-from explorer.measuring.scores.verdict import Verdict
+from explorer.measuring.scores.verdict import Verdict, test_uses
 from explorer.training.loop.seed_scores import SeedScores
 
 if TYPE_CHECKING:
@@ -52,7 +52,14 @@ class CardFacts:
     opener: str  # the transformers class that opens it
     versions: Mapping[str, str]
     command: str
+    more_tests: tuple[str, ...] = ()
     adapters: str = ""  # what was trained if it was not all weights, and how many weights that were, in words
+
+    @property
+    def sets(self) -> dict[str, str]:
+        """The names of the evaluation sets by use: test, test 2 and so on, dev."""
+        tests = (self.test_set or "", *self.more_tests)
+        return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": self.dev_set}
 
     @property
     def model(self) -> SeedScores:

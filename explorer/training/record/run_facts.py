@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from explorer.measuring.scores.verdict import test_uses
 from explorer.measuring.scores.verdict_text import SPEARMAN
 
 
@@ -18,13 +19,14 @@ class RunFacts:
     data: tuple[str, ...] = ()
     dev: str = ""
     test: str | None = None
+    more_tests: tuple[str, ...] = ()
     rows: int | None = None
     precision: str | None = None
     device: str | None = None
     reading: str | None = None  # the layer & pooling that is trained, in words
     seen: str | None = None  # a warning if test sentences are in the training text
     default: str | None = None  # the base's model default, in words
-    pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev` and `test`
+    pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev`, `test`, `test 2`
     measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
     held_out: int | None = None  # rows that choose the best checkpoint
     estimate: str | None = None  # of time and memory, in words
@@ -33,11 +35,12 @@ class RunFacts:
 
     def as_json(self) -> dict[str, Any]:
         """The facts that are known; no test set is a fact too."""
-        return {name: value for name, value in asdict(self).items() if value is not None or name == "test"}
+        return {name: value for name, value in asdict(self).items() if value not in (None, ()) or name == "test"}
 
     def set_of(self, use: str) -> str:
-        """The evaluation set of a use, `dev` or `test`; "" if there is none."""
-        return (self.test if use == "test" else self.dev) or ""
+        """The evaluation set of a use: `dev`, `test`, `test 2` and so on; "" if there is none."""
+        tests = (self.test or "", *self.more_tests)
+        return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": self.dev}.get(use, "")
 
     def size_of(self, use: str) -> int:
         """The number of its pairs or queries; 0 if it is not known."""

@@ -165,7 +165,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
     try:
         part.mkdir(parents=True)
         (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-        facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test)
+        facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests)
         statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
         for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
             with suppress(FileExistsError):

@@ -18,7 +18,7 @@ from explorer.ui.runs import typed_seeds
 from explorer.ui.runs.train_form_keys import BY_HAND
 from explorer.ui.train import knob_form, text_form
 
-SEEDS, DEV, TEST = "recipe seeds", "recipe dev", "recipe test"
+SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
 NO_TEST = "none"
 TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
 OPTIMISTIC = (
@@ -29,11 +29,12 @@ ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 @dataclass(frozen=True)
 class Judging:
-    """Seeds, dev set, and test set if there is one."""
+    """Seeds, dev set, and test set if there is one, with further ones."""
 
     seeds: tuple[int, ...]
     dev: str
     test: str | None
+    more_tests: tuple[str, ...] = ()
 
 
 def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
@@ -56,6 +57,7 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             [NO_TEST, *held_out],
             "The base and the best checkpoint are evaluated on this set at the end. Report this score.",
         )
+        more = _more_tests(test, held_out)
     with right:
         typed = st.text_input(
             "Seeds",
@@ -70,14 +72,16 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
         return None
     if test_set is None and test not in (NO_TEST, *held_out):
         return None
-    return Judging(seeds, dev, None if test == NO_TEST else test)
+    if any(name not in held_out and availability.evaluation_set(name) is None for name in more):
+        return None
+    return Judging(seeds, dev, None if test == NO_TEST else test, more)
 
 
 def fill(judging: Judging) -> None:
     """Set the fields to these values; only in a callback."""
     state = st.session_state
     state[SEEDS] = ", ".join(map(str, judging.seeds))
-    state[DEV], state[TEST] = judging.dev, judging.test or NO_TEST
+    state[DEV], state[TEST], state[MORE_TESTS] = judging.dev, judging.test or NO_TEST, list(judging.more_tests)
     state[BY_HAND] = {DEV, TEST}
 
 
@@ -91,11 +95,35 @@ def _seeds(typed: str) -> tuple[int, ...] | None:
 
 def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
     """A menu of sets: the chosen name, and the set if it can be loaded."""
-    options = _with_current([*first, *sets.halves(), *_own_halves(), *sets.names(), *RETRIEVAL_SETS], key)
+    options = _with_current([*first, *_every_set()], key)
     name: str = st.selectbox(
         label, options, key=key, on_change=_by_hand, args=(key,), persist_state="session", help=help
     )
     return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(name)
+
+
+def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
+    """Further test sets beside the main one; without one there are none."""
+    if test == NO_TEST:
+        return ()
+    state = st.session_state
+    chosen = [name for name in state.get(MORE_TESTS, ()) if name != test]
+    if MORE_TESTS in state and chosen != state[MORE_TESTS]:
+        state[MORE_TESTS] = chosen
+    options = dict.fromkeys(name for name in (*held_out, *_every_set(), *chosen) if name != test)
+    found: list[str] = st.multiselect(
+        "Further test sets",
+        list(options),
+        key=MORE_TESTS,
+        persist_state="session",
+        placeholder="none",
+        help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
+    )
+    return tuple(found)
+
+
+def _every_set() -> list[str]:
+    return [*sets.halves(), *_own_halves(), *sets.names(), *RETRIEVAL_SETS]
 
 
 def _own_halves() -> list[str]:

@@ -56,10 +56,10 @@ def recipe() -> Recipe | None:
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)
     if rows is not None and settings is not None and judging is not None and card.eats == SCORED_PAIRS:
-        evaluated = tuple(name for name in (judging.dev, judging.test) if name)
+        evaluated = tuple(name for name in (judging.dev, judging.test, *judging.more_tests) if name)
         rows = text_form.left(sources, card.eats, evaluated, _batch(card, settings))
     if rows is not None and settings is not None:
-        uses = (judging.test, judging.dev).count(HELD_OUT) if judging is not None else 0
+        uses = (judging.test, judging.dev, *judging.more_tests).count(HELD_OUT) if judging is not None else 0
         steps.caption(plan(card, settings, rows, uses))
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
@@ -147,6 +147,7 @@ def _checked(
             text_form.columns(sources, card.eats),
             judging.dev,
             judging.test,
+            judging.more_tests,
             settings,
             judging.seeds,
             state[PRECISION],
@@ -180,7 +181,7 @@ def fill(recipe: Recipe) -> None:
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(card.for_encoders(families.of_model(recipe.model)), recipe.every_setting())
-    evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test))
+    evaluation_form.fill(Judging(recipe.seeds, recipe.dev, recipe.test, recipe.more_tests))
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
 
 

@@ -30,15 +30,14 @@ OF_CLASSES = {
 
 
 def show(status: Status) -> None:
-    """A row of cards for the test set, and one for the dev set."""
+    """A row of cards for each test set, and one for the dev set."""
     verdict = status.verdict
     if verdict is None:
         st.caption(OLD)
         return
     trained = status.facts.reading or "trained layer & pooling"
-    for use, found in (("Test", verdict.test), ("Dev", verdict.dev)):
-        if found is not None:
-            _row(use, found, trained, status)
+    for use, found in verdict.by_use.items():
+        _row(use, found, trained, status)
 
 
 def classes(status: Status) -> None:
@@ -63,15 +62,16 @@ def lower(status: Status) -> list[str]:
     verdict = status.verdict
     if verdict is None:
         return []
-    found = (("test set", verdict.test), ("dev set", verdict.dev))
-    return [f"{one.difference:+.2f} on the {use}" for use, one in found if one and (one.difference or 0) < 0]
+    found = {use.replace(" ", " set ") if " " in use else f"{use} set": one for use, one in verdict.by_use.items()}
+    return [f"{one.difference:+.2f} on the {use}" for use, one in found.items() if (one.difference or 0) < 0]
 
 
 def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
-    of = use.lower()
-    name, count, measure = status.facts.set_of(of), status.facts.size_of(of), status.facts.measure_of(of)
+    name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
+    use = use.capitalize()
     size = f", {told_size(count, measure)}" if count else ""
-    st.markdown(f"**{use} set**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
+    titled = use.replace(" ", " set ") if " " in use else f"{use} set"
+    st.markdown(f"**{titled}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: told.format(measure, good) for which, told in HELP.items()}
     cards = st.columns(3, gap="small")

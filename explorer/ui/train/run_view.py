@@ -62,7 +62,7 @@ def _headline(run: Run, status: Status) -> None:
         f"{facts.method} on {sources.shown(facts.model)}",
         f"text: {text}{rows}",
         f"dev: {sources.shown(facts.dev or in_words.NONE)}",
-        f"test: {sources.shown(facts.test or in_words.NONE)}",
+        f"test: {', '.join(map(sources.shown, (facts.test or in_words.NONE, *facts.more_tests)))}",
     ]
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")

@@ -48,6 +48,21 @@ def test_an_own_set_without_halves_is_no_default_and_offers_none(app):
     assert not set(sets.parts(name)) & set(app.multiselect(key="data").options)
 
 
+def test_further_test_sets_are_part_of_the_run(app):
+    well(app.run())
+    further = [SEARCH, sets.names()[0]]
+    app.multiselect(key=evaluation_form.MORE_TESTS).set_value(further).run()
+    main = app.selectbox(key="recipe test").value
+    told = app.code[0].value
+    places = [told.index(f"--test '{name}'" if " " in name else f"--test {name}") for name in (main, *further)]
+    assert places == sorted(places)
+    app.selectbox(key="recipe test").set_value(SEARCH).run()
+    assert app.multiselect(key=evaluation_form.MORE_TESTS).value == further[1:], "the main one is no further one"
+    app.selectbox(key="recipe test").set_value(evaluation_form.NO_TEST).run()
+    assert evaluation_form.MORE_TESTS not in [one.key for one in app.multiselect]
+    assert app.code[0].value.count("--test") == 1
+
+
 def choose_set(app, name):
     """In the sidebar of a page that shows it."""
     app.switch_page("pages/start.py").run()

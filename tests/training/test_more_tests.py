@@ -1,0 +1,105 @@
+"""Test runs with several test sets: each is scored, compared, resumed and told as a single one is."""
+
+from dataclasses import asdict
+
+import pytest
+import yaml
+
+from explorer.__main__ import _parser
+from explorer.commands.train import _recipe
+from explorer.data import sources
+from explorer.data.graded import sets
+from explorer.errors import BadChoice, CannotResume
+from explorer.measuring.scores import verdict
+from explorer.training import recipe as recipes
+from explorer.training import running
+from explorer.training.record import run_results
+from tests.training.unbroken import assert_same, break_off_in_training
+from tests.trainings import new, recipe, train
+
+
+@pytest.fixture(scope="module")
+def further():
+    """A retrieval set, and scored pairs."""
+    return "Sample search", sets.halves()[0]
+
+
+@pytest.fixture(scope="module")
+def run(place, further):
+    return train(new(place, "simcse", more_tests=further))
+
+
+def test_every_set_has_the_scores_that_it_has_as_the_only_one(place, run, further):
+    found = run.status().verdict
+    assert len(found.more) == len(further)
+    for name, outcome in zip(further, found.more, strict=True):
+        alone = train(new(place, "simcse", test=name)).status().verdict
+        assert asdict(outcome) == asdict(alone.test), name
+    alone = train(new(place, "simcse")).status().verdict
+    assert (found.test, found.dev, alone.more) == (alone.test, alone.dev, ())
+
+
+def test_facts_results_and_card_have_a_line_for_each(run, further):
+    status = run.status()
+    assert list(status.verdict.by_use) == ["test", "test 2", "test 3", "dev"]
+    assert [status.facts.set_of(use) for use in ("test 2", "test 3")] == list(further)
+    assert status.facts.measure_of("test 2") == "nDCG@10"
+    assert status.facts.size_of("test 2") == len(sources.evaluation_set(further[0]))
+    results = run_results.of_one(run)
+    assert [one.measured.task for one in results] == [status.facts.test, *further]
+    assert [one.measured.score() for one in results[1:]] == [one.exported for one in status.verdict.more]
+    card = (run.model / "README.md").read_text()
+    for use, outcome in zip(("test 2", "test 3"), status.verdict.more, strict=True):
+        (row,) = [line for line in card.splitlines() if f"({use}, " in line]
+        assert f"{outcome.declared_base:.2f}" in row
+        assert f"{outcome.exported:.2f}" in row
+    listed = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
+    assert [one["dataset"]["split"] for one in listed] == ["test", "test", "test", "dev"]
+
+
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, run, further):
+    broken = new(place, "simcse", more_tests=further)
+    break_off_in_training(broken)
+    running.train(broken)
+    assert_same(train(broken), run)
+
+
+def test_a_further_set_that_changed_is_named(place, further, tmp_path):
+    text = tmp_path / "pairs.csv"
+    text.write_text(place.test.read_text())
+    broken = new(place, "simcse", more_tests=(str(text),))
+    break_off_in_training(broken)
+    assert "test_2_digest" in broken.recipe().made_with
+    text.write_text(place.dev.read_text())
+    with pytest.raises(CannotResume, match="another version of the test set 2"):
+        train(broken)
+
+
+def test_recipe_file_and_command_keep_them(place, further):
+    given = recipe(place, "simcse", more_tests=further)
+    assert recipes.from_yaml(given.as_yaml(), "recipe.yaml").more_tests == further
+    words = ["train", "simcse", "--test", given.test, *(word for name in further for word in ("--test", name))]
+    read = _recipe(_parser().parse_args(words))
+    assert (read.test, read.more_tests) == (given.test, further)
+    assert [word for word in given.command().split(" ") if word == "--test"] == ["--test"] * 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"test": None, "more_tests": ("Sample search",)}, "Test sets cannot be Sample search"),
+        ({"more_tests": ("Sample search", "Sample search")}, "give different ones"),
+        ({"more_tests": tuple(f"set {number}" for number in range(20))}, "21 test sets are too many"),
+    ],
+)
+def test_sets_that_make_no_list_are_refused(place, changes, told):
+    with pytest.raises(BadChoice, match=told):
+        recipe(place, "simcse", **changes)
+
+
+def test_a_verdict_is_read_as_it_was_written():
+    outcomes = [verdict.Outcome(exported=float(number)) for number in range(4)]
+    found = verdict.of_uses(dict(zip(("dev", *verdict.test_uses(3)), outcomes, strict=True)), optimistic=False)
+    assert verdict.read(found.as_json()) == found
+    assert list(found.by_use.values()) == [*outcomes[1:], outcomes[0]]
+    assert verdict.read({"test": {"exported": 1.0}, "more": "nonsense"}).more == ()
