@@ -143,6 +143,12 @@ class Encoder:
                 cut = self._numbers([texts[place] for place in too_long], truncation=True, max_length=limit)
                 for place, numbers in zip(too_long, cut, strict=True):
                     ids[place] = numbers
+                if max(map(len, cut), default=0) > limit:
+                    raise UnsupportedModel(
+                        f"'{self.name}' cannot truncate a sentence to {limit} tokens: the post_processor in its "
+                        "tokenizer.json puts it in more than once. Copy the tokenizer.json that was saved with the "
+                        "weights."
+                    )
         return Tokens(ids=ids, truncated=len(too_long))
 
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:

@@ -29,6 +29,19 @@ def test_a_tokenizer_of_another_model_is_refused_before_it_breaks_an_index(bert)
         encoder_of(bert)
 
 
+def test_a_template_that_has_the_sentence_twice_is_refused_where_it_is_too_long(bert):
+    path = bert / "tokenizer.json"
+    stated = json.loads(path.read_text())
+    single = stated["post_processor"]["single"]
+    (sentence,) = [part for part in single if "Sequence" in part]
+    stated["post_processor"]["single"] = [*single, sentence]
+    path.write_text(json.dumps(stated))
+    encoder = encoder_of(bert)
+    assert len(encoder.tokens(["guitar"]).ids[0]) == 4, "short sentences fit"
+    with pytest.raises(UnsupportedModel, match=rf"cannot truncate a sentence to {POSITIONS} tokens: the post_proc"):
+        encoder.tokens(["guitar " * 100])
+
+
 def configure_vocabulary(folder: Path, word: str, number: int) -> None:
     path = folder / "tokenizer.json"
     stated = json.loads(path.read_text())
