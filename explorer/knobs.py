@@ -47,6 +47,11 @@ class Knob:
         return replace(self, default=value) if self.paper is None else replace(self, paper=value)
 
     @property
+    def label(self) -> str:
+        """The name of its field in a form: `Batch size`."""
+        return self.name.replace("_", " ").capitalize().replace("Lora", "LoRA")
+
+    @property
     def kind(self) -> type:
         """The type of its values: bool, int, float or str."""
         return type(self.default)

@@ -126,6 +126,11 @@ def test_a_refusal_names_the_value_what_is_allowed_the_default_and_what_it_does(
         checked(name, value)
 
 
+@pytest.mark.parametrize(("name", "label"), [("batch_size", "Batch size"), ("lora_rank", "LoRA rank")])
+def test_a_label_is_the_name_in_words(name, label):
+    assert Knob(name, 0, "").label == label
+
+
 def test_bounds_are_told_in_full():
     assert Knob("file", "a.txt", "A file.").allowed == "a name"
     assert GasStove.knobs["flame"].allowed == "a whole number from 1 to 3000000"

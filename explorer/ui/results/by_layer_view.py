@@ -11,6 +11,9 @@ from explorer.evaluating.tasks import layer_choice
 from explorer.ui.results.filters import Chosen
 from explorer.ui.widgets import picture_format, segments
 
+CHOSEN = "chosen layer & pooling"
+SCORES = ("nDCG@10", "model default", "difference")
+
 
 def show(chosen: Chosen) -> None:
     """The figures, for one pooling; nothing if no task was scored by layer."""
@@ -43,9 +46,9 @@ def _choices(chosen: Chosen) -> None:
         {
             "task": task,
             "model": row.name,
-            "chosen on half of the queries": setting[layer_choice.CHOSEN],
-            "its nDCG@10 on the other half": setting[layer_choice.ITS_SCORE],
-            "model default there": setting[layer_choice.DEFAULT_SCORE],
+            CHOSEN: setting[layer_choice.CHOSEN],
+            "nDCG@10": setting[layer_choice.ITS_SCORE],
+            "model default": setting[layer_choice.DEFAULT_SCORE],
             "difference": setting[layer_choice.DIFFERENCE],
             "95 % CI": setting[layer_choice.DIFFERENCE_INTERVAL],
         }
@@ -53,9 +56,12 @@ def _choices(chosen: Chosen) -> None:
         for row in chosen.rows
         if (measured := row.runs[0].get(task)) and layer_choice.CHOSEN in (setting := measured.setting)
     ]
-    if rows:
-        st.markdown("**Layer & pooling chosen by queries**")
-        st.dataframe(rows, hide_index=True, key="choices by queries")
+    if not rows:
+        return
+    st.markdown("**Layer & pooling chosen by queries**")
+    two_places = {name: st.column_config.NumberColumn(format="%.2f") for name in SCORES}
+    st.dataframe(rows, hide_index=True, column_config=two_places)
+    st.caption("Half of the queries choose the layer & pooling with the highest nDCG@10; all scores are on the others.")
 
 
 def lines_of(chosen: Chosen, task: str, pooling: str) -> Lines:

@@ -150,7 +150,7 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
     key = key_of(card.name, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
-    label, tip = messages.plain(knob.name.replace("_", " ").capitalize()), _tip(card, knob)
+    label, tip = messages.plain(knob.label), _tip(card, knob)
     found: bool | int | float | str
     if knob.choices:
         found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")

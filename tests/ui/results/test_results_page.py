@@ -12,7 +12,7 @@ from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
 from explorer.ui.access import jobs
-from explorer.ui.results import evaluate_form, evaluation_settings, filters, published_view
+from explorer.ui.results import by_layer_view, evaluate_form, evaluation_settings, filters, published_view
 from explorer.ui.results.evaluation_settings import Written
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
@@ -123,7 +123,7 @@ def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
     result_files.write(replace(searched, measured=replace(searched.measured, setting=stated)))
     app.query_params["suite"] = "others"
     opened(app)
-    tables = [one.value for one in app.dataframe if "chosen on half of the queries" in one.value.columns]
+    tables = [one.value for one in app.dataframe if by_layer_view.CHOSEN in one.value.columns]
     ((row,),) = (one.to_dict("records") for one in tables)
     assert (row["task"], row["model"]) == ("Questions", "good")
     assert set(stated.values()) - {stated[layer_choice.INTERVAL]} <= set(row.values())
