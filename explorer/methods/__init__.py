@@ -17,8 +17,9 @@ from torch import Tensor, nn
 from explorer.data.kinds import Corpus
 from explorer.data.needs import Need
 from explorer.data.row_kinds import Kind
-from explorer.encoding.read.encoder import States
+from explorer.encoding.read.encoder import Encoder, States
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
@@ -55,9 +56,7 @@ class Method(nn.Module, Knobs):
     as_published: ClassVar[bool] = True  # whether the values of its settings are the paper's
     released: ClassVar[Values] = {}  # settings in which the released code differs from the paper
     by_family: ClassVar[Mapping[str, Values]] = {}  # the paper's values for other encoders than BERT-base
-    presets: ClassVar[
-        Mapping[str, Values]
-    ] = {}  # further sets of settings by name; "quick" adds to that of all methods
+    presets: ClassVar[Mapping[str, Values]] = {}  # more sets of settings by name; "quick" adds to that of all methods
     training_only: ClassVar[tuple[str, ...]] = ()  # parts that are not exported
     kept_for_scores: ClassVar[tuple[str, ...]] = ()  # those of them that held-out rows are scored with
     unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
@@ -68,6 +67,7 @@ class Method(nn.Module, Knobs):
     compares_rows: ClassVar[bool] = True
     order_matters: ClassVar[bool] = False
     has_partners: ClassVar[bool] = True
+    prompts_rows: ClassVar[bool] = False  # whether rows are encoded after the prompts of queries and documents
 
     def __init__(self, base: Tunable, values: Values | None = None, classes: tuple[str, ...] = ()) -> None:
         """`classes` are those of the rows, for a method on labelled texts."""
@@ -162,9 +162,9 @@ class Method(nn.Module, Knobs):
         return None
 
     @classmethod
-    def prompts_rows(cls, values: Values) -> bool:
-        """Whether rows have the model's prompts for queries and documents, under these settings."""
-        return False
+    def prompts(cls, values: Values, encoder: Encoder) -> RolePrompts:
+        """The prompts of queries and documents in evaluation and afterwards, under these settings: the encoder's."""
+        return encoder.role_prompts
 
     def fit(self, sentences: Sequence[str]) -> Work[None]:
         """Fit to all sentences at once."""

@@ -6,16 +6,19 @@ Batch size, learning rate and warmup are Strata's choice; the paper trains anoth
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from explorer.encoding.read.prompts import NO_PROMPTS
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import Values
 from explorer.losses import ranking
+from explorer.methods import MODEL_DEFAULT as OF_MODEL
 from explorer.methods import Schedule, _papers, in_order, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.methods._sampling import NoDuplicates, Sampler
@@ -26,6 +29,7 @@ class Ranked(Pooled):
 
     paper = _papers.SMART_REPLY
     as_published = False
+    prompts_rows = True
     schedule = Schedule(batch_size=32, learning_rate=2e-5, max_length=128, warmup=0.1)
 
     temperature: float = knob(
@@ -53,11 +57,14 @@ class Ranked(Pooled):
         "each row then has all others as negatives. off: rows are drawn at random, and a text that occurs twice is no "
         "negative of itself.",
     )
-    role_prompts: bool = knob(
-        True,
-        before=False,
-        help="Put the prompts that the model declares for queries and documents, such as 'query: ' of E5, before the "
-        "first text and the other texts of a row, as in a search. Without such prompts it does nothing.",
+    query_prompt: str = knob(
+        OF_MODEL,
+        help="Text before the first text of each row, as before queries, such as 'query: '; empty for none. It is used "
+        "in training and evaluation, and the exported model declares it. model default: the prompt that the model "
+        "declares for queries, if it declares one.",
+    )
+    document_prompt: str = knob(
+        OF_MODEL, help="The same before the other texts of a row, as before documents, such as 'passage: '."
     )
     chunk: int = knob(
         0,
@@ -78,9 +85,22 @@ class Ranked(Pooled):
     pooling: str = pooling_knob()
 
     @classmethod
-    def prompts_rows(cls, values: Values) -> bool:
-        """Whether that is set."""
-        return bool(values.get("role_prompts", cls.knobs["role_prompts"].default))
+    def prompts(cls, values: Values, encoder: Encoder) -> RolePrompts:
+        """Those that are set, in place of the encoder's."""
+        own = encoder.role_prompts
+        names = ("query_prompt", "document_prompt")
+        query, document = (values.get(name, OF_MODEL) for name in names)
+        typed = [f"{name} {value!r}" for name, value in zip(names, (query, document), strict=True) if value != OF_MODEL]
+        if typed and encoder.default_head.prompt:
+            raise BadChoice(
+                f"{' and '.join(typed)} cannot be used: {encoder.name} puts {encoder.default_head.prompt!r} before "
+                f"every text. Leave them at '{OF_MODEL}', or remove default_prompt_name from a copy of the model."
+            )
+        return replace(
+            own,
+            query=own.query if query == OF_MODEL else str(query),
+            document=own.document if document == OF_MODEL else str(document),
+        )
 
     def sampler(self) -> Sampler:
         """Rows in random order, without a text twice in a batch if that is set."""
@@ -103,7 +123,7 @@ class Ranked(Pooled):
 
     def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
         """Columns of rows as they are encoded: queries, then documents, after the prompts of their role."""
-        roles = self.base.encoder.role_prompts.pooled_ones() if self.role_prompts else NO_PROMPTS
+        roles = self.prompts(self.values(), self.base.encoder).pooled_ones()
         prompts = roles.query, *[roles.document] * (len(columns) - 1)
         return tuple(tuple(prompt + text for text in column) for prompt, column in zip(prompts, columns, strict=True))
 

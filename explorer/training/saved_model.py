@@ -32,7 +32,7 @@ def put(run: Run, training: Training, learner: Learner, seconds: float) -> None:
         old.rename(run.model)
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    export(learner.method.exported, learner.method.head(), new, text, training.prepared.found.folder)
+    _export(training, learner, new, text)
     _put_classifier(learner, new)
     if run.model.exists():
         run.model.rename(old)
@@ -63,7 +63,12 @@ def put_step(run: Run, training: Training, learner: Learner) -> None:
     # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
     told = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"
-    export(learner.method.exported, learner.method.head(), folder, told, training.prepared.found.folder)
+    _export(training, learner, folder, told)
+
+
+def _export(training: Training, learner: Learner, folder: Path, card: str) -> None:
+    method, prepared = learner.method, training.prepared
+    export(method.exported, method.head(), folder, card, prepared.found.folder, prepared.own_prompts)
 
 
 def take(run: Run, folder: Path) -> None:
@@ -113,6 +118,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         seconds=seconds,
         head=method.head(),
         prompt=encoder.head.prompt if encoder.head else "",
+        prompts=prepared.prompts,
         lower_case=encoder.lower_case,
         max_length=encoder.max_length,
         dimension=method.head().width(encoder.width),

@@ -404,7 +404,8 @@ contrast
   last_rank         the paper mines none; of hard negatives only
   margin            the paper mines none; of hard negatives only
 contrast contrast-hard
-  role_prompts      the paper's encoder has no prompts
+  query_prompt      the paper's encoder has no prompts
+  document_prompt   the paper's encoder has no prompts
   chunk             changes memory and time only
   matryoshka        the paper trains the whole vector
   no_duplicates     how batches are drawn is not stated

@@ -253,14 +253,25 @@ def test_queries_and_documents_are_trained_with_the_prompts_of_their_role(base, 
     plain = COLUMNS[methods.load(name).eats]
     by_role = [prompts.query, *[prompts.document] * (len(plain) - 1)]
     prompted = [[prompt + text for text in column] for prompt, column in zip(by_role, plain, strict=True)]
-    assert loss(plain) == loss(prompted, role_prompts=False)
-    assert loss(plain) != loss(plain, role_prompts=False)
+    bare = {"query_prompt": "", "document_prompt": ""}
+    assert loss(plain) == loss(prompted, **bare)
+    assert loss(plain) != loss(plain, **bare)
+    typed = {"query_prompt": prompts.document, "document_prompt": prompts.query}
+    swapped = [prompts.document, *[prompts.query] * (len(plain) - 1)]
+    others = [[prompt + text for text in column] for prompt, column in zip(swapped, plain, strict=True)]
+    assert loss(plain, **typed) == loss(others, **bare)
 
 
 def test_prompts_outside_the_pooling_and_those_of_every_sentence_are_not_added_to_rows(base, prompts, monkeypatch):
     for head in (Head(("mean",), roles=replace(prompts, pooled=False)), Head(("mean",), prompt="a ", roles=prompts)):
         monkeypatch.setattr(base.encoder, "head", head)
         assert methods.load("contrast")(base, {}).prompted([["one"], ["two"]]) == (("one",), ("two",))
+
+
+def test_a_typed_prompt_beside_one_of_every_sentence_is_refused(base, monkeypatch):
+    monkeypatch.setattr(base.encoder, "head", Head(("mean",), prompt="a "))
+    with pytest.raises(BadChoice, match=r"query_prompt 'query: ' cannot be used: .* puts 'a ' before every text"):
+        methods.load("contrast").prompts({"query_prompt": "query: "}, base.encoder)
 
 
 def test_held_out_triplets_have_the_prompts_of_their_role(base, prompts):

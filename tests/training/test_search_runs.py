@@ -1,5 +1,6 @@
 """Test runs without scored pairs: evaluated on a retrieval set, or on rows of pairs that are held out."""
 
+import json
 import random
 from dataclasses import replace
 
@@ -186,6 +187,26 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
         assert score == pytest.approx(100 * theirs, abs=1e-3)
     assert found.declared_base != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
+
+
+def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged_as_it_is_used(place, pairs, search):
+    typed = {"query_prompt": "the dog ", "document_prompt": "women "}
+    run = train(new(place, "contrast", data=(str(pairs),), dev=str(search), test=HELD_OUT, settings=typed))
+    stated = json.loads((run.model / "config_sentence_transformers.json").read_text())["prompts"]
+    assert (stated["query"], stated["document"]) == tuple(typed.values())
+    task, found = sources.evaluation_set(str(search)), run.status().verdict.dev
+    for where, score in ((place.model, found.declared_base), (run.model, found.exported)):
+        theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
+        assert score == pytest.approx(100 * theirs, abs=1e-3), "the base has no prompts"
+    card = (run.model / "README.md").read_text()
+    assert "'the dog '" in card
+    assert "'women '" in card
+
+
+def test_a_prompt_as_long_as_a_row_may_be_is_refused_before_training(place, pairs, search):
+    long = {"query_prompt": "the dog " * 20}
+    with pytest.raises(BadChoice, match=r"The query prompt 'the dog the dog .* leaves no room for a text: at most 16"):
+        train(new(place, "contrast", data=(str(pairs),), dev=str(place.dev), settings=long))
 
 
 def test_prompts_that_are_left_out_of_the_pooling_are_refused_before_training(place, pairs, search, tmp_path):

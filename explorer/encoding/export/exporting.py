@@ -29,6 +29,7 @@ from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+    from explorer.encoding.read.prompts import RolePrompts
     from explorer.encoding.tune.tunable import Tunable
 
 # encoders of families whose AutoModel has a decoder too: AutoModel would initialise the decoder at random, and require
@@ -55,17 +56,19 @@ def opener(encoder: Encoder) -> str:
     )
 
 
-def export(tuned: Tunable, head: Head, folder: Path, card: str, base: Path | None) -> None:
+def export(
+    tuned: Tunable, head: Head, folder: Path, card: str, base: Path | None, prompts: RolePrompts | None = None
+) -> None:
     """Write a tuned encoder with its `head` to a new folder, atomically, with `card` as its README.md.
 
-    `base` is the folder of the base model, if it still exists.
+    `base` is the folder of the base model, if it still exists; `prompts` replace its prompts of queries and documents.
     """
     opener(tuned.encoder)
     with whole(folder) as part:
         _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
         _write_tokenizer(tuned.encoder, part)
         _write_modules(head.to("cpu"), tuned, part)
-        _write_reading(tuned.encoder, part)
+        _write_reading(tuned.encoder, part, prompts)
         (part / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -159,12 +162,12 @@ def _pooling(poolings: tuple[str, ...], width: int) -> dict[str, Any]:
     return {"word_embedding_dimension": width, **told}
 
 
-def _write_reading(encoder: Encoder, part: Path) -> None:
+def _write_reading(encoder: Encoder, part: Path, own: RolePrompts | None) -> None:
     """Settings of sentence-transformers: length limit, lowercasing, prompt and similarity."""
     # the encoder's limit, not that of the training
     limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
     _write_settings(part / "sentence_bert_config.json", limits)
-    prompt, roles = encoder.default_head.prompt, encoder.default_head.roles
+    prompt, roles = encoder.default_head.prompt, own or encoder.default_head.roles
     # under all names, since encode_query and encode_document ignore the default
     prompts = {"query": roles.query or prompt, "document": roles.document or prompt, "sentence": prompt}
     stated = {

@@ -29,6 +29,7 @@ class Judge(ABC):
     texts: tuple[str, ...]  # what is encoded, each text once
     sentences: tuple[str, ...]  # the same without prompts
     measure: str  # the name of the score
+    before: Judge | None = None  # how the base is judged as it is used, if not in the same way
 
     @abstractmethod
     def __len__(self) -> int:

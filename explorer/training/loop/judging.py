@@ -2,39 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from explorer.data.kinds import GradedPairs
+from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.data.sources import HELD_OUT, EvaluationSet
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
-from explorer.measuring.scores.judge import Judge, PairJudge
+from explorer.measuring.scores.judge import Floats, Judge, PairJudge
 from explorer.measuring.scores.verdict import BaseItems, Outcome, outcome
 from explorer.methods import Method
 from explorer.progress import Progress, Work
 
 
-def judge_of(given: EvaluationSet, encoder: Encoder) -> Judge:
+def judge_of(given: EvaluationSet, encoder: Encoder, prompts: RolePrompts) -> Judge:
     """How a set is scored: pairs by Spearman, a retrieval set by nDCG@10, held-out rows by MRR@10.
 
-    Queries and documents have the prompts that a model declares for them, unless it has one prompt for every text.
+    Queries and documents have these prompts; for the base as it is used, those that it declares.
     """
     if isinstance(given, GradedPairs):
         return PairJudge(given)
     measure = MRR if given.split == HELD_OUT else NDCG
-    roles = encoder.role_prompts
-    check(roles, encoder, encoder.limit(None))
-    return RankingJudge(given, measure, roles.query, roles.document)
+    judge, before = (_ranking(given, measure, encoder, roles) for roles in (prompts, encoder.role_prompts))
+    if prompts != encoder.role_prompts:
+        judge.before = before
+    return judge
+
+
+def _ranking(given: RetrievalSet, measure: str, encoder: Encoder, prompts: RolePrompts) -> RankingJudge:
+    check(prompts, encoder, encoder.limit(None))
+    return RankingJudge(given, measure, prompts.query, prompts.document)
 
 
 def base_items(encoder: Encoder, trained: Head, judge: Judge) -> Work[BaseItems]:
     """Judge the base under its model default and under the trained layer & pooling, in float32."""
-    found: list[Tensor | None] = [None, None]
+    if judge.before is None:
+        declared, same = yield from _items(encoder, judge, (encoder.default_head, trained))
+        return BaseItems(declared, same)
+    (declared,) = yield from _items(encoder, judge.before, (encoder.default_head,))
+    (same,) = yield from _items(encoder, judge, (trained,))
+    return BaseItems(declared, same)
+
+
+def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:
+    """What each item gets under each of some heads."""
+    found: list[Tensor | None] = [None] * len(heads)
     done = 0
-    for places, vectors in encoder.under_heads(judge.texts, (encoder.default_head, trained)):
+    for places, vectors in encoder.under_heads(judge.texts, heads):
         for number, part in enumerate(vectors):
             side = found[number]
             if side is None:
@@ -42,8 +62,7 @@ def base_items(encoder: Encoder, trained: Head, judge: Judge) -> Work[BaseItems]
             side[places] = part
         done += len(places)
         yield Progress("evaluating the base", done, len(judge.texts))
-    declared, same = (judge.items(side) for side in found if side is not None)
-    return BaseItems(declared, same)
+    return [judge.items(side) for side in found if side is not None]
 
 
 def tuned_outcome(method: Method, judge: Judge, base: BaseItems) -> Work[Outcome]:

@@ -15,7 +15,9 @@ from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume
+from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict import test_uses
@@ -54,6 +56,11 @@ class Texts:
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
     more_tests: tuple[EvaluationSet, ...] = ()
 
+    @property
+    def tests(self) -> tuple[EvaluationSet, ...]:
+        """Every test set."""
+        return (*([self.test] if self.test else []), *self.more_tests)
+
     def digests(self) -> dict[str, str | None]:
         """Digests by their name in recipe.yaml."""
         return {
@@ -79,6 +86,12 @@ class Prepared:
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
     negatives: Columns = ()  # mined from the corpus: more columns of its rows
     more_tests: tuple[Judge, ...] = ()
+    prompts: RolePrompts = NO_PROMPTS  # of queries and documents
+
+    @property
+    def own_prompts(self) -> RolePrompts | None:
+        """The prompts if they are not those of the model; None if they are."""
+        return None if self.prompts == self.encoder.role_prompts else self.prompts
 
     @property
     def judged(self) -> dict[str, Judge]:
@@ -135,14 +148,27 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False) -> Work[P
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
-    dev, test = judge_of(texts.dev, encoder), judge_of(texts.test, encoder) if texts.test else None
-    more = tuple(judge_of(one, encoder) for one in texts.more_tests)
+    prompts = recipe.kind.prompts(recipe.method_values(), encoder)
+    if recipe.kind.prompts_rows and prompts.pooled:
+        check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
+    dev = judge_of(texts.dev, encoder, prompts)
+    test, *more = (judge_of(one, encoder, prompts) for one in texts.tests) if texts.tests else (None,)
     told = []
     if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, test, *more)):
-        told = [TRAINED_TOO if recipe.kind.prompts_rows(recipe.method_values()) else UNTRAINED]
+        told = [TRAINED_TOO if recipe.kind.prompts_rows else UNTRAINED]
     reports = (*texts.reports, *told)
     prepared = Prepared(
-        recipe, found, encoder, texts.corpus, dev, test, reports, others, texts.held_out, more_tests=more
+        recipe,
+        found,
+        encoder,
+        texts.corpus,
+        dev,
+        test,
+        reports,
+        others,
+        texts.held_out,
+        more_tests=tuple(more),
+        prompts=prompts,
     )
     check_same(recipe.made_with, prepared.facts())
     if mining:

@@ -95,6 +95,8 @@ def _use(facts: CardFacts) -> str:
         "Embedding dimension": f"{facts.dimension}",
         "Maximum length": f"{facts.max_length} tokens (longer sentences are truncated)",
         "Prompt before each sentence": plain(repr(facts.prompt)) if facts.prompt else None,
+        "Prompt before queries": plain(repr(facts.prompts.query)) if facts.prompts.query else None,
+        "Prompt before documents": plain(repr(facts.prompts.document)) if facts.prompts.document else None,
         "Text": "lowercased" if facts.lower_case else None,
         "Similarity": "cosine",
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import bundled
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.knobs import Values
 from explorer.measuring.scores.verdict import Verdict, test_uses
 from explorer.training.loop.seed_scores import SeedScores
@@ -53,6 +54,7 @@ class CardFacts:
     versions: Mapping[str, str]
     command: str
     more_tests: tuple[str, ...] = ()
+    prompts: RolePrompts = NO_PROMPTS  # of queries and documents
     adapters: str = ""  # what was trained if it was not all weights, and how many weights that were, in words
 
     @property
