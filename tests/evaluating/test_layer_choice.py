@@ -61,6 +61,7 @@ def test_the_interval_of_the_model_default_is_about_two_standard_errors_each_way
 
 def test_nothing_is_chosen_of_a_few_layers_or_by_a_few_queries():
     assert CHOSEN not in intervals(TITLES, noise(1), QUERIES, every=False)
+    assert intervals(TITLES, noise(1)[:, :9], QUERIES[:9], every=True) == {}
     assert CHOSEN not in intervals(TITLES, noise(1)[:, :19], QUERIES[:19], every=True)
     assert CHOSEN in intervals(TITLES, noise(1)[:, :20], QUERIES[:20], every=True)
 

@@ -15,7 +15,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import Setting
 from explorer.measuring.scores.bootstrap import mean_difference
 
-LEAST = 10  # queries of a half
+LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
 
 # the entries of a result's setting; scores × 100
 INTERVAL = "model default, 95 % CI"
@@ -27,10 +27,12 @@ DIFFERENCE, DIFFERENCE_INTERVAL = "difference", "difference, 95 % CI"
 def intervals(
     titles: Sequence[str], scores: NDArray[np.float64], queries: Sequence[str], every: bool
 ) -> dict[str, Setting]:
-    """The interval of the model default, and the choice if `every` layer & pooling was scored.
+    """The interval of the model default, and the choice if `every` layer & pooling was scored; {} of a few queries.
 
     `scores` (layer & pooling, query) are from 0 to 1; intervals are those of a bootstrap over queries.
     """
+    if len(queries) < LEAST:
+        return {}
     default = scores[titles.index(MODEL_DEFAULT)]
     own = mean_difference(np.zeros_like(default), default)
     found: dict[str, Setting] = {INTERVAL: f"{float(own.low):.2f} to {float(own.high):.2f}"}
