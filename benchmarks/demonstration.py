@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.data import probes, sample
-from explorer.data.graded import sts
+from explorer.data import sample
+from explorer.data.graded import probes, sts
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import OWN

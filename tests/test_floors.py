@@ -35,7 +35,7 @@ HOUSE = {  # everything here is allowed
 
 MOST_ARROWS = {
     "explorer.commands": 11,
-    "explorer.data": 50,
+    "explorer.data": 48,
     "explorer.drawing": 6,
     "explorer.encoding": 8,
     "explorer.evaluating": 19,

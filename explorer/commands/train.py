@@ -45,7 +45,8 @@ def add(verbs: Any) -> None:
         "--dev",
         metavar="FILE|NAME",
         help="dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
-        "queries and passages, or 'Sample search'), or 'held-out rows' of pairs and triplets, usual for own files",
+        "queries and passages, or 'Sample search'), triplets, 'Probe packs', or 'held-out rows' of pairs and triplets, "
+        "usual for own files",
     )
     train.add_argument(
         "--test",

@@ -75,6 +75,11 @@ class Triplets:
         """The digest of the triplets, independent of the name."""
         return digest_of(("triplets", *self.anchors, *self.positives, *self.negatives))
 
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Every sentence once, in order of first appearance."""
+        return tuple(dict.fromkeys((*self.anchors, *self.positives, *self.negatives)))
+
     def __len__(self) -> int:
         return len(self.anchors)
 

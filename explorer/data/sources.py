@@ -8,12 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer.data import sample, uploads
-from explorer.data.graded import question_pairs, sets
-from explorer.data.kinds import GradedPairs
+from explorer.data.graded import probes, question_pairs, sets
+from explorer.data.graded.probes import ProbePairs
+from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.retrieval import beir_folder
 from explorer.data.retrieval.retrieval_set import RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
-from explorer.data.tables.columns import are_unlabelled_pairs, guess
+from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
 from explorer.errors import SetNotFound
@@ -24,7 +25,14 @@ RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
     QUORA: lambda: question_pairs.load().collection,
 }
 HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
-EvaluationSet = GradedPairs | RetrievalSet
+EvaluationSet = GradedPairs | RetrievalSet | Triplets | ProbePairs
+# sets that ship, by name, other than scored pairs
+NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
+    **RETRIEVAL_SETS,
+    sample.MINIMAL_PAIRS: sample.minimal_pairs,
+    sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
+    probes.NAME: probes.pairs,
+}
 
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
@@ -56,13 +64,15 @@ def shown(source: str) -> str:
 
 
 def evaluation_set(source: str, online: bool = False) -> EvaluationSet:
-    """The scored pairs or the retrieval set that a run is evaluated on."""
-    return retrieval_set(source) or scored_pairs(source, online=online)[0]
+    """What a run is evaluated on: scored pairs, a retrieval set, triplets, or the probe packs."""
+    if source in NAMED_SETS:
+        return NAMED_SETS[source]()
+    return retrieval_set(source) or triplets(source) or scored_pairs(source, online=online)[0]
 
 
 def texts_of(given: EvaluationSet) -> tuple[str, ...]:
     """Every sentence, query and document of an evaluation set once."""
-    return given.sentences if isinstance(given, GradedPairs) else given.texts
+    return given.texts if isinstance(given, RetrievalSet) else given.sentences
 
 
 def retrieval_set(source: str) -> RetrievalSet | None:
@@ -77,6 +87,14 @@ def retrieval_set(source: str) -> RetrievalSet | None:
         return None
     (queries, passages), _ = text_rows.texts(table, guess(table))
     return of_pairs(table.name, queries, passages)
+
+
+def triplets(source: str) -> Triplets | None:
+    """The triplets in a file; None for anything else."""
+    table = read_file(Path(source).expanduser()) if is_file(source) else None
+    if table is None or not are_triplets(table):
+        return None
+    return text_rows.triplets(table, guess(table))[0]
 
 
 def scored_pairs(

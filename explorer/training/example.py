@@ -13,7 +13,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from explorer.data import probes, sample
+from explorer.data import sample
+from explorer.data.graded import probes
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names

@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
-from explorer.data import probes, sample
+from explorer.data import sample
 from explorer.data.corpora import corpus, serves
+from explorer.data.graded import probes
 from explorer.data.row_kinds import BACK_TRANSLATIONS, PAIRS, SENTENCES, TRIPLETS
 from explorer.data.tables.files import read_file
 from tests.data import held_out

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from explorer import run_folder
-from explorer.data import probes, sample
+from explorer.data import sample
+from explorer.data.graded import probes
 from explorer.encoding.load import checking
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import OWN

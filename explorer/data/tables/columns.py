@@ -103,6 +103,11 @@ def guess(table: Table, kind: Kind | None = None) -> Mapping:
     )
 
 
+def are_triplets(table: Table) -> bool:
+    """Whether a table holds triplets."""
+    return guess(table).kind == TRIPLETS
+
+
 def are_unlabelled_pairs(table: Table) -> bool:
     """Whether a table holds pairs of texts, by their names or since no column can be a label."""
     if guess(table).kind != PAIRS:

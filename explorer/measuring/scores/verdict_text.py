@@ -11,7 +11,9 @@ BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
 CI = "95 % CI"
 OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"
-SPEARMAN = "Spearman"  # the measure of scored pairs; those of retrieval sets are others
+# the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
+SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
+_ITEMS = {SPEARMAN: ("pair", "pairs"), ACCURACY: ("triplet", "triplets"), DISTINGUISHED: ("pair", "pairs")}
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,12 @@ def sentence(
 
 def told_size(count: int, measure: str = SPEARMAN) -> str:
     """How many items an evaluation set has: `1,379 pairs`, or of a retrieval set `60 queries`."""
-    one, several = ("pair", "pairs") if measure == SPEARMAN else ("query", "queries")
-    return f"{count:,} {one if count == 1 else several}"
+    return f"{count:,} {items_of(measure)[count != 1]}"
+
+
+def items_of(measure: str) -> tuple[str, str]:
+    """What a measure is a score of: one, and several."""
+    return _ITEMS.get(measure, ("query", "queries"))
 
 
 def kind_of(low: float | None, high: float | None) -> str:

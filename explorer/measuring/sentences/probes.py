@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.probes import PARAPHRASE, Pack
+from explorer.data.graded.probes import PARAPHRASE, Pack
 from explorer.measuring.scores.correlation import SAME
 from explorer.measuring.sentences.sentence_vectors import Vectors
 

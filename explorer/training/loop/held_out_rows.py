@@ -16,6 +16,7 @@ from explorer.data.splitting import linked
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.class_scores import class_scores
 from explorer.measuring.scores.correlation import unit
+from explorer.measuring.scores.meaning_judges import in_order
 from explorer.methods import Method
 from explorer.progress import Work
 
@@ -96,8 +97,7 @@ def accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:
     place = {text: number for number, text in enumerate(texts)}
     directions = unit(vectors).astype(np.float64)
     anchor, positive, negative = (directions[[place[text] for text in column]] for column in held.texts)
-    nearer = (anchor * (positive - negative)).sum(1)
-    return float(100 * np.where(nearer == 0, 0.5, nearer > 0).mean())
+    return float(100 * in_order((anchor * positive).sum(1), (anchor * negative).sum(1)).mean())
 
 
 def _drawn(corpus: Corpus, rows: Sequence[int]) -> bytes:

@@ -14,11 +14,18 @@ from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
-from explorer.measuring.scores.verdict_text import SPEARMAN, told_size
+from explorer.measuring.scores.verdict_text import ACCURACY, DISTINGUISHED, SPEARMAN, told_size
 from explorer.training.loop.seed_scores import spread
 from explorer.training.model_card import classification, usage_code
 from explorer.training.model_card.card_facts import CardFacts
 from explorer.training.model_card.markdown import fenced, one_line, plain, table
+
+# the task of a measure, as sentence-transformers names it; that of others is a search
+_TASKS = {
+    SPEARMAN: ("semantic-similarity", "Semantic Similarity"),
+    ACCURACY: ("triplet", "Triplet"),
+    DISTINGUISHED: ("semantic-similarity", "Semantic Similarity"),
+}
 
 
 def card(facts: CardFacts) -> str:
@@ -60,11 +67,8 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
 
 def _result(split: str, name: str, score: float, measure: str) -> dict[str, Any]:
     """Task and metric have the names, and values from 0 to 1, that sentence-transformers writes."""
-    task = ("semantic-similarity", "Semantic Similarity")
-    metric = f"{measure}_cosine"
-    if measure != SPEARMAN:
-        task = ("information-retrieval", "Information Retrieval")
-        metric = f"cosine_{measure}"
+    task = _TASKS.get(measure, ("information-retrieval", "Information Retrieval"))
+    metric = f"{measure}_cosine" if measure == SPEARMAN else f"cosine_{measure}".replace(" ", "_")
     return {
         "task": {"type": task[0], "name": task[1]},
         "dataset": {"type": "unknown", "name": one_line(sources.shown(name)), "split": split},
@@ -145,6 +149,13 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
         where = f"On the {uses} set: " if len(set(measures.values())) > 1 else ""
         if measure == SPEARMAN:
             yield f"{where}Spearman's ρ × 100 between the cosines and the gold scores (-100 to 100, higher is better)."
+        elif measure == ACCURACY:
+            yield f"{where}the share of triplets × 100 whose anchor is nearer to its positive (0 to 100; 50 is chance)."
+        elif measure == DISTINGUISHED:
+            yield (
+                f"{where}the share of couples × 100 in which a paraphrase has a higher cosine than a pair of another "
+                "meaning (0 to 100; 50 is chance)."
+            )
         else:
             yield f"{where}{measure} × 100, the mean over queries, ranked by cosine (0 to 100, higher is better)."
 

@@ -9,7 +9,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
 from explorer.evaluating.results.result_files import Origin, Result, Scored
-from explorer.measuring.scores.verdict_text import SPEARMAN
+from explorer.measuring.scores.verdict_text import SPEARMAN, items_of
 from explorer.training.record import runs
 from explorer.training.record.run_origin import of_run
 from explorer.training.record.runs import Run
@@ -40,7 +40,7 @@ def _result(run: Run, status: Status, made: Origin, use: str, score: float) -> R
     task = status.facts.set_of(use)
     table = np.array([[[score]]])
     measure = status.facts.measure_of(use)
-    items, by = ("pairs", "spearman") if measure == SPEARMAN else ("queries", measure)
-    setting: dict[str, Setting] = {items: status.facts.size_of(use), "measured": RUN_TEST}
+    by = measure.lower() if measure == SPEARMAN else measure
+    setting: dict[str, Setting] = {items_of(measure)[1]: status.facts.size_of(use), "measured": RUN_TEST}
     measured = Measured(task, "test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
     return Result(Scored(run_folder.model_name(run.name), RUN_TEST, made), measured)

@@ -47,8 +47,8 @@ def pairs(name: str) -> GradedPairs | None:
 
 
 def evaluation_set(name: str) -> EvaluationSet | None:
-    """The scored pairs or the retrieval set of a name; None, with the error, if it is not on this disk."""
-    if name not in sources.RETRIEVAL_SETS and not sources.is_file(name) and not sources.is_folder(name):
+    """The evaluation set of a name; None, with the error, if it is not on this disk."""
+    if name not in sources.NAMED_SETS and not sources.is_file(name) and not sources.is_folder(name):
         return pairs(name)
     try:
         return cached_text.evaluation_set(name)

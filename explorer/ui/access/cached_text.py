@@ -63,7 +63,7 @@ def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
 
 
 def evaluation_set(source: str) -> EvaluationSet:
-    """The scored pairs or the retrieval set that a source names."""
+    """The evaluation set that a source names."""
     return _evaluation_set(source, _stamp(source))
 
 

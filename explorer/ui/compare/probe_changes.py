@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.data import probes
+from explorer.data.graded import probes
 from explorer.drawing.sentences import probe_shares
 from explorer.errors import StrataError
 from explorer.measuring.sentences.probes import Probed, changed, probed, sentences_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.data import probes
+from explorer.data.graded import probes
 from explorer.drawing.sentences import probe_bars
 from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of, verdict
 from explorer.ui import messages

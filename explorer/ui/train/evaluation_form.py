@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.data.corpora import evaluated_beside
 from explorer.data.graded import sets, user_sets
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.sources import HELD_OUT, RETRIEVAL_SETS, EvaluationSet, texts_of
+from explorer.data.sources import HELD_OUT, NAMED_SETS, EvaluationSet, texts_of
 from explorer.errors import BadChoice, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text, sidebar_choice
@@ -48,7 +48,8 @@ def judging(sources: tuple[str, ...], card: MethodCard) -> Judging | None:
             DEV,
             held_out,
             "The model is evaluated on this set during training; the checkpoint with the best score is kept. Scored "
-            "pairs give Spearman, a retrieval set nDCG@10, held-out rows of your pairs MRR@10.",
+            "pairs give Spearman, a retrieval set nDCG@10, held-out rows of your pairs MRR@10, triplets and probe "
+            "packs the share in the right order.",
         )
     with middle:
         test, test_set = _set_field(
@@ -123,7 +124,7 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
 
 
 def _every_set() -> list[str]:
-    return [*sets.halves(), *_own_halves(), *sets.names(), *RETRIEVAL_SETS]
+    return [*sets.halves(), *_own_halves(), *sets.names(), *NAMED_SETS]
 
 
 def _own_halves() -> list[str]:

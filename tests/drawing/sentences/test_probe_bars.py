@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.data import probes
+from explorer.data.graded import probes
 from explorer.drawing.sentences.probe_bars import packs_side_by_side
 from explorer.measuring.sentences.probes import probed, sentences_of
 

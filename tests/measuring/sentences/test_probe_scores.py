@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.probes import Pack
+from explorer.data.graded.probes import Pack
 from explorer.measuring.sentences.probes import (
     Probed,
     Share,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data import probes
+from explorer.data.graded import probes
 from explorer.data.sample import FOLDER
 from explorer.data.tables.files import read_file
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
+from explorer.data.kinds import digest_of
 from explorer.data.sample import FOLDER
 from explorer.data.tables.files import read_file
 
+NAME = "Probe packs"
 PARAPHRASE = "paraphrase"
 # in the order of display, same meaning first, each with what its pairs have in common. The training text that ships
 # has no row of the last two kinds.
@@ -35,6 +37,38 @@ class Pack:
 
     def __len__(self) -> int:
         return len(self.first)
+
+
+@dataclass(frozen=True)
+class ProbePairs:
+    """The pairs of every pack as an evaluation set."""
+
+    name: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the pairs, independent of the name."""
+        return digest_of(("probe pairs", *self.first, *self.second, *map(repr, self.same)))
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Every sentence once, in order of first appearance."""
+        return tuple(dict.fromkeys((*self.first, *self.second)))
+
+
+def pairs() -> ProbePairs:
+    """The paraphrases, and the pairs of every pack that differ in meaning."""
+    rows = [
+        (one, other, pack.same)
+        for pack in packs()
+        if pack.name == PARAPHRASE or not pack.same
+        for one, other in zip(pack.first, pack.second, strict=True)
+    ]
+    first, second, same = zip(*rows, strict=True)
+    return ProbePairs(NAME, first, second, same)
 
 
 @cache

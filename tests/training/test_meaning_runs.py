@@ -1,0 +1,57 @@
+"""Test runs evaluated on triplets and on the probe packs: by sentence-transformers, and what is told of them."""
+
+import pytest
+import yaml
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import TripletEvaluator
+
+from explorer.data import sources
+from explorer.data.graded import probes
+from explorer.training.record import run_results, run_verdict
+from tests.trainings import new, train
+
+
+@pytest.fixture(scope="module")
+def run(place):
+    return train(new(place, "simcse", dev=str(place.triplets), test="Probe packs", more_tests=("minimal pairs",)))
+
+
+@pytest.mark.parametrize("use", ["dev", "test 2"])
+def test_triplets_have_the_accuracy_that_sentence_transformers_says(place, run, use):
+    rows = sources.evaluation_set(run.status().facts.set_of(use))
+    evaluator = TripletEvaluator(rows.anchors, rows.positives, rows.negatives, write_csv=False)
+    found = run.status().verdict.by_use[use]
+    for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
+        theirs = evaluator(SentenceTransformer(str(folder), device="cpu"))["cosine_accuracy"]
+        assert score == pytest.approx(100 * theirs, abs=1e-4)
+
+
+def test_probe_packs_have_the_share_that_a_loop_over_couples_says(run):
+    pairs = probes.pairs()
+    model = SentenceTransformer(str(run.model), device="cpu")
+    cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
+    same, others = (
+        [one for one, alike in zip(cosines, pairs.same, strict=True) if alike is of] for of in (True, False)
+    )
+    couples = [one > other for one in same for other in others]
+    assert run.status().verdict.test.exported == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
+
+
+def test_what_the_numbers_are_is_told(run):
+    facts = run.status().facts
+    assert [facts.measure_of(use) for use in ("dev", "test", "test 2")] == [
+        "accuracy",
+        "share distinguished",
+        "accuracy",
+    ]
+    size = len(probes.pairs().same)
+    assert f"Probe packs (test set, {size} pairs, share distinguished)" in run_verdict.headline(run.status()).text
+    assert [one.measured.measures for one in run_results.of_one(run)] == [("share distinguished",), ("accuracy",)]
+    card = (run.model / "README.md").read_text()
+    assert "(dev, 24 triplets)" in card
+    listed = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
+    assert [one["metrics"][0]["type"] for one in listed] == [
+        "cosine_share_distinguished",
+        "cosine_accuracy",
+        "cosine_accuracy",
+    ]
