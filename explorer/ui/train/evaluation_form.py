@@ -98,7 +98,14 @@ def _set_field(label: str, key: str, first: list[str], help: str) -> tuple[str, 
     """A menu of sets: the chosen name, and the set if it can be loaded."""
     options = _with_current([*first, *_every_set()], key)
     name: str = st.selectbox(
-        label, options, key=key, on_change=_by_hand, args=(key,), persist_state="session", help=help
+        label,
+        options,
+        key=key,
+        on_change=_by_hand,
+        args=(key,),
+        accept_new_options=True,
+        persist_state="session",
+        help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
     return name, None if name in (NO_TEST, HELD_OUT) else availability.evaluation_set(name)
 
@@ -116,6 +123,7 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
         "Further test sets",
         list(options),
         key=MORE_TESTS,
+        accept_new_options=True,
         persist_state="session",
         placeholder="none",
         help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",

@@ -1,5 +1,7 @@
 """Test dev and test set on the Train page: defaults, and warnings if they share sentences with the text."""
 
+import json
+
 import pytest
 
 from explorer.data import sample
@@ -7,6 +9,7 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.sample import SEARCH
 from explorer.data.sources import HELD_OUT
+from explorer.ui.runs.train_form_keys import BY_HAND
 from explorer.ui.train import evaluation_form
 from tests.train_visits import PAGE, well
 from tests.visits import lead, words
@@ -61,6 +64,31 @@ def test_further_test_sets_are_part_of_the_run(app):
     app.selectbox(key="recipe test").set_value(evaluation_form.NO_TEST).run()
     assert evaluation_form.MORE_TESTS not in [one.key for one in app.multiselect]
     assert app.code[0].value.count("--test") == 1
+
+
+def test_a_folder_of_judged_queries_can_be_typed(app, tmp_path):
+    (tmp_path / "help/qrels").mkdir(parents=True)
+    for name in ("queries", "corpus"):
+        rows = [{"_id": f"{name}{row}", "text": f"{name} about {row} birds"} for row in range(12)]
+        (tmp_path / f"help/{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    judged = [f"queries{row}\tcorpus{row}\t1" for row in range(12)]
+    (tmp_path / "help/qrels/test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]))
+    typed(app, str(tmp_path / "help"))
+    assert words(app.error) == []
+    assert f"--test {tmp_path / 'help'}" in app.code[0].value
+
+
+def test_a_path_that_holds_nothing_is_an_error_and_no_run(app, tmp_path):
+    typed(app, str(tmp_path / "nothing.csv"))
+    assert any("nothing.csv" in told for told in words(app.error))
+    assert not app.code
+
+
+def typed(app, test):
+    """Type a test set before the first display; later AppTest refuses to set what is no option."""
+    app.session_state["recipe test"] = test
+    app.session_state[BY_HAND] = {"recipe test"}
+    well(app.run())
 
 
 def choose_set(app, name):
