@@ -7,9 +7,9 @@ the first; the second shows how much of it is due to training.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict_text import SPEARMAN, Sentence, sentence, told_size
 
 Floats = NDArray[np.float64]
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,8 @@ class Verdict:
     @property
     def by_use(self) -> dict[str, Outcome]:
         """The outcomes that there are, by use: test, test 2 and so on, dev."""
-        tests = zip(test_uses(1 + len(self.more)), (self.test, *self.more), strict=True)
-        return {use: found for use, found in (*tests, ("dev", self.dev)) if found is not None}
+        every = by_use(self.dev, (self.test, *self.more))
+        return {use: found for use, found in every.items() if found is not None}
 
     def as_json(self) -> dict[str, Any]:
         """The verdict for status.json, the output of `train` and the model card."""
@@ -63,6 +64,11 @@ class Verdict:
 def test_uses(count: int) -> tuple[str, ...]:
     """The names of so many test sets: test, test 2 and so on."""
     return ("test", *(f"test {number}" for number in range(2, count + 1)))[:count]
+
+
+def by_use(dev: Kept, tests: Sequence[Kept]) -> dict[str, Kept]:
+    """Something of each evaluation set, by use: of the test sets, then of the dev set."""
+    return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": dev}
 
 
 def of_uses(found: Mapping[str, Outcome], optimistic: bool) -> Verdict:

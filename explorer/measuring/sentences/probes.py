@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.measuring.scores.correlation import SAME
+from explorer.measuring.scores.meaning_judges import in_order
 from explorer.measuring.sentences.sentence_vectors import Vectors
 
 Floats = NDArray[np.float64]
@@ -90,8 +90,7 @@ def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed:
 def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int, seed: int) -> Share:
     """The same, kept: every rerun of a page asks for the shares of all packs again."""
     one, other = np.frombuffer(one_bytes), np.frombuffer(other_bytes)
-    more = one[:, None] - other[None, :]
-    couples = np.where(np.abs(more) <= SAME, CHANCE, more > 0)
+    couples = in_order(one[:, None], other[None, :])
     value = float(couples.mean())
     draws = np.random.default_rng(seed)
     first, second = (draws.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)

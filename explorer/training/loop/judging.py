@@ -59,17 +59,23 @@ def base_items(encoder: Encoder, trained: Head, judge: Judge) -> Work[BaseItems]
 
 def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:
     """What each item gets under each of some heads."""
+    sides = yield from under_heads(encoder, judge.texts, heads, "evaluating the base")
+    return [judge.items(side) for side in sides]
+
+
+def under_heads(encoder: Encoder, texts: Sequence[str], heads: Sequence[Head], stage: str) -> Work[list[Tensor]]:
+    """The vectors (text, width) of texts under each of some heads, in float32."""
     found: list[Tensor | None] = [None] * len(heads)
     done = 0
-    for places, vectors in encoder.under_heads(judge.texts, heads):
+    for places, vectors in encoder.under_heads(texts, heads):
         for number, part in enumerate(vectors):
             side = found[number]
             if side is None:
-                side = found[number] = part.new_empty(len(judge.texts), part.shape[-1])
+                side = found[number] = part.new_empty(len(texts), part.shape[-1])
             side[places] = part
         done += len(places)
-        yield Progress("evaluating the base", done, len(judge.texts))
-    return [judge.items(side) for side in found if side is not None]
+        yield Progress(stage, done, len(texts))
+    return [side for side in found if side is not None]
 
 
 def tuned_outcome(method: Method, judge: Judge, base: BaseItems) -> Work[Outcome]:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from explorer.data.kinds import Columns, Corpus
 from explorer.encoding.read.encoder import Encoder
@@ -15,7 +14,9 @@ from explorer.measuring.neighbours.batch_search import IndexSetting, batch_searc
 from explorer.measuring.scores.correlation import unit
 from explorer.methods._mining import Mining
 from explorer.progress import Progress, Work
+from explorer.training.loop.judging import under_heads
 
+STAGE = "mining hard negatives"
 AT_ONCE = 1024  # rows whose candidates are compared at once
 
 
@@ -53,7 +54,8 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
     queries = tuple(dict.fromkeys(anchors))
     prompts = encoder.role_prompts.pooled_ones()
     prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
-    vectors = yield from _vectors(prompted, encoder)
+    (found,) = yield from under_heads(encoder, prompted, (encoder.default_head,), STAGE)
+    vectors = unit(found.numpy())
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
     results = yield from batch_search(known, asked, mining.last, IndexSetting())
     query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))
@@ -68,13 +70,13 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
         most = right[row] - mining.margin * abs(right[row])
         excluded = together[anchor] | together[positive]
         window = results.places[query[anchor], mining.first - 1 :]
-        found = [
+        near = [
             (int(place), cosine)
             for place, cosine in zip(window, known[window] @ asked[query[anchor]], strict=True)
             if cosine <= most and passages[place] not in excluded
         ][: mining.negatives]
-        cosines += [float(cosine) for _, cosine in found]
-        own = [passages[place] for place, _ in found]
+        cosines += [float(cosine) for _, cosine in near]
+        own = [passages[place] for place, _ in near]
         for text in _at_random(passages, excluded | set(own), random, mining.negatives - len(own)):
             drawn += 1
             own.append(text)
@@ -85,22 +87,9 @@ def mined(corpus: Corpus, encoder: Encoder, mining: Mining) -> Work[Mined]:
             )
         chosen.append(own)
         if row % AT_ONCE == 0:
-            yield Progress("mining hard negatives", row, len(corpus))
+            yield Progress(STAGE, row, len(corpus))
     nearer = float(np.mean(cosines)) if cosines else 0.0
     return Mined(tuple(zip(*chosen, strict=True)), len(cosines), drawn, nearer, float(right.mean()))
-
-
-def _vectors(texts: tuple[str, ...], encoder: Encoder) -> Work[NDArray[np.float32]]:
-    found: NDArray[np.float32] | None = None
-    done = 0
-    for places, (vectors,) in encoder.under_heads(texts, (encoder.default_head,)):
-        if found is None:
-            found = np.empty((len(texts), vectors.shape[-1]), dtype=np.float32)
-        found[places] = vectors.numpy()
-        done += len(places)
-        yield Progress("mining hard negatives", done, len(texts))
-    assert found is not None, "a corpus has rows"
-    return unit(found)
 
 
 def _together(corpus: Corpus) -> dict[str, set[str]]:

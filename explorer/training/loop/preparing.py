@@ -20,7 +20,7 @@ from explorer.errors import CannotResume
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge
-from explorer.measuring.scores.verdict import test_uses
+from explorer.measuring.scores.verdict import by_use
 from explorer.progress import Progress, Work
 from explorer.training.loop import held_out_rows
 from explorer.training.loop.judging import judge_of
@@ -97,7 +97,7 @@ class Prepared:
     def judged(self) -> dict[str, Judge]:
         """The evaluation sets by use: dev, test, test 2 and so on."""
         tests = (*([self.test] if self.test else []), *self.more_tests)
-        return {"dev": self.dev, **dict(zip(test_uses(len(tests)), tests, strict=True))}
+        return {"dev": self.dev, **by_use(self.dev, tests)}
 
     @property
     def rows(self) -> Corpus:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from explorer.encoding.locate import bundled
 from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.knobs import Values
-from explorer.measuring.scores.verdict import Verdict, test_uses
+from explorer.measuring.scores.verdict import Verdict, by_use
 from explorer.training.loop.seed_scores import SeedScores
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class CardFacts:
     @property
     def sets(self) -> dict[str, str]:
         """The names of the evaluation sets by use: test, test 2 and so on, dev."""
-        tests = (self.test_set or "", *self.more_tests)
-        return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": self.dev_set}
+        return by_use(self.dev_set, (self.test_set or "", *self.more_tests))
 
     @property
     def model(self) -> SeedScores:

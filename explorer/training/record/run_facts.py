@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from explorer.measuring.scores.verdict import test_uses
+from explorer.measuring.scores.verdict import by_use
 from explorer.measuring.scores.verdict_text import SPEARMAN
 
 
@@ -39,8 +39,7 @@ class RunFacts:
 
     def set_of(self, use: str) -> str:
         """The evaluation set of a use: `dev`, `test`, `test 2` and so on; "" if there is none."""
-        tests = (self.test or "", *self.more_tests)
-        return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": self.dev}.get(use, "")
+        return by_use(self.dev, (self.test or "", *self.more_tests)).get(use, "")
 
     def size_of(self, use: str) -> int:
         """The number of its pairs or queries; 0 if it is not known."""

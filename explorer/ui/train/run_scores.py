@@ -62,16 +62,15 @@ def lower(status: Status) -> list[str]:
     verdict = status.verdict
     if verdict is None:
         return []
-    found = {use.replace(" ", " set ") if " " in use else f"{use} set": one for use, one in verdict.by_use.items()}
-    return [f"{one.difference:+.2f} on the {use}" for use, one in found.items() if (one.difference or 0) < 0]
+    below = ((use, one) for use, one in verdict.by_use.items() if (one.difference or 0) < 0)
+    return [f"{one.difference:+.2f} on the {_set_named(use)}" for use, one in below]
 
 
 def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
     use = use.capitalize()
     size = f", {told_size(count, measure)}" if count else ""
-    titled = use.replace(" ", " set ") if " " in use else f"{use} set"
-    st.markdown(f"**{titled}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
+    st.markdown(f"**{_set_named(use)}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: told.format(measure, good) for which, told in HELP.items()}
     cards = st.columns(3, gap="small")
@@ -85,6 +84,12 @@ def _row(use: str, found: Outcome, trained: str, status: Status) -> None:
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
+
+
+def _set_named(use: str) -> str:
+    """`dev set`, `test set`, `test set 2`."""
+    kind, *number = use.split(" ")
+    return " ".join([kind, "set", *number])
 
 
 def _not_yet(status: Status) -> str:
