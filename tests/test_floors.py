@@ -37,7 +37,7 @@ MOST_ARROWS = {
     "explorer.commands": 11,
     "explorer.data": 48,
     "explorer.drawing": 6,
-    "explorer.encoding": 8,
+    "explorer.encoding": 9,
     "explorer.evaluating": 19,
     "explorer.measuring": 16,
     "explorer.studies": 4,

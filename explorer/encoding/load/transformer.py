@@ -86,10 +86,12 @@ def try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: He
     """Encode one word, to refuse models that need images or do not return every layer."""
     import torch
 
+    from explorer.encoding.read.encoder import every_layer
+
     ids = torch.tensor([tokenizer("a")["input_ids"] or [tokenizer.pad_token_id]], device=model.device)
     try:
         with torch.no_grad():
-            hidden = model(input_ids=ids, output_hidden_states=True).hidden_states
+            hidden = every_layer(model, input_ids=ids)
             shapes = {tuple(states.shape) for states in hidden}
             if head is not None:
                 head([states.float() for states in hidden], torch.ones_like(ids, dtype=torch.bool))

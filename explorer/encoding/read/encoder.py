@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from explorer.encoding.read import panics
 from explorer.encoding.read.batches import batches
@@ -203,15 +203,12 @@ class Encoder:
         # without padding no mask is passed: attention is faster without one
         attention = None if mask is None else mask.long()
         try:
-            hidden: tuple[Tensor, ...] = self.model(
-                input_ids=ids, attention_mask=attention, output_hidden_states=True
-            ).hidden_states
+            return every_layer(self.model, input_ids=ids, attention_mask=attention)
         except IndexError as error:  # a word is encoded on loading, but positions may be wrong further on
             raise UnsupportedModel(
                 f"'{self.name}' cannot encode a sentence of {ids.shape[1]} tokens: its config.json leads to positions "
                 "that its weights do not have. Copy the config.json that was saved with the weights."
             ) from error
-        return hidden
 
     def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
         with panics.in_words(f"of '{self.name}'"):
@@ -251,3 +248,10 @@ class Encoder:
 
     def _most_sentences(self) -> int:
         return max(1, self._budget.views // (len(self.rows) * len(GRID_POOLINGS) * self.width * 4))
+
+
+def every_layer(model: nn.Module, **given: Tensor | None) -> tuple[Tensor, ...]:
+    """The states of every layer; those of the embedding block alone from a model without layers."""
+    found = model(output_hidden_states=True, **given)
+    states: tuple[Tensor, ...] = found.hidden_states or (found.last_hidden_state,)
+    return states

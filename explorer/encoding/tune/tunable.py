@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from explorer.encoding.read.batches import batches, passes
-from explorer.encoding.read.encoder import Encoder, States
+from explorer.encoding.read.encoder import Encoder, States, every_layer
 from explorer.encoding.read.sentence_pairs import Composed
 from explorer.encoding.tune import editing, lora
 from explorer.encoding.tune.dropout import quicken
@@ -156,7 +156,7 @@ class Tunable(nn.Module):
             else [editing.entrance(self.model).register_forward_hook(lambda _, __, embedded: edit(embedded, mask))]
         )
         with _removed(hooks):
-            hidden = self.model(input_ids=ids, output_hidden_states=True, **more).hidden_states
+            hidden = every_layer(self.model, input_ids=ids, **more)
         return States(hidden=hidden, mask=mask)
 
     @contextmanager
