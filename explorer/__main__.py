@@ -23,6 +23,7 @@ from explorer.commands import (
     reproduce,
     score,
     search,
+    shrink,
     train,
 )
 from explorer.errors import StrataError
@@ -57,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         compare,
         evaluate,
         search,
+        shrink,
         embed,
         train,
         plan,

@@ -34,7 +34,7 @@ HOUSE = {  # everything here is allowed
 }
 
 MOST_ARROWS = {
-    "explorer.commands": 11,
+    "explorer.commands": 12,
     "explorer.data": 48,
     "explorer.drawing": 6,
     "explorer.encoding": 9,

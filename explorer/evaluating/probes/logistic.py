@@ -41,6 +41,32 @@ def predictions(data: ProbeData, seed: int) -> Work[Classes]:
     return found
 
 
+def strength(data: ProbeData, seed: int) -> float:
+    """The C that is best on the dev split, or in folds over the train split."""
+    if data.dev is not None:
+        (chosen,) = zip(*path(data.train, [data.dev.x]), strict=True)
+        right = [(guess == data.dev.y).sum() for guess in chosen]
+    else:
+        held = [path(data.train.at(inner), [data.train.x[out]]) for inner, out in folds(data.train.y, seed)]
+        parts = [data.train.y[out] for _, out in folds(data.train.y, seed)]
+        right = [
+            sum((one[at][0] == gold).sum() for one, gold in zip(held, parts, strict=True))
+            for at in range(len(STRENGTHS))
+        ]
+    return STRENGTHS[_best(right)]
+
+
+def predictions_with(data: ProbeData, seed: int, strength: float) -> Classes:
+    """The predicted class of every scored row with this C; without a test split each fold from the nine others."""
+    if data.test is not None:
+        ((found,),) = path(data.train, [data.test.x], (strength,))
+        return found
+    found = np.empty(len(data.train), dtype=np.intp)
+    for inner, out in folds(data.train.y, seed):
+        ((found[out],),) = path(data.train.at(inner), [data.train.x[out]], (strength,))
+    return found
+
+
 def fits(data_has_test: bool, data_has_dev: bool) -> int:
     """How often a path over all values of C is fitted for one layer & pooling and one seed; a refit counts as one."""
     if not data_has_test:

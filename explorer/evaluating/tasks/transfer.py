@@ -15,7 +15,7 @@ from explorer.data.labelled import published_sets
 from explorer.data.labelled.labelled_set import FOLDS, LabelledSet, check
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import Encoded, checked_titles, encoded
+from explorer.evaluating.encoded import checked_titles, encoded
 from explorer.evaluating.measured import Items, Measured, Setting, SoFar
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
@@ -57,7 +57,7 @@ def transfer(
     vectors = yield from encoded(encoder, texts_of(task), max_length, kept)
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
     right = np.full((len(seeds), len(task.scored)), np.nan)
-    rows = {split: _order(one) for split, one in task.splits.items()}
+    rows = {split: order_of(one) for split, one in task.splits.items()}
     setting = _setting(encoder, task, probe, seeds, max_length)
 
     def measured(titles: Sequence[str]) -> Measured:
@@ -76,7 +76,7 @@ def transfer(
     # the model default first: what is kept of work that is stopped has the items
     order = sorted(kept, key=lambda title: title != MODEL_DEFAULT)
     for place, title in enumerate(order):
-        data = _data(task, vectors, title, rows)
+        data = probe_data(task, vectors.of(title), rows)
         if data.is_finite:  # else the scores stay missing
             for which, seed in enumerate(seeds):
                 told = (place * len(seeds) + which, len(kept) * len(seeds))
@@ -129,16 +129,16 @@ def pair_features(first: Features, second: Features) -> Features:
     return np.concatenate((np.abs(first - second), first * second), axis=1)
 
 
-def _order(rows: Labelled) -> NDArray[np.intp]:
+def order_of(rows: Labelled) -> NDArray[np.intp]:
     """SentEval's order of rows, by their numbers of words, then by class: folds and batches depend on it."""
     columns = [rows.texts, rows.second] if rows.second else [rows.texts]
     words = [[len(text.split()) for text in column] for column in columns]
     return np.lexsort([np.array(rows.labels), *map(np.array, reversed(words))])
 
 
-def _data(task: LabelledSet, vectors: Encoded, title: str, order: Mapping[str, NDArray[np.intp]]) -> ProbeData:
-    """Features and classes of each split under one layer & pooling, in SentEval's order."""
-    every, start = vectors.of(title), 0
+def probe_data(task: LabelledSet, every: Features, order: Mapping[str, NDArray[np.intp]]) -> ProbeData:
+    """Features and classes of each split, from the vectors of `texts_of`, with the rows of a split in this order."""
+    start = 0
     splits: dict[str, Rows] = {}
     for split, rows in task.splits.items():
         x = every[start : start + len(rows)]

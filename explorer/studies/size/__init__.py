@@ -1,0 +1,1 @@
+"""How quality falls as an encoder gets smaller: fewer layers, fewer dimensions, fewer bits."""

@@ -1,0 +1,256 @@
+"""Measure the size-quality picture: every cut, pooling, number of dimensions and format, from one encoding."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.encoding.read.reading_titles import title_of
+from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT
+from explorer.errors import BadChoice
+from explorer.evaluating.encoded import Encoded, encoded
+from explorer.evaluating.tasks.label_judge import LabelJudge
+from explorer.measuring.scores.correlation import unit
+from explorer.progress import Progress, Work
+from explorer.studies.size.evaluation import Evaluated, judge_for
+from explorer.studies.size.points import Picture, Point, Size
+from explorer.studies.size.projection import PCA, WAYS, Projection, fitted
+from explorer.studies.size.speed import Speed, speeds
+from explorer.studies.size.storage import FLOAT32, STORAGES, step_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from explorer.data.kinds import Sentences
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.encoding.tune.cutting import Stack
+    from explorer.measuring.scores.judge import Judge
+
+Vectors = NDArray[np.float32]
+Floats = NDArray[np.float64]
+
+FEWEST = 32  # dimensions, where none are named
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The sizes to measure; () stands for all, of dimensions for powers of two from the width down to 32.
+
+    The model default is a pooling of the last layer.
+    """
+
+    layers: tuple[int, ...] = ()
+    poolings: tuple[str, ...] = ()
+    dimensions: tuple[int, ...] = ()
+    stored: tuple[str, ...] = ()
+    way: str = PCA
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The vectors of one cut under one pooling, of the evaluation set and of the text to fit on."""
+
+    layers: int
+    pooling: str
+    vectors: Vectors
+    text: Vectors
+
+
+def picture(
+    encoder: Encoder, given: Evaluated, text: Sentences, wanted: Wanted, others: Sequence[Encoder] = ()
+) -> Work[Picture]:
+    """Score and time an encoder in all wanted sizes, and other encoders under their model default.
+
+    Projections and int8 are fitted on the text, without the sentences of the evaluation set.
+    """
+    from explorer.encoding.tune.cutting import cut, stack
+
+    started = time.perf_counter()
+    judge, where = judge_for(given, encoder), stack(encoder)
+    wanted = checked(wanted, encoder, where)
+    fit_on = besides(text, judge)
+    points: list[tuple[Encoder, Size, Floats]] = []
+    cells = yield from cells_of(encoder, where, judge.texts, fit_on, wanted.layers, wanted.poolings)
+    for one in (encoder, *others):
+        if one is not encoder:
+            cells = yield from cells_of(one, stack(one), judge.texts, fit_on, (), ())
+        for cell in cells:
+            if isinstance(judge, LabelJudge) and judge.strength is None:
+                yield Progress("choosing the classifier's regularisation", 0, 0)
+                judge = judge.settled(_tensor(unit(cell.vectors)))
+            for size, items in _scored(cell, judge, wanted, reference=not points):
+                points.append((one, size, items))
+                yield Progress(f"scored {size.title}", len(points), 0)
+    cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*wanted.layers, _depth(encoder)})}
+    cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
+    timed = yield from speeds(list(cuts.values()), judge.sentences)
+    costs = dict(zip(cuts, zip(timed, map(_bytes_of, cuts.values()), strict=True), strict=True))
+    found = []
+    for place, (one, size, items) in enumerate(points):
+        yield Progress("comparing with the whole model", place, len(points))
+        found.append(_point(one, size, judge, points[0][2], items, *costs[one, size.layers]))
+    return Picture(
+        points=tuple(found),
+        evaluation=judge.name,
+        items=len(judge),
+        measure=judge.measure,
+        text=text.name,
+        sentences=len(fit_on),
+        way=wanted.way,
+        device=encoder.device,
+        precision=encoder.precision,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def limited(encoder: Encoder, max_length: int | None) -> Encoder:
+    """The encoder with this maximum length, which its export has too; None for its own."""
+    found = copy.copy(encoder)
+    found.max_length = encoder.limit(max_length)
+    return found
+
+
+def checked(wanted: Wanted, encoder: Encoder, where: Stack) -> Wanted:
+    """The sizes with all defaults filled in, or an error that names what is possible."""
+    last, width = _depth(encoder), encoder.width
+    layers = wanted.layers or tuple(range(where.lowest, last + 1))
+    _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
+    known = (MODEL_DEFAULT, *GRID_POOLINGS)
+    poolings = wanted.poolings or known
+    _check("pooling", poolings, known, ", ".join(known))
+    stored = wanted.stored or tuple(STORAGES)
+    _check("format", stored, STORAGES, ", ".join(STORAGES))
+    if wanted.way not in WAYS:
+        raise BadChoice(f"There is no way '{wanted.way}' to cut dimensions. Choose one of {', '.join(WAYS)}.")
+    widest = max(width, encoder.default_head.width(width))
+    _check(
+        "number of dimensions", wanted.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
+    )
+    return Wanted(tuple(sorted(set(layers))), poolings, wanted.dimensions, stored, wanted.way)
+
+
+def besides(text: Sentences, judge: Judge) -> tuple[str, ...]:
+    """The distinct sentences of a text that are not in the evaluation set."""
+    scored = {*judge.texts, *judge.sentences}
+    left = tuple(one for one in dict.fromkeys(text.texts) if one not in scored)
+    if not left:
+        raise BadChoice(
+            f"Every sentence of {text.name} is in {judge.name}. Projections and int8 are fitted on other sentences "
+            "than they are scored on: choose another text."
+        )
+    return left
+
+
+def cells_of(
+    encoder: Encoder,
+    where: Stack,
+    texts: Sequence[str],
+    fit_on: Sequence[str],
+    layers: Sequence[int],
+    poolings: Sequence[str],
+) -> Work[Iterator[Cell]]:
+    """The model default, then the cuts from the highest to the lowest; all from one pass over the texts."""
+    from explorer.encoding.tune.cutting import as_cut
+
+    last, head = _depth(encoder), encoder.default_head
+    every = copy.copy(as_cut(encoder, where))
+    every.head = replace(head, normalize=False)  # every vector is normalised after its projection
+    plain = head.poolings[0] if head.of_last_layer and len(head.poolings) == 1 and not head.dense else ""
+    twice = (last, plain) if MODEL_DEFAULT in poolings else None  # this cell is the model default
+    named = [
+        (layer, pooling)
+        for layer in sorted(layers, reverse=True)
+        for pooling in poolings
+        if pooling != MODEL_DEFAULT and (layer, pooling) != twice
+    ]
+    titles = [title_of(pooling, (layer,)) for layer, pooling in named]
+    found = yield from encoded(every, (*texts, *fit_on), titles=titles)
+    cells = [(last, MODEL_DEFAULT), *named]
+    return (_cell(found, cell, title, len(texts)) for cell, title in zip(cells, (MODEL_DEFAULT, *titles), strict=True))
+
+
+def dimensions_for(wanted: Wanted, width: int) -> tuple[int, ...]:
+    """The numbers of dimensions of vectors of this width, the most first: those named, or halves of the width."""
+    if wanted.dimensions:
+        return tuple(sorted({one for one in wanted.dimensions if one <= width}, reverse=True))
+    powers = [2**power for power in range(20, 4, -1)]
+    return (width, *(one for one in powers if FEWEST <= one < width))
+
+
+def projection_for(wanted: Wanted, text: Vectors, width: int) -> Projection | None:
+    """The map onto the most dimensions that are fewer than the width; None if there are none to map onto."""
+    fewer = [one for one in dimensions_for(wanted, width) if one < width]
+    return fitted(wanted.way, text, max(fewer)) if fewer else None
+
+
+def _scored(cell: Cell, judge: Judge, wanted: Wanted, reference: bool) -> Iterator[tuple[Size, Floats]]:
+    """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
+    width = cell.vectors.shape[1]
+    projection = projection_for(wanted, cell.text, width)
+    sizes = [(count, name) for count in dimensions_for(wanted, width) for name in wanted.stored]
+    if reference:
+        more = sizes if MODEL_DEFAULT in wanted.poolings else []
+        sizes = list(dict.fromkeys([(width, FLOAT32), *more]))
+    for count, some in groupby(sizes, key=lambda size: size[0]):
+        vectors, text = cell.vectors, cell.text
+        if projection is not None and count < width:
+            vectors, text = (projection.onto(count)(one) for one in (vectors, text))
+        vectors, step = unit(vectors), step_of(unit(text))
+        for _, name in some:
+            compared = STORAGES[name].compared(vectors, step)
+            yield Size(cell.layers, cell.pooling, count, name), judge.items(_tensor(compared))
+
+
+def _point(
+    encoder: Encoder, size: Size, judge: Judge, whole: Floats, items: Floats, speed: Speed, model_bytes: int
+) -> Point:
+    gap = judge.difference(whole, items)
+    projected = size.dimensions < (
+        encoder.default_head.width(encoder.width) if size.pooling == MODEL_DEFAULT else encoder.width
+    )
+    return Point(
+        model=encoder.name,
+        size=size,
+        score=judge.score(items),
+        difference=float(gap.difference),
+        low=float(gap.low),
+        high=float(gap.high),
+        vector_bytes=STORAGES[size.stored].bytes_of(size.dimensions),
+        model_bytes=model_bytes + 4 * size.dimensions * (encoder.width + 1) * projected,
+        sentences_per_second=speed.sentences_per_second,
+        query_ms=speed.query_ms,
+    )
+
+
+def _cell(found: Encoded, cell: tuple[int, str], title: str, texts: int) -> Cell:
+    vectors = found.of(title)
+    return Cell(*cell, vectors[:texts], vectors[texts:])
+
+
+def _check(what: str, given: Sequence[object], known: object, told: str) -> None:
+    wrong = [one for one in given if one not in known]  # type: ignore[operator]
+    if wrong:
+        raise BadChoice(f"{wrong[0]} is not a possible {what}. Choose {told}.")
+
+
+def _depth(encoder: Encoder) -> int:
+    layers: int = encoder.model.config.num_hidden_layers
+    return layers
+
+
+def _bytes_of(encoder: Encoder) -> int:
+    """The bytes of the weights in float32, as they are exported."""
+    return 4 * int(encoder.model.num_parameters())
+
+
+def _tensor(vectors: Vectors) -> Tensor:
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(vectors))

@@ -1,0 +1,112 @@
+"""A point of the size-quality picture: an encoder of one size, what it costs and what it scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from explorer.encoding.read.reading_titles import title_of
+from explorer.encoding.read.readings import MODEL_DEFAULT
+
+
+@dataclass(frozen=True)
+class Size:
+    """How small an encoder is: layers, pooling, dimensions, and the format of a stored number."""
+
+    layers: int
+    pooling: str  # "model default" of the whole encoder, with the maps after it
+    dimensions: int
+    stored: str
+
+    @property
+    def reading(self) -> str:
+        """The title of its layer & pooling."""
+        return MODEL_DEFAULT if self.pooling == MODEL_DEFAULT else title_of(self.pooling, (self.layers,))
+
+    @property
+    def title(self) -> str:
+        """`mean of layer 3, 128 dimensions, int8`."""
+        return f"{self.reading}, {self.dimensions} dimensions, {self.stored}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """An encoder of one size, with its score × 100 and the difference to the whole model as people use it."""
+
+    model: str
+    size: Size
+    score: float
+    difference: float
+    low: float
+    high: float
+    vector_bytes: int
+    model_bytes: int
+    sentences_per_second: float
+    query_ms: float
+
+    @property
+    def title(self) -> str:
+        """Model and size."""
+        return f"{self.model}, {self.size.title}"
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the score is significantly lower than that of the whole model."""
+        return self.high < 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cost to draw the score against: its name, its value at a point, and whether less of it is better."""
+
+    name: str
+    of: Callable[[Point], float]
+    less_is_better: bool = True
+
+
+COSTS: Mapping[str, Cost] = {
+    cost.name: cost
+    for cost in (
+        Cost("sentences per second", lambda point: point.sentences_per_second, less_is_better=False),
+        Cost("milliseconds per query", lambda point: point.query_ms),
+        Cost("bytes per vector", lambda point: point.vector_bytes),
+        Cost("bytes of the model", lambda point: point.model_bytes),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Every point, and what they were measured on."""
+
+    points: tuple[Point, ...]  # the first is the whole model as people use it
+    evaluation: str
+    items: int
+    measure: str
+    text: str  # what projections and int8 were fitted on
+    sentences: int  # of that text
+    way: str  # how dimensions were cut
+    device: str
+    precision: str
+    seconds: float
+
+    @property
+    def whole(self) -> Point:
+        """The whole model as people use it."""
+        return self.points[0]
+
+
+def front(points: Sequence[Point], costs: Sequence[str]) -> list[Point]:
+    """The points that no other point beats: none is as good in all of score and costs and better in one."""
+    known = [point for point in points if not math.isnan(point.score)]
+    rows = {point: (-point.score, *(_signed(COSTS[name], point) for name in costs)) for point in known}
+    return [point for point in known if not any(_beats(rows[other], rows[point]) for other in known)]
+
+
+def _signed(cost: Cost, point: Point) -> float:
+    return cost.of(point) if cost.less_is_better else -cost.of(point)
+
+
+def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one != other and all(ours <= theirs for ours, theirs in zip(one, other, strict=True))

@@ -1,0 +1,81 @@
+"""The size-quality picture as a table: text, CSV, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from explorer import in_words
+from explorer.evaluating.results import table_formats
+from explorer.measuring.table_cells import rounded
+from explorer.studies.size.points import COSTS, Picture, Point, front
+
+HEADER = (
+    "model",
+    "layer & pooling",
+    "dimensions",
+    "stored as",
+    "score",
+    "difference to the whole (95 % CI)",
+    "sentences/s",
+    "ms per query",
+    "bytes per vector",
+    "weights",
+    "front",
+)
+
+
+def cells(picture: Picture) -> list[tuple[str, ...]]:
+    """A row of texts for each point; the last cell says whether no other point is better at no higher cost."""
+    best = set(front(picture.points, tuple(COSTS)))
+    return [(*_row(point), "yes" if point in best else "") for point in picture.points]
+
+
+def as_text(picture: Picture, form: str = "text") -> str:
+    """The table in one of the formats of tables, or as columns of a terminal with what was measured below."""
+    if form == "json":
+        return as_json(picture)
+    if form in table_formats.FORMATS:
+        return table_formats.written(form, HEADER, cells(picture))
+    return table_formats.as_text(HEADER, cells(picture)) + "\n" + told(picture) + "\n"
+
+
+def told(picture: Picture) -> str:
+    """What was measured and how, in a few sentences."""
+    cut = "the first dimensions as they are" if picture.way == "first" else f"PCA on {picture.sentences:,} sentences"
+    return (
+        f"{picture.measure} × 100 on {picture.evaluation} ({picture.items:,} items). Dimensions are cut by {cut} of "
+        f"{picture.text}, which also set the step of int8; none of them is in the evaluation set. Speed: tokenising "
+        f"and encoding on {picture.device} in {picture.precision}, in batches of 32 and alone. A point of the front is "
+        "beaten by no other in score and all costs."
+    )
+
+
+def as_json(picture: Picture) -> str:
+    """Everything, with full numbers; a score that is not there is null."""
+    best = set(front(picture.points, tuple(COSTS)))
+    rows = [{**_content(point), "front": point in best} for point in picture.points]
+    return json.dumps({**asdict(picture), "points": rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _content(point: Point) -> dict[str, object]:
+    found = asdict(point)
+    size = found.pop("size")
+    numbers = {name: rounded(value) if isinstance(value, float) else value for name, value in found.items()}
+    return {"model": numbers.pop("model"), "layer & pooling": point.size.reading, **size, **numbers}
+
+
+def _row(point: Point) -> tuple[str, ...]:
+    gap = f"{point.difference:+.2f} ({point.low:+.2f} to {point.high:+.2f})"
+    return (
+        point.model,
+        point.size.reading,
+        f"{point.size.dimensions}",
+        point.size.stored,
+        in_words.number(point.score),
+        gap,
+        f"{point.sentences_per_second:,.0f}",
+        f"{point.query_ms:.2f}",
+        f"{point.vector_bytes:,}",
+        in_words.size(point.model_bytes),
+    )

@@ -1,0 +1,187 @@
+"""Test the size-quality picture against its slow way: a cut encoder, scikit-learn's PCA, and scipy's correlation."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.util import quantize_embeddings
+from sklearn.decomposition import PCA
+
+from explorer.data.kinds import Sentences
+from explorer.data.sample import dev, sentences
+from explorer.encoding.locate.bundled import NAME
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.readings import parse
+from explorer.encoding.tune.cutting import cut
+from explorer.errors import BadChoice
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
+from explorer.studies.size import speed, tables
+from explorer.studies.size.evaluation import evaluated_on, judge_for
+from explorer.studies.size.export import export
+from explorer.studies.size.picture import Wanted, besides, picture
+from explorer.studies.size.storage import ranges_of, step_of
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
+
+WANTED = Wanted(
+    layers=(3, 6), poolings=("model default", "mean"), dimensions=(64, 384), stored=("float32", "int8", "bits")
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def timed_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(speed, "ROUNDS", 1)
+        patch.setattr(speed, "TEXTS", 16)
+        yield
+
+
+@pytest.fixture(scope="module")
+def text():
+    return Sentences("notes", sentences().texts[:120])
+
+
+@pytest.fixture(scope="module")
+def found(bundled_encoder, text):
+    return finish(picture(bundled_encoder, dev(), text, WANTED))
+
+
+def point(found, title):
+    (one,) = [point for point in found.points if point.size.title == title]
+    return one
+
+
+def cosines(first, second):
+    first, second = (side.astype(np.float64) for side in (first, second))
+    return (first * second).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
+
+
+def test_there_is_a_point_for_every_size_and_the_first_is_the_whole_model(found):
+    sizes = [point.size for point in found.points]
+    assert len(set(sizes)) == len(sizes) == 2 * 2 * 3  # the mean of layer 6 is the model default
+    assert found.whole.size.title == "model default, 384 dimensions, float32"
+    assert found.whole.difference == found.whole.low == found.whole.high == 0
+    assert {size.reading for size in sizes} == {"model default", "mean of layer 3"}
+
+
+def test_the_whole_model_scores_what_sentence_transformers_says(found):
+    pairs, model = dev(), SentenceTransformer(str(find(NAME).folder), device="cpu")
+    theirs = spearmanr(pairs.gold, cosines(model.encode(list(pairs.first)), model.encode(list(pairs.second))))
+    assert found.whole.score == pytest.approx(100 * theirs.statistic, abs=1e-6)
+
+
+@pytest.mark.parametrize("stored", ["float32", "int8", "bits"])
+def test_a_point_scores_what_the_slow_way_says(bundled_encoder, text, found, stored):
+    pairs = dev()
+    seen = set(pairs.sentences)
+    fit_on = [one for one in dict.fromkeys(text.texts) if one not in seen]
+    three = cut(bundled_encoder, 3)
+    sides = [
+        finish(of_reading(three, some, parse("mean of layer 3", 3))) for some in (pairs.first, pairs.second, fit_on)
+    ]
+    components = PCA(64, svd_solver="covariance_eigh").fit(sides[2].astype(np.float64))
+    first, second, fitted = (components.transform(side) for side in sides)
+    first, second, fitted = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (first, second, fitted))
+    if stored == "int8":
+        ranges = np.repeat([[one] for one in ranges_of(step_of(fitted))], 64, axis=1)
+        first, second = (quantize_embeddings(side, precision="int8", ranges=ranges) for side in (first, second))
+    if stored == "bits":
+        first, second = (np.sign(side) for side in (first, second))
+    slow = 100 * spearmanr(pairs.gold, cosines(first, second)).statistic
+    one = point(found, f"mean of layer 3, 64 dimensions, {stored}")
+    assert one.score == pytest.approx(slow, abs=0.02)  # rounding can move a code or a bit
+    assert one.difference == pytest.approx(one.score - found.whole.score, abs=1e-6)
+    assert one.low <= one.difference <= one.high
+    assert one.vector_bytes == {"float32": 256, "int8": 64, "bits": 8}[stored]
+    assert one.model_bytes == 4 * (three.model.num_parameters() + 64 * 385)
+
+
+def test_fewer_layers_take_less_time(found):
+    three, six = point(found, "mean of layer 3, 64 dimensions, int8"), found.whole
+    assert three.query_ms > 0
+    assert three.model_bytes < six.model_bytes
+    # all points of a cut have its times
+    assert {one.query_ms for one in found.points if one.size.layers == 6} == {six.query_ms}
+
+
+def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, found, tmp_path):
+    one = point(found, "mean of layer 3, 64 dimensions, int8")
+    folder, pairs = tmp_path / "small", dev()
+    fit_on = besides(text, judge_for(pairs, bundled_encoder))
+    finish(export(bundled_encoder, find(NAME), found, one, fit_on, folder))
+    model = SentenceTransformer(str(folder), device="cpu")
+    assert model[0].auto_model.config.num_hidden_layers == 3
+    assert model.get_embedding_dimension() == 64
+    card = (folder / "README.md").read_text()
+    (line,) = [line for line in card.splitlines() if line.startswith("ranges = ")]
+    known = {}
+    exec(f"import numpy\n{line}", known)
+    codes = [
+        quantize_embeddings(model.encode(list(side)), precision="int8", ranges=known["ranges"])
+        for side in (pairs.first, pairs.second)
+    ]
+    assert 100 * spearmanr(pairs.gold, cosines(*codes)).statistic == pytest.approx(one.score, abs=0.02)
+    assert (folder / "model.safetensors").stat().st_size + (folder / "2_Dense/model.safetensors").stat().st_size == (
+        pytest.approx(one.model_bytes, rel=0.02)  # and a pooling layer for AutoModel
+    )
+    assert f"| Score | {one.score:.2f} | {found.whole.score:.2f} |" in card
+
+
+def test_another_encoder_has_its_own_points(bundled_encoder, text):
+    small = cut(bundled_encoder, 1)
+    small.name = "one layer"
+    wanted = dataclasses.replace(WANTED, layers=(1,), poolings=("mean",), dimensions=(384,), stored=("float32",))
+    found = finish(picture(bundled_encoder, dev(), text, wanted, [small]))
+    ours, theirs = found.points[1:]
+    assert (ours.model, theirs.model) == (bundled_encoder.name, "one layer")
+    assert theirs.size.reading == "model default"
+    assert theirs.score == pytest.approx(ours.score, abs=1e-6)
+    assert theirs.difference == pytest.approx(ours.difference, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"layers": (7,)}, "7 is not a possible layer. Choose 0 to 6."),
+        ({"poolings": ("median",)}, "median is not a possible pooling. Choose model default, cls, mean, max."),
+        ({"dimensions": (385,)}, "385 is not a possible number of dimensions. Choose 1 to 384"),
+        ({"stored": ("int4",)}, "int4 is not a possible format. Choose float32, float16, int8, bits."),
+        ({"way": "random"}, "no way 'random' to cut dimensions. Choose one of pca, first."),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused_with_those_that_can(bundled_encoder, text, wrong, told):
+    with pytest.raises(BadChoice, match=told):
+        finish(picture(bundled_encoder, dev(), text, dataclasses.replace(WANTED, **wrong)))
+
+
+def test_too_little_text_is_refused(bundled_encoder):
+    pairs = dev()
+    few = Sentences("notes", (*pairs.first[:9], "A sentence of its own.", "And one more."))
+    with pytest.raises(BadChoice, match=r"onto 64 dimensions needs more than 64 .* but there are 2 besides"):
+        finish(picture(bundled_encoder, pairs, few, WANTED))
+    with pytest.raises(BadChoice, match="Every sentence of notes is in"):
+        finish(picture(bundled_encoder, pairs, Sentences("notes", pairs.first), WANTED))
+
+
+def test_tables_say_what_was_measured(found):
+    rows = tables.cells(found)
+    assert len(rows) == len(found.points)
+    assert rows[0][:5] == (NAME, "model default", "384", "float32", f"{found.whole.score:.2f}")
+    told = tables.as_text(found)
+    assert "PCA on 120 sentences of notes" in told
+    content = json.loads(tables.as_text(found, "json"))
+    assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
+    assert content["points"][0]["layer & pooling"] == "model default"
+
+
+@pytest.mark.parametrize("source", ["Sample search", "more minimal pairs"])
+def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
+    encoder = encoder_of(save_tiny("bert", tmp_path / "bert"))
+    wanted = Wanted(layers=(1,), poolings=("mean",), dimensions=(32,), stored=("float32",))
+    found = finish(picture(encoder, evaluated_on(source), text, wanted))
+    assert found.evaluation == evaluated_on(source).name
+    assert all(0 < point.score <= 100 for point in found.points)
