@@ -12,8 +12,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
 
 if TYPE_CHECKING:
-    from explorer.studies.size.picture import Wanted
-    from explorer.studies.size.points import Size
+    from explorer.studies.size.points import Size, Wanted
 
 FORMS = ("json", "csv", "markdown", "latex")
 
@@ -84,7 +83,8 @@ def _shrink(options: argparse.Namespace) -> None:
     from explorer.studies.size import tables
     from explorer.studies.size.evaluation import evaluated_on, judge_for
     from explorer.studies.size.export import export
-    from explorer.studies.size.picture import Wanted, besides, limited, picture
+    from explorer.studies.size.picture import besides, limited, picture
+    from explorer.studies.size.points import Wanted
 
     wanted = Wanted(
         layers=_numbers("--layers", options.layers),

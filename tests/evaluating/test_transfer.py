@@ -8,7 +8,7 @@ from explorer.data.kinds import Labelled
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.errors import BadChoice, TooFewRows
-from explorer.evaluating.encoded import encoded, titles_of
+from explorer.evaluating.encoded import Encoded, encoded, titles_of
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import ProbeData, Rows
@@ -129,13 +129,13 @@ def test_the_setting_says_what_else_decides_the_scores(tiny_encoder) -> None:
 
 
 def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = module.Encoded.of
+    real = Encoded.of
     broken = lambda self, title: real(self, title) * (np.nan if title == "cls of layer 1" else 1)  # noqa: E731
-    monkeypatch.setattr(module.Encoded, "of", broken)
+    monkeypatch.setattr(Encoded, "of", broken)
     found = finish(transfer(tiny_encoder, SPLIT, titles=("cls of layer 1",)))
     assert np.isnan(found.score("cls of layer 1"))
     assert found.score() > 50
-    monkeypatch.setattr(module.Encoded, "of", lambda self, title: real(self, title) * np.nan)
+    monkeypatch.setattr(Encoded, "of", lambda self, title: real(self, title) * np.nan)
     missing = finish(transfer(tiny_encoder, SPLIT, titles=DEFAULT))
     assert missing.items is not None
     assert np.isnan(missing.score())

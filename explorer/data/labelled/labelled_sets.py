@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from explorer.data import sources
 from explorer.data.labelled import own_sets, published_sets
 from explorer.data.labelled.labelled_set import LabelledSet
+from explorer.data.retrieval import beir_folder
+from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.data.tables.columns import guess
+from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
 
 
@@ -20,6 +25,17 @@ def load(
     if _is_name(source):
         return published_sets.load(source, folder, folds), ()
     return own_sets.read(Path(source).expanduser(), columns, folds)
+
+
+def is_labelled(source: str) -> bool:
+    """Whether a source is texts with labels: a task by its name, a file, or a folder with a file for each split."""
+    if published_sets.is_known(source):
+        return True
+    if sources.is_folder(source):
+        return not beir_folder.is_retrieval_folder(Path(source).expanduser())
+    if not sources.is_file(source):
+        return False
+    return guess(read_file(Path(source).expanduser())).kind == LABELLED_TEXTS
 
 
 def _is_name(source: str) -> bool:

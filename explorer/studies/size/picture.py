@@ -20,8 +20,8 @@ from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 from explorer.studies.size.evaluation import Evaluated, judge_for
-from explorer.studies.size.points import Picture, Point, Size
-from explorer.studies.size.projection import PCA, WAYS, Projection, fitted
+from explorer.studies.size.points import Picture, Point, Size, Wanted
+from explorer.studies.size.projection import WAYS, Projection, fitted
 from explorer.studies.size.speed import Speed, speeds
 from explorer.studies.size.storage import FLOAT32, STORAGES, step_of
 
@@ -37,20 +37,6 @@ Vectors = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 FEWEST = 32  # dimensions, where none are named
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The sizes to measure; () stands for all, of dimensions for powers of two from the width down to 32.
-
-    The model default is a pooling of the last layer.
-    """
-
-    layers: tuple[int, ...] = ()
-    poolings: tuple[str, ...] = ()
-    dimensions: tuple[int, ...] = ()
-    stored: tuple[str, ...] = ()
-    way: str = PCA
 
 
 @dataclass(frozen=True)

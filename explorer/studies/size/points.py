@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from explorer.encoding.read.reading_titles import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.studies.size.projection import PCA
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,20 @@ class Size:
     def title(self) -> str:
         """`mean of layer 3, 128 dimensions, int8`."""
         return f"{self.reading}, {self.dimensions} dimensions, {self.stored}"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The sizes to measure; () stands for all, of dimensions for powers of two from the width down to 32.
+
+    The model default is a pooling of the last layer.
+    """
+
+    layers: tuple[int, ...] = ()
+    poolings: tuple[str, ...] = ()
+    dimensions: tuple[int, ...] = ()
+    stored: tuple[str, ...] = ()
+    way: str = PCA
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
-from explorer.studies.size.picture import Wanted, cells_of, projection_for
-from explorer.studies.size.points import Size
+from explorer.studies.size.picture import cells_of, projection_for
+from explorer.studies.size.points import Size, Wanted
 from explorer.studies.size.storage import step_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ import streamlit as st
 from explorer.data import sources
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.data.labelled import labelled_sets
+from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.sources import EvaluationSet
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
@@ -52,6 +54,17 @@ def evaluation_set(name: str) -> EvaluationSet | None:
         return pairs(name)
     try:
         return cached_text.evaluation_set(name)
+    except StrataError as error:
+        messages.trouble(error)
+    return None
+
+
+def evaluated_on(name: str) -> EvaluationSet | LabelledSet | None:
+    """The evaluation set or the labelled set of a name; None, with the error, if it is not on this disk."""
+    if not labelled_sets.is_labelled(name):
+        return evaluation_set(name)
+    try:
+        return cached_text.labelled_set(name)
     except StrataError as error:
         messages.trouble(error)
     return None

@@ -11,6 +11,8 @@ from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs, Sentences
+from explorer.data.labelled import labelled_sets
+from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
 from explorer.data.sources import EvaluationSet, texts_of
@@ -70,6 +72,16 @@ def evaluation_set(source: str) -> EvaluationSet:
 @st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
 def _evaluation_set(source: str, stamp: Hashable) -> EvaluationSet:
     return evaluation_sets.evaluation_set(source)
+
+
+def labelled_set(source: str) -> LabelledSet:
+    """The labelled set that a source names."""
+    return _labelled_set(source, _stamp(source))
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the labelled set …")
+def _labelled_set(source: str, stamp: Hashable) -> LabelledSet:
+    return labelled_sets.load(source)[0]
 
 
 def described_pairs(pairs: GradedPairs) -> Sentences:

@@ -106,6 +106,13 @@ PAGES = (
         COMPARE,
         scores=False,
     ),
+    PageEntry(
+        "pages/size.py",
+        "Size & quality",
+        ":material/compress:",
+        "How many layers, dimensions and bits can an encoder do without, and what is gained?",
+        COMPARE,
+    ),
 )
 
 

@@ -22,7 +22,8 @@ from explorer.progress import finish
 from explorer.studies.size import speed, tables
 from explorer.studies.size.evaluation import evaluated_on, judge_for
 from explorer.studies.size.export import export
-from explorer.studies.size.picture import Wanted, besides, picture
+from explorer.studies.size.picture import besides, picture
+from explorer.studies.size.points import Wanted
 from explorer.studies.size.storage import ranges_of, step_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny

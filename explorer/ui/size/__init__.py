@@ -1,0 +1,1 @@
+"""The Size page: what an encoder loses and gains as it gets smaller."""

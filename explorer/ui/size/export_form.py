@@ -1,0 +1,89 @@
+"""Export the chosen size as a folder on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.places import runs_folder
+from explorer.progress import Work
+from explorer.studies.size.points import Picture, Point
+from explorer.studies.size.storage import BITS, INT8
+from explorer.ui import messages
+from explorer.ui.access import cached, job_progress, jobs
+from explorer.ui.frame import second_encoder
+from explorer.ui.size import picture_view
+from explorer.ui.size.measured_sizes import Subject
+from explorer.ui.widgets import downloads
+
+FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
+CODES = "The model card in it has the lines that store vectors as {}."
+
+
+def show(subject: Subject, picture: Picture) -> None:
+    """Where to write it, the button, and what was written."""
+    st.subheader("Export")
+    point = picture_view.chosen(picture)
+    st.markdown(f"{messages.plain(point.title)}: {point.score:.2f}, {point.difference:+.2f} to the whole model.")
+    if point.model != subject.found.name:
+        st.caption(
+            "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."
+        )
+        return
+    usual = runs_folder().parent / "smaller" / downloads.file_name(point.title)
+    written = st.text_input(
+        "Folder",
+        key=FOLDER,
+        placeholder=str(usual),
+        help="A new folder on this machine. transformers and sentence-transformers open it; the layers above the cut "
+        "are really removed.",
+    )
+    folder = Path(written.strip()).expanduser() if written.strip() else usual
+    key = f"export {folder}"
+    job = jobs.find(key)
+    if job is not None and job.state == jobs.DONE:
+        _tell(folder, point)
+    elif job is not None and job.live:
+        job_progress.progress_of(job)
+    else:
+        if job is not None and job.error:
+            messages.trouble(job.error, job.details)
+        st.button(
+            "Export",
+            key=WRITE,
+            icon=":material/download:",
+            on_click=lambda: _start(key, subject, picture, point, folder),
+        )
+
+
+def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: Path) -> None:
+    jobs.forget(key)
+    jobs.follow(key, f"Writing {folder.name}", lambda: _written(subject, picture, point, folder))
+
+
+def _written(subject: Subject, picture: Picture, point: Point, folder: Path) -> Work[None]:
+    from explorer.studies.size.evaluation import judge_for
+    from explorer.studies.size.export import export
+    from explorer.studies.size.picture import besides, limited
+
+    encoder = limited(cached.encoder(subject.found, subject.settings), subject.max_length)
+    fit_on = besides(subject.text, judge_for(subject.given, encoder))
+    yield from export(encoder, subject.found, picture, point, fit_on, folder)
+
+
+def _tell(folder: Path, point: Point) -> None:
+    st.success(f"Written to {messages.plain(str(folder))}", icon=":material/check:")
+    if point.size.stored in (INT8, BITS):
+        st.caption(CODES.format(point.size.stored))
+    st.code(
+        f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("{folder}")',
+        language="python",
+    )
+    st.button(
+        "Compare with the whole model",
+        icon=":material/compare_arrows:",
+        on_click=second_encoder.choose,
+        args=(str(folder),),
+        key="compare the smaller encoder",
+    )

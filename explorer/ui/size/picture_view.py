@@ -1,0 +1,120 @@
+"""Show the size-quality picture: the verdict, the figure to click, and the table."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.drawing.scores.size_quality import Mark, size_quality
+from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse
+from explorer.measuring.table_cells import rounded
+from explorer.studies.size import summary, tables
+from explorer.studies.size.points import COSTS, Picture, Point, front
+from explorer.ui import messages
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import picture_format
+
+COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
+HELP = "Higher is better. A hollow mark: the difference to the whole model could be chance."
+
+
+def headline(picture: Picture) -> None:
+    """The verdict, first."""
+    st.info("\n\n".join(messages.plain(line) for line in summary.told(picture)), icon=":material/compress:")
+
+
+def show(picture: Picture) -> None:
+    """The figure and the table."""
+    cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=300, help=HELP)
+    points = picture.points
+    numbers = {point: number for number, point in enumerate(points)}
+    st.plotly_chart(
+        size_quality(
+            [_mark(point, number, cost) for point, number in numbers.items()],
+            [numbers[point] for point in front(points, [cost])],
+            picture.whole.score,
+            cost,
+            picture.measure,
+            numbers.get(chosen(picture)),
+        ),
+        key=FIGURE,
+        on_select=lambda: _choose(picture),
+        selection_mode="points",
+        config=picture_format.config("sizes"),
+        alt=f"{picture.measure} of every size against {cost}. The table below has the same numbers.",
+    )
+    st.caption(
+        f"{messages.plain(tables.told(picture))} Click a mark to choose its layer & pooling for every page, and its "
+        "size for the export below."
+    )
+    _table(picture)
+
+
+def chosen(picture: Picture) -> Point:
+    """The point that was clicked; else the one with the smallest vectors among those as good as the whole model."""
+    title = st.session_state.get(CHOSEN)
+    named = (point for point in picture.points if point.title == title)
+    good = summary.equals(picture)
+    best = min(good, key=lambda point: (point.vector_bytes, -point.score)) if good else picture.whole
+    return next(named, best)
+
+
+def _choose(picture: Picture) -> None:
+    """Take the clicked point; runs before the page reruns."""
+    points = st.session_state[FIGURE]["selection"]["points"]
+    clicked = [int(point["customdata"]) for point in points if point.get("customdata") is not None]
+    if not clicked:
+        return
+    point = picture.points[clicked[0]]
+    st.session_state[CHOSEN] = point.title
+    if point.model == picture.whole.model:
+        last = picture.whole.size.layers
+        sidebar.choose_reading(OWN if point.size.pooling == MODEL_DEFAULT else parse(point.size.reading, last))
+
+
+def _table(picture: Picture) -> None:
+    best = set(front(picture.points, tuple(COSTS)))
+    only = st.toggle(
+        "Only the front",
+        True,
+        key=ONLY_FRONT,
+        help="Sizes that no other beats: none is as good in score and all four costs, and better in one.",
+    )
+    shown = [point for point in picture.points if point in best] if only else list(picture.points)
+    st.dataframe([_row(point) for point in shown], hide_index=True, height=38 * min(12, len(shown) + 1))
+    st.download_button(
+        "Table (CSV)",
+        lambda: tables.as_text(picture, "csv"),
+        "sizes.csv",
+        "text/csv",
+        icon=":material/table:",
+        on_click="ignore",
+        key="sizes as csv",
+    )
+
+
+def _row(point: Point) -> dict[str, object]:
+    numbers = (point.score, point.difference, point.low, point.high)
+    score, difference, low, high = (rounded(number, 2) for number in numbers)
+    return {
+        "model": point.model,
+        "layer & pooling": point.size.reading,
+        "dimensions": point.size.dimensions,
+        "stored as": point.size.stored,
+        "score": score,
+        "difference": difference,
+        "95 % CI, low": low,
+        "95 % CI, high": high,
+        **{name: rounded(cost.of(point), 2) for name, cost in COSTS.items()},
+    }
+
+
+def _mark(point: Point, number: int, cost: str) -> Mark:
+    told = (
+        f"{point.title}: {point.score:.2f}, difference {point.difference:+.2f} "
+        f"({point.low:+.2f} to {point.high:+.2f}), "
+        f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
+        f"{point.vector_bytes:,} bytes per vector"
+    )
+    family = f"{point.size.pooling}, {point.model}"
+    value = COSTS[cost].of(point)
+    return Mark(number, family, point.size.stored, value, point.score, not point.is_worse, told)

@@ -1,0 +1,123 @@
+"""Choose the evaluation set, the text and the sizes to measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.data import uploads
+from explorer.data.corpora import SAMPLE
+from explorer.data.graded import sts
+from explorer.data.sources import NAMED_SETS
+from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT
+from explorer.errors import BadChoice
+from explorer.evaluating.tasks.transfer import TASKS
+from explorer.studies.size.points import Wanted
+from explorer.studies.size.projection import FIRST, PCA
+from explorer.studies.size.storage import STORAGES
+from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.frame import sidebar
+from explorer.ui.widgets import segments, upload_boxes
+
+PAIRS = "the evaluation set"
+ON, TEXT, POOLINGS, DIMENSIONS = "score sizes on", "text of projections", "poolings to cut", "dimensions"
+STORED, WAY, OTHERS = "formats", "cut dimensions by", "other sizes"
+WAYS = {PCA: "PCA", FIRST: "the first ones (Matryoshka)"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured: names of the evaluation set, of the text and of other encoders, and the sizes."""
+
+    on: str
+    text: str
+    wanted: Wanted
+    others: tuple[str, ...]
+
+
+def asked(choice: Choice) -> Asked:
+    """The form; an error if the dimensions are no numbers."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        on: str = st.selectbox(
+            "Score on",
+            upload_boxes.offered(sidebar.with_current([PAIRS, *NAMED_SETS, *TASKS, *sts.menu()], ON)),
+            format_func=uploads.label,
+            key=ON,
+            bind="query-params",
+            accept_new_options=True,
+            width=300,
+            help="The sidebar's scored pairs, a retrieval set, triplets, or labelled texts such as TREC (logistic "
+            "regression on the vectors). Or type the path of a file or folder and press Enter.",
+        )
+        text: str = st.selectbox(
+            "Fit PCA and int8 on",
+            upload_boxes.offered(sidebar.with_current([SAMPLE, *sts.menu()], TEXT)),
+            format_func=uploads.label,
+            key=TEXT,
+            bind="query-params",
+            accept_new_options=True,
+            width=300,
+            help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
+            "are dimensions are needed.",
+        )
+    with st.expander("Sizes", icon=":material/tune:"):
+        wanted, others = _sizes()
+    return Asked(choice.sts if on == PAIRS else on.strip(), text.strip(), wanted, others)
+
+
+def _sizes() -> tuple[Wanted, tuple[str, ...]]:
+    poolings = st.multiselect(
+        "Poolings",
+        [MODEL_DEFAULT, *GRID_POOLINGS],
+        default=[MODEL_DEFAULT, "mean"],
+        key=POOLINGS,
+        persist_state="session",
+        select_all=False,
+        help="The encoder is cut after every layer, under each of these; the model default is that of all layers.",
+    )
+    written = st.text_input(
+        "Dimensions",
+        key=DIMENSIONS,
+        persist_state="session",
+        placeholder="all, and powers of two down to 32",
+        help="Whole numbers with commas between them, such as 384, 128, 64.",
+    )
+    way = segments.chosen(
+        "Fewer dimensions by",
+        list(WAYS),
+        default=PCA,
+        key=WAY,
+        format_func=WAYS.__getitem__,
+        help="PCA keeps the directions in which the sentences of the text differ most. The first dimensions are for "
+        "models that were trained to be cut (Matryoshka).",
+    )
+    stored = st.multiselect(
+        "Stored as",
+        list(STORAGES),
+        default=list(STORAGES),
+        key=STORED,
+        persist_state="session",
+        select_all=False,
+        help="float32 takes 4 bytes a dimension, float16 2, int8 1, bits an eighth.",
+    )
+    others = st.multiselect(
+        "Other encoders in the same picture",
+        sidebar.encoders(),
+        key=OTHERS,
+        persist_state="session",
+        select_all=False,
+        accept_new_options=True,
+        help="Such as runs of the method distil, under their model default.",
+    )
+    return Wanted((), tuple(poolings), dimensions_in(written), tuple(stored), way), tuple(others)
+
+
+def dimensions_in(written: str) -> tuple[int, ...]:
+    """The numbers in a text such as `384, 128`; () if it is empty."""
+    try:
+        return tuple(dict.fromkeys(int(part) for part in written.split(",") if part.strip()))
+    except ValueError as error:
+        raise BadChoice(
+            f"The dimensions '{written}' are not whole numbers with commas between them. Write, for example, 384, 128."
+        ) from error

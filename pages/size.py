@@ -1,0 +1,33 @@
+"""Size: what an encoder loses and gains with fewer layers, fewer dimensions and fewer bits."""
+
+import streamlit as st
+
+from explorer.errors import StrataError
+from explorer.ui import messages
+from explorer.ui.access import availability, cached, cached_text, sidebar_choice
+from explorer.ui.frame import page_frame
+from explorer.ui.size import export_form, measured_sizes, picture_view, size_form
+
+page_frame.enter()
+choice = sidebar_choice.chosen()
+found = availability.encoder(choice.source)
+if found is None:
+    st.stop()
+try:
+    asked = size_form.asked(choice)
+    given = availability.evaluated_on(asked.on)
+    text, others = cached_text.searched(asked.text), tuple(map(cached.found, asked.others))
+except StrataError as error:
+    messages.trouble(error)
+    st.stop()
+if given is None:
+    st.stop()
+subject = measured_sizes.Subject(found, given, text, asked, others, choice.settings.max_length)
+first = st.container()  # the verdict, above what it is made of
+picture = measured_sizes.picture(subject)
+if picture is None:
+    st.stop()
+with first:
+    picture_view.headline(picture)
+picture_view.show(picture)
+export_form.show(subject, picture)
