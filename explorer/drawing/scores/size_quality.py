@@ -34,7 +34,7 @@ def size_quality(
     """The figure: higher is better; a dashed line is the score of the whole model, hollow marks could equal it."""
     draft = Draft()
     draft.line(y=whole, color=QUIET, dash="dash", width=1.5)
-    draft.note("whole model", x=0, xref="paper", xanchor="left", y=whole, yanchor="bottom")
+    draft.note("whole model", x=1, xref="paper", xanchor="right", y=whole, yanchor="bottom")
     by_number = {mark.number: mark for mark in marks}
     on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
     draft.add(

@@ -60,7 +60,7 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
         *_alone(small, opener),
         "## Size and quality",
         table(("", "this model", "the whole model"), _rows(point, picture.whole)),
-        told(picture).replace(" A point of the front is beaten by no other in score and all costs.", ""),
+        told(picture),
     )
     return "\n\n".join(parts) + "\n"
 

@@ -77,7 +77,7 @@ def _table(picture: Picture) -> None:
         "Only the front",
         True,
         key=ONLY_FRONT,
-        help="Sizes that no other beats: none is as good in score and all four costs, and better in one.",
+        help=tables.FRONT,
     )
     shown = [point for point in picture.points if point in best] if only else list(picture.points)
     st.dataframe([_row(point) for point in shown], hide_index=True, height=38 * min(12, len(shown) + 1))

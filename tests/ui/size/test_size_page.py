@@ -1,0 +1,108 @@
+"""Test the Size & quality page without a browser: what it asks, measures, shows and exports."""
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from explorer.studies.size import speed, summary
+from explorer.studies.size.points import Picture, Point, Size
+from explorer.ui.size import export_form, measured_sizes, picture_view, size_form
+from tests.visits import buttons, measured, words
+
+CHOSEN = {size_form.DIMENSIONS: "32, 8", size_form.POOLINGS: ["mean"], size_form.STORED: ["float32", "int8"]}
+
+
+@pytest.fixture(autouse=True)
+def timed_once(monkeypatch):
+    monkeypatch.setattr(speed, "ROUNDS", 1)
+    monkeypatch.setattr(speed, "TEXTS", 8)
+
+
+@pytest.fixture
+def app(furnished, place):
+    furnished.switch_page("pages/size.py")
+    furnished.query_params[size_form.ON] = str(place.test)
+    for key, value in CHOSEN.items():
+        furnished.session_state[key] = value
+    return furnished.run()
+
+
+def pressed(app, key):
+    app.button(key=key).click()
+    measured(app)
+    assert [error.value for error in app.exception] == []
+    return app
+
+
+def test_nothing_is_measured_before_it_is_asked_for(app):
+    assert measured_sizes.START in buttons(app)
+    assert not app.dataframe
+
+
+def test_every_size_is_measured_and_the_verdict_comes_first(app):
+    pressed(app, measured_sizes.START)
+    app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
+    rows = app.dataframe[0].value
+    sizes = set(zip(rows["layer & pooling"], rows["dimensions"], rows["stored as"], strict=True))
+    layers = [f"mean of layer {layer}" for layer in range(3)]
+    wanted = {(layer, count, stored) for layer in layers for count in (32, 8) for stored in ("float32", "int8")}
+    assert sizes == wanted | {("model default", 32, "float32")}
+    assert rows["score"].notna().all()
+    assert any(told.startswith(("The smallest vectors", "Every smaller encoder")) for told in words(app.info))
+
+
+def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
+    app.session_state[size_form.DIMENSIONS] = "many"
+    app.run()
+    assert "The dimensions 'many' are not whole numbers" in words(app.error)[0]
+    app.session_state[size_form.DIMENSIONS] = "999"
+    pressed(app.run(), measured_sizes.START)
+    assert "999 is not a possible number of dimensions. Choose 1 to 32" in words(app.error)[0]
+    app.session_state[size_form.DIMENSIONS] = "8"
+    app.session_state[size_form.ON] = "more minimal pairs"
+    pressed(app.run(), measured_sizes.START)
+    assert not app.error
+    assert app.dataframe
+
+
+def test_the_chosen_size_is_exported_once(app, tmp_path):
+    if measured_sizes.START in buttons(app):  # a test before this one may have measured the same
+        pressed(app, measured_sizes.START)
+    model = app.dataframe[0].value["model"][0]
+    app.session_state[picture_view.CHOSEN] = f"{model}, mean of layer 1, 8 dimensions, int8"
+    app.session_state[export_form.FOLDER] = str(tmp_path / "small")
+    pressed(app.run(), export_form.WRITE)
+    assert any(str(tmp_path / "small") in told for told in words(app.success))
+    opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
+    assert opened[0].auto_model.config.num_hidden_layers == 1
+    assert opened.get_embedding_dimension() == 8
+    app.session_state[export_form.FOLDER] = str(tmp_path / "small")
+    app.run()
+    assert export_form.WRITE not in buttons(app)  # it is written
+
+
+def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:
+    size = Size(title_layers, "mean", vector_bytes, "int8")
+    return Point("m", size, score, score - 80, low, high, vector_bytes, 10, speed, 100 / speed)
+
+
+def picture(*points) -> Picture:
+    whole = point(6, 80.0, 0.0, 0.0, 400)
+    return Picture((whole, *points), "pairs", 100, "Spearman", "text", 50, "pca", "cpu", "float32", 1.0)
+
+
+def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
+    told = summary.told(
+        picture(point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20))
+    )
+    assert told[0].startswith(
+        "The smallest vectors without a significant loss: m, mean of layer 6, 100 dimensions, int8"
+    )
+    assert told[1].startswith("The fastest encoder without a significant loss: m, mean of layer 3")
+    assert "2.0 times as many sentences per second" in told[1]
+
+
+def test_the_verdict_says_when_every_smaller_encoder_is_worse():
+    (told,) = summary.told(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
+    assert told.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
+    assert "m, mean of layer 6, 100 dimensions, int8: -2.00 (95 % CI -4.00 to -1.00)" in told
+    assert summary.told(picture()) == ("Only the whole model was measured.",)
