@@ -56,9 +56,9 @@ class Recorder:
     def __getattr__(self, name: str):
         return getattr(self.encoder, name)
 
-    def views_of(self, ids: Sequence[list[int]]) -> Iterator[Views]:
+    def views_of(self, ids: Sequence[list[int]], also: Sequence[Reading] = ()) -> Iterator[Views]:
         """What the encoder gives, kept on the way."""
-        for views in self.encoder.views_of(ids):
+        for views in self.encoder.views_of(ids, also):
             for at, place in enumerate(views.positions):
                 self.vectors[tuple(ids[place])] = {
                     Reading(row, name): views.grid[number, column, at].numpy().copy()

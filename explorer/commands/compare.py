@@ -35,7 +35,8 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--reading",
         metavar="TITLE",
-        help="layer & pooling of A: 'mean of layer 6', 'model default', … (default: the model default)",
+        help="layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', … "
+        "(default: the model default)",
     )
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
     verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
@@ -45,7 +46,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
     reading_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
-    verb.add_argument("--pooling", default="mean", help="pooling of the geometry and the line plots: cls, mean or max")
+    verb.add_argument("--pooling", default="mean", help="pooling of geometry and line plots: a column of the grid")
     verb.add_argument("--report", metavar="FILE", help="write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
@@ -71,23 +72,25 @@ def _found(options: argparse.Namespace) -> Findings:
     from explorer.training.record.model_comparison import verdict_on
 
     ways = options.metric, options.aggregate
-    _check(options)
+    found = find(options.one, online=options.online), find(options.other, online=options.online)
+    _check(options, found)
     pairs, _ = sources.scored_pairs(options.sts, online=options.online)
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
-    found = find(options.one, online=options.online), find(options.other, online=options.online)
     # float32, since rounding to bfloat16 alone changes a score by up to 0.1
     precision = "float32" if options.precision == "auto" else options.precision
     settings = Settings(precision, options.device, options.max_length)
     geometry = None
     with Line() as line:
 
-        def scored(on: GradedPairs) -> tuple[LayerScores, LayerScores]:
-            one, other = (finish(measure(side, on, settings), line.tell) for side in found)
+        def scored(on: GradedPairs, *chosen: Reading) -> tuple[LayerScores, LayerScores]:
+            work = (measure(side, on, settings, also=[one]) for side, one in zip(found, chosen, strict=True))
+            one, other = (finish(side, line.tell) for side in work)
             return one, other
 
-        sides = scored(pairs)
-        picked = None if dev is None else pick(dev, scored(dev), pairs, options.metric)
-        readings = picked.readings if picked else _asked_for(options, found)
+        asked = _asked_for(options, found)
+        sides = scored(pairs, *asked)
+        picked = None if dev is None else pick(dev, scored(dev, *asked), pairs, options.metric)
+        readings = picked.readings if picked else asked
         comparison = Comparison(*sides, *readings)
         differences = comparison.differences(*ways, seed=options.seed)
 
@@ -101,14 +104,16 @@ def _found(options: argparse.Namespace) -> Findings:
     return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict)
 
 
-def _check(options: argparse.Namespace) -> None:
-    """Refuse flags that contradict each other, before minutes of work."""
+def _check(options: argparse.Namespace, found: tuple[Found, Found]) -> None:
+    """Refuse flags that contradict each other or the models, before minutes of work."""
+    from explorer.encoding.load import declared
     from explorer.errors import BadChoice
     from explorer.measuring.geometry.layer_geometry import check_pooling
     from explorer.measuring.scores.layer_scores import check_agreement
 
     check_agreement(options.metric, options.aggregate)
-    check_pooling(options.pooling)
+    grids = [declared.poolings(one.folder) for one in found]
+    check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     named = options.reading or options.other_reading
     if options.dev and (named or options.same):
         raise BadChoice(

@@ -43,7 +43,8 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="TITLE",
-        help="layer & pooling: 'mean of layer 6', 'model default', …; repeatable (default: the model default)",
+        help="layer & pooling: 'mean of layer 6', 'mean of layers 4-6', 'model default', …; repeatable (default: the "
+        "model default)",
     )
     verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
     verb.add_argument("--rows-per-shard", type=int, default=20_000, metavar="N", help="rows of a file (default 20000)")

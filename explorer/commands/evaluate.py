@@ -85,8 +85,9 @@ def add(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="TITLE",
-        help="layer & pooling for transfer and search, such as 'mean of layer 6'; repeatable (default: all; with "
-        "SentEval's MLP, which takes minutes for each, the model default); 'all' for every one",
+        help="layer & pooling for transfer and search, such as 'mean of layer 6'; repeatable (default: the whole grid; "
+        "with SentEval's MLP, which takes minutes for each, the model default); 'all' for the grid. One outside of the "
+        "grid, such as 'last of layer 3' or 'mean of layers 4-6', is scored on STS sets, too",
     )
     verb.add_argument(
         "--measure", metavar="NAME", help="for the table: 'spearman wmean', 'pearson', … (default: the task's main one)"

@@ -42,6 +42,14 @@ def add(verbs: Any) -> None:
         help="the column of FILE that has a role, if detected wrongly: first=…, second=…, score=…, part=…",
     )
     score.add_argument(
+        "--reading",
+        action="append",
+        default=[],
+        metavar="TITLE",
+        help="also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', "
+        "…; repeatable",
+    )
+    score.add_argument(
         "--metric",
         default="Spearman",
         type=str.capitalize,
@@ -57,6 +65,7 @@ def add(verbs: Any) -> None:
 
 
 def _score(options: argparse.Namespace) -> None:
+    from explorer.encoding.load.declared import named, outside
     from explorer.encoding.locate.model_names import find
     from explorer.measuring.scores import score_tables
     from explorer.measuring.scores.layer_scores import check_agreement
@@ -67,14 +76,16 @@ def _score(options: argparse.Namespace) -> None:
     pairs = _graded_pairs(options)
     found = find(options.model, online=options.online)
     settings = Settings(options.precision, options.device, options.max_length)
+    asked = [named(title, found.folder) for title in options.reading]
+    also = [one for reading in asked for one in outside(reading, found.folder)]
     with Line() as line:
-        scores = finish(measure(found, pairs, settings), line.tell)
+        scores = finish(measure(found, pairs, settings, also=also), line.tell)
     if options.json:
         print(score_tables.as_json(found, pairs, scores))
     elif options.csv:
         print(score_tables.as_csv(score_tables.score_rows(scores)), end="")
     else:
-        print(score_tables.as_text(found, pairs, scores, options.metric, options.aggregate))
+        print(score_tables.as_text(found, pairs, scores, options.metric, options.aggregate, asked))
 
 
 def _graded_pairs(options: argparse.Namespace) -> GradedPairs:

@@ -37,7 +37,8 @@ def add(verbs: Any) -> None:
     verb.add_argument(
         "--reading",
         metavar="TITLE",
-        help="layer & pooling of A: 'mean of layer 6', 'model default', … (default: the model default)",
+        help="layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', … "
+        "(default: the model default)",
     )
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
     verb.add_argument("--k", type=int, default=10, help="number of results (default 10)")

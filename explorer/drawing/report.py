@@ -114,8 +114,7 @@ def _grids(findings: Findings) -> Iterator[str]:
         pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
     yield heading("Every layer & pooling")
     if findings.differences.grid is None:
-        layers = f"A has {comparison.one.last} layers and B {comparison.other.last}"
-        yield note(f"{layers}: cell by cell they cannot be compared.")
+        yield note(comparison.why_no_cells)
     yield standalone.beside(*pieces)
     yield from map(note, comparison.told_not_measured)
 

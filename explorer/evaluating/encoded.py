@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, Reading
+from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
+from explorer.measuring.sentences.sentence_vectors import pick
 from explorer.places import cache_folder
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.read.encoder import Encoder, Views
+    from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]  # (text, width)
 
@@ -48,17 +49,22 @@ class Encoded:
 
 
 def titles_of(encoder: Encoder) -> tuple[str, ...]:
-    """The titles of every layer & pooling of an encoder, and "model default" at the end."""
-    return (*(Reading(row, pooling).title for row in encoder.rows for pooling in GRID_POOLINGS), MODEL_DEFAULT)
+    """The titles of every layer & pooling of the grid of an encoder, and "model default" at the end."""
+    return (*(Reading(row, pooling).title for row in encoder.rows for pooling in encoder.poolings), MODEL_DEFAULT)
 
 
 def checked_titles(encoder: Encoder, titles: Sequence[str] | None) -> tuple[str, ...]:
-    """The given titles in the order of the grid, all by default, always with "model default"."""
+    """The given titles in the order of the grid, by default all of it, then those outside of the grid, and always
+    "model default"."""
     every = titles_of(encoder)
-    unknown = [title for title in titles or () if title not in every]
-    if unknown:
-        raise BadChoice(f"{encoder.name} has no layer & pooling '{unknown[0]}'. It has: {', '.join(every)}.")
-    return tuple(title for title in every if titles is None or title in titles or title == MODEL_DEFAULT)
+    if titles is None:
+        return every
+    named = dict.fromkeys(parse(title, _last(encoder)).title for title in titles)
+    return (
+        *(title for title in every[:-1] if title in named),
+        *(title for title in named if title not in every),
+        MODEL_DEFAULT,
+    )
 
 
 def encoded(
@@ -68,7 +74,8 @@ def encoded(
     titles: Sequence[str] | None = None,
     prompt: str | None = None,
 ) -> Work[Encoded]:
-    """Encode every distinct text once, under all layers & poolings or those of some titles, after the model's prompt.
+    """Encode every distinct text once, under the grid's layers & poolings or those of some titles, after the model's
+    prompt.
 
     A `prompt` is put before every text in place of the model's; "" if the texts have theirs already.
 
@@ -82,9 +89,10 @@ def encoded(
     widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
-    for views in encoder.views_of(ids):
-        for title, block in zip(kept, blocks, strict=True):
-            block[views.positions] = _part(encoder, views, title)
+    picks = [pick(encoder, _reading(encoder, title)) for title in kept]
+    for views in encoder.views_of(ids, [needed for wanted in picks for needed in wanted.needs]):
+        for wanted, block in zip(picks, blocks, strict=True):
+            block[views.positions] = wanted.of(views).float().cpu().numpy()
         done += len(views.positions)
         yield Progress(ENCODING, done, len(ids))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
@@ -109,17 +117,14 @@ def width_of(encoder: Encoder, title: str) -> int:
     return encoder.default_head.width(encoder.width) if title == MODEL_DEFAULT else encoder.width
 
 
-def _part(encoder: Encoder, views: Views, title: str) -> Vectors:
-    """The vectors of a batch under one layer & pooling."""
-    last = next(row for row in reversed(encoder.rows) if len(row.layers) == 1)
-    if title == MODEL_DEFAULT and views.own is not None:
-        part = views.own
-    else:  # `titles_of` has the order of the grid
-        default = Reading(last, "mean").title
-        row, column = divmod(titles_of(encoder).index(default if title == MODEL_DEFAULT else title), len(GRID_POOLINGS))
-        part = views.grid[row, column]
-    vectors: Vectors = part.float().cpu().numpy()
-    return vectors
+def _reading(encoder: Encoder, title: str) -> Reading:
+    """The layer & pooling with a title; the mean of the last layer for a model default that is not declared."""
+    reading = parse(title, _last(encoder))
+    return Reading(Row((_last(encoder),)), "mean") if reading == OWN and encoder.head is None else reading
+
+
+def _last(encoder: Encoder) -> int:
+    return encoder.rows[-1].layers[-1]
 
 
 def _blocks(texts: int, widths: Sequence[int]) -> tuple[Vectors, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +21,9 @@ from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
-from explorer.encoding.load import hardware
+from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout
-from explorer.encoding.read.readings import MODEL_DEFAULT, readings
+from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.tasks import retrieval, search, sts, transfer, transfer_cost
@@ -77,8 +77,13 @@ class Subject:
 
     @cached_property
     def every_title(self) -> tuple[str, ...]:
-        """The titles of all layers & poolings, without loading the weights."""
-        return (*(one.title for one in readings(layout.last_layer(self.found.folder))), MODEL_DEFAULT)
+        """The titles of all layers & poolings of the grid, without loading the weights."""
+        return (*(one.title for one in declared.grid(self.found.folder)), MODEL_DEFAULT)
+
+    def named(self, titles: Sequence[str]) -> list[Reading]:
+        """The layers & poolings with these titles, in the grid or outside of it; none for `all`."""
+        last = layout.last_layer(self.found.folder)
+        return [parse(title, last) for title in titles if title != ALL]
 
 
 Data = GradedPairs | LabelledSet | QuestionPairs | RetrievalSet
@@ -98,7 +103,7 @@ def _load_sts(task: str, options: Options) -> GradedPairs:
 
 def _sts(subject: Subject, pairs: GradedPairs, task: str, options: Options) -> Work[Measured]:
     of_model = subject.found, pairs, task, subject.settings, options.text, subject.loaded
-    return (yield from sts.sts(*of_model, again=options.again))
+    return (yield from sts.sts(*of_model, again=options.again, also=subject.named(options.titles)))
 
 
 def _load_labelled(task: str, options: Options) -> LabelledSet:
@@ -233,12 +238,12 @@ def cost(subject: Subject, data: Data, options: Options) -> Work[Cost]:
 
 
 def titles_wanted(subject: Subject, data: Data, options: Options) -> tuple[str, ...]:
-    """The layers & poolings that a result must have; on scored pairs all, which cost no more than one."""
-    if isinstance(data, GradedPairs):
-        return subject.every_title
+    """The layers & poolings that a result must have; on scored pairs the whole grid, which costs no more than one."""
     usual = transfer.usual_titles(options.probe) if isinstance(data, LabelledSet) else None
     given = options.titles or usual or (ALL,)
-    return subject.every_title if ALL in given else given
+    named = [one.title for one in subject.named(given)]
+    every = subject.every_title if ALL in given or isinstance(data, GradedPairs) else ()
+    return tuple(dict.fromkeys((*every, *named)))
 
 
 def decisive(subject: Subject, data: Data, options: Options) -> tuple[object, ...]:

@@ -27,9 +27,10 @@ def reads_knob(paper: str | None = None) -> str:
         FIRST_LAST,
         front=True,
         paper=paper,
-        help="The layer & pooling to map: 'cls', 'mean' or 'max' of the last layer; 'first-last mean' (layers 1 and "
-        "last) or 'first-last mean, from layer 0'; 'mean of the last two layers'; a cell of the grid such as 'mean of "
-        "layer 2'; or 'model default'.",
+        help="The layer & pooling to map: 'cls', 'mean', 'max', 'last', 'weighted mean' or 'sqrt mean' of the last "
+        "layer; 'first-last mean' (layers 1 and last) or 'first-last mean, from layer 0'; 'mean of the last two "
+        "layers'; a pooling of one layer, of two or of a range, such as 'mean of layer 2' or 'last of layers 4-6'; or "
+        "'model default'.",
     )
 
 
@@ -78,5 +79,7 @@ def head_of(base: Tunable, reading: str) -> Head:
         return Head((reading,))
     found = parse(titled(reading, base.layers), base.layers)
     # one name for one thing
+    if found.row.layers == (base.layers,):
+        return Head((found.pooling,))
     first_last = (found.pooling, found.row.layers) == ("mean", (1, base.layers))
     return Head((FIRST_LAST if first_last else found.title,))

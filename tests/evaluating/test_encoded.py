@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, parse
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating import encoded as module
 from explorer.evaluating.encoded import encoded, titles_of
@@ -51,9 +51,23 @@ def test_a_declared_default_is_used(bundled_encoder) -> None:
 def test_a_text_that_occurs_twice_is_encoded_once(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     real = type(tiny_encoder).views_of
-    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids: seen.append(len(ids)) or real(self, ids))
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: seen.append(len(ids)) or real(self, ids))
     finish(encoded(tiny_encoder, TEXTS))
     assert seen == [4]
+
+
+def test_layers_and_poolings_outside_of_the_grid_are_encoded_if_they_are_named(tiny_encoder) -> None:
+    asked = ("last of layer 1", "mean of layers 0-2", "max of layer 1", "mean of layers 1-1")
+    found = finish(encoded(tiny_encoder, TEXTS, titles=asked))
+    assert found.titles == (
+        "mean of layer 1",
+        "max of layer 1",
+        "last of layer 1",
+        "mean of layers 0-2",
+        "model default",
+    )
+    for title in found.titles[:-1]:
+        assert np.array_equal(found.of(title), finish(of_reading(tiny_encoder, TEXTS, parse(title, 2))))
 
 
 def test_texts_are_cut_at_the_limit(tiny_encoder) -> None:
@@ -74,8 +88,8 @@ def test_no_text_gives_no_vectors(tiny_encoder) -> None:
 
 
 @pytest.mark.parametrize("title", ["mean of layer 9", "mean"])
-def test_a_title_that_does_not_exist_is_answered_with_those_that_do(tiny_encoder, title: str) -> None:
-    with pytest.raises(BadChoice, match=rf"no layer & pooling '{title}'\. It has: cls of layer 0, .*model default"):
+def test_a_title_that_does_not_exist_is_answered_with_what_can_be_named(tiny_encoder, title: str) -> None:
+    with pytest.raises(BadChoice, match=rf"no layer & pooling '{title}' here.* a layer from 0 to 2, two layers, or"):
         finish(encoded(tiny_encoder, TEXTS, titles=(title,)))
     with pytest.raises(BadChoice, match=rf"no vectors of '{title}'"):
         finish(encoded(tiny_encoder, TEXTS)).of(title)

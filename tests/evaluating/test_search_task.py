@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, parse, rows
+from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.tasks import rankings
 from explorer.evaluating.tasks.search import search
@@ -81,7 +81,13 @@ def of_vectors(vectors, monkeypatch):
     monkeypatch.setattr(rankings, "encoded", encoded)
     head = Head(("mean",))
     return SimpleNamespace(
-        name="vectors", rows=rows(1), max_length=64, precision="float32", device="cpu", default_head=head
+        name="vectors",
+        rows=rows(1),
+        poolings=GRID_POOLINGS,
+        max_length=64,
+        precision="float32",
+        device="cpu",
+        default_head=head,
     )
 
 
@@ -113,7 +119,7 @@ def test_the_first_of_several_answers_counts():
 def test_one_encoding_serves_every_layer_and_pooling(encoder, questions, monkeypatch):
     passes = []
     real = type(encoder).views_of
-    monkeypatch.setattr(type(encoder), "views_of", lambda self, ids: passes.append(len(ids)) or real(self, ids))
+    monkeypatch.setattr(type(encoder), "views_of", lambda self, ids, *_: passes.append(len(ids)) or real(self, ids))
     titles = titles_of(encoder)
     found = finish(search(encoder, questions, titles=titles))
     assert passes == [len({*questions.collection.documents, *questions.collection.queries})]

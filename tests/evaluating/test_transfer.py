@@ -49,7 +49,7 @@ def encodings(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many texts each call of the encoder had."""
     calls: list[int] = []
     real = type(tiny_encoder).views_of
-    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids: calls.append(len(ids)) or real(self, ids))
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: calls.append(len(ids)) or real(self, ids))
     return calls
 
 

@@ -39,7 +39,10 @@ def test_directions_and_variances_are_those_worked_out_for_them():
     assert cosines == pytest.approx({(1, 2): 0.372071, (1, 4): -0.902056, (2, 3): -0.984823}, abs=1e-6)
 
 
-@pytest.mark.parametrize("reads", [FIRST_LAST, "mean", "max of layer 1", "mean of layers 0 + 2", "cls"])
+READ = [FIRST_LAST, "mean", "max of layer 1", "mean of layers 0 + 2", "cls", "last of layers 0-2", "weighted mean"]
+
+
+@pytest.mark.parametrize("reads", READ)
 def test_whitened_vectors_have_the_identity_as_their_covariance(base, reads):
     method = made("whitening", base, reads=reads)
     head = method.head()

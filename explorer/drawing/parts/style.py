@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
-POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6"}
-POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up"}
+POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6", "last": "#CC79A7"}
+POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up", "last": "diamond"}
 # the two sentences of a pair; not colours of a pooling
 SIDES = ("#8C6BB1", "#B8860B")
 GRID_SCALE = "Viridis"

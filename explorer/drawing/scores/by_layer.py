@@ -9,7 +9,7 @@ from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, POOLING_COLOURS, POOLING_SYMBOLS, QUIET
 from explorer.drawing.scores.cell_grid import CELL_HEIGHT, heights_of
 from explorer.drawing.scores.grid import notes
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.scores.layer_scores import LayerScores
 
 
@@ -20,7 +20,7 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     layers = scores.last + 1
     told = notes(scores)
     draft = Draft()
-    for column, pooling in enumerate(GRID_POOLINGS):
+    for column, pooling in enumerate(scores.poolings):
         for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
             draft.add(
                 "scatter",
@@ -35,9 +35,12 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
                 text=[told[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
-    _add_own(draft, scores.own_score(metric, aggregate))
-    if chosen is not None and chosen != OWN:
-        row, column = scores.place(chosen)
+    _add_level(draft, "model default", scores.own_score(metric, aggregate), QUIET)
+    cell = None if chosen is None else scores.place(chosen)
+    if chosen is not None and chosen != OWN and cell is None:
+        _add_level(draft, chosen.title, scores.score(chosen, metric, aggregate), ACCENT)
+    if cell is not None:
+        row, column = cell
         draft.add(
             "scatter",
             x=[at[row]],
@@ -54,9 +57,9 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     return draft.figure(70 + CELL_HEIGHT * len(scores.rows))
 
 
-def _add_own(draft: Draft, own: float | None) -> None:
-    """A line at the score of the model default, if the model declares one."""
-    if own is None or np.isnan(own):
+def _add_level(draft: Draft, title: str, score: float | None, colour: str) -> None:
+    """A line at the score of a layer & pooling outside of the grid, if it has one."""
+    if score is None or np.isnan(score):
         return
-    draft.line(y=own, color=QUIET, dash="dash", width=1.5)
-    draft.note(f"model default {own:.2f}", x=0, xref="paper", xanchor="left", y=own, yanchor="bottom")
+    draft.line(y=score, color=colour, dash="dash", width=1.5)
+    draft.note(f"{title} {score:.2f}", x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")

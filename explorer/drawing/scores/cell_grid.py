@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, QUIET
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row
+from explorer.encoding.read.readings import OWN, Reading, Row, cell_of
 
 Bools = NDArray[np.bool_]
 
 # gap between layers and pairs of layers
 GAP = 0.4
 CELL_HEIGHT = 26
-COLUMNS = len(GRID_POOLINGS)
 _STILL: dict[str, Any] = {"showgrid": False, "zeroline": False, "fixedrange": True}
 _THIN: dict[str, Any] = {"type": "rect", "line": {"color": QUIET, "width": 1}}
 _MISSING: dict[str, Any] = {
@@ -53,6 +52,7 @@ class Cells:
 
 def cell_grid(
     rows: tuple[Row, ...],
+    poolings: tuple[str, ...],
     labels: Sequence[str],
     cells: Cells,
     own: Cells | None,
@@ -64,20 +64,20 @@ def cell_grid(
     A heatmap has no click events, so every cell has an invisible point with its number; its customdata is the index of
     the layer & pooling, and that of the model default follows the last cell.
     """
-    heights, draft = heights_of(rows), Draft()
+    heights, draft, columns = heights_of(rows), Draft(), len(poolings)
     top = heights[-1] + (0 if own is None else 1 + GAP)
     layers = sum(len(row.layers) == 1 for row in rows)
     for part in (slice(0, layers), slice(layers, None)):
         if len(heights[part]):
-            _add_heat(draft, list(range(COLUMNS)), heights[part], cells.heat[part], scale)
-    _add_points(draft, cells, [(x, y) for y in heights for x in range(COLUMNS)], list(range(len(cells.texts))))
+            _add_heat(draft, list(range(columns)), heights[part], cells.heat[part], scale)
+    _add_points(draft, cells, [(x, y) for y in heights for x in range(columns)], list(range(len(cells.texts))))
     if own is not None:
         if np.isfinite(own.heat).any():
-            _add_heat(draft, [-0.5, COLUMNS - 0.5], [top - 0.5, top + 0.5], own.heat, scale)
-        _add_points(draft, _widened(own), [(x, top) for x in range(COLUMNS)], [len(cells.texts)] * COLUMNS)
-    for frame in _frames(cells, own, heights, top, _place(rows, chosen, own)):
+            _add_heat(draft, [-0.5, columns - 0.5], [top - 0.5, top + 0.5], own.heat, scale)
+        _add_points(draft, _widened(own, columns), [(x, top) for x in range(columns)], [len(cells.texts)] * columns)
+    for frame in _frames(cells, own, heights, top, _place(rows, poolings, chosen, own), columns):
         draft.shape(**frame)
-    draft.x_axes(tickvals=list(range(COLUMNS)), ticktext=list(GRID_POOLINGS), side="top", **_STILL)
+    draft.x_axes(tickvals=list(range(columns)), ticktext=list(poolings), side="top", **_STILL)
     draft.y_axes(
         tickvals=[*heights, *([] if own is None else [top])],
         ticktext=[*labels, *([] if own is None else ["default"])],
@@ -134,23 +134,25 @@ def _add_points(draft: Draft, cells: Cells, places: Sequence[tuple[float, float]
             )
 
 
-def _widened(own: Cells) -> Cells:
+def _widened(own: Cells, columns: int) -> Cells:
     """The one cell as points across the grid, with its text in the middle."""
-    texts = ["" if column != COLUMNS // 2 else own.texts[0] for column in range(COLUMNS)]
-    return Cells(own.heat, texts, [*own.text_colours] * COLUMNS, [*own.notes] * COLUMNS, own.missing, own.framed)
+    texts = ["" if column != columns // 2 else own.texts[0] for column in range(columns)]
+    return Cells(own.heat, texts, [*own.text_colours] * columns, [*own.notes] * columns, own.missing, own.framed)
 
 
-def _place(rows: tuple[Row, ...], chosen: Reading | None, own: Cells | None) -> tuple[int, int] | None:
+def _place(
+    rows: tuple[Row, ...], poolings: tuple[str, ...], chosen: Reading | None, own: Cells | None
+) -> tuple[int, int] | None:
     """The cell (row, column) of the chosen layer & pooling, in the row above all others if it is the model default."""
     if chosen is None or (chosen == OWN and own is None):
         return None
     if chosen == OWN:
         return len(rows), 0
-    return (rows.index(chosen.row), GRID_POOLINGS.index(chosen.pooling)) if chosen.row in rows else None
+    return cell_of(chosen, rows, poolings)
 
 
 def _frames(
-    cells: Cells, own: Cells | None, heights: list[float], top: float, chosen: tuple[int, int] | None
+    cells: Cells, own: Cells | None, heights: list[float], top: float, chosen: tuple[int, int] | None, columns: int
 ) -> tuple[dict[str, Any], ...]:
     """The frames of cells that have one, and above them that of the chosen cell."""
     frames = []
@@ -160,12 +162,12 @@ def _frames(
     ):
         frames += [style | _edges(column, heights[row], 0.44) for row, column in np.argwhere(at).tolist()]
         if of_own:
-            frames.append(style | _edges(0, top, 0.44, COLUMNS - 1))
+            frames.append(style | _edges(0, top, 0.44, columns - 1))
     if chosen is not None:
         row, column = chosen
         line = {"type": "rect", "line": {"color": ACCENT, "width": 4}}
         of_grid = row < len(heights)
-        frames.append(line | (_edges(column, heights[row], 0.48) if of_grid else _edges(0, top, 0.48, COLUMNS - 1)))
+        frames.append(line | (_edges(column, heights[row], 0.48) if of_grid else _edges(0, top, 0.48, columns - 1)))
     return tuple(frames)
 
 

@@ -7,7 +7,6 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.draft import Draft
 from explorer.drawing.parts.style import ACCENT, QUIET, SIDES
-from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
 
@@ -16,13 +15,12 @@ def compared_by_layer(
     comparison: Comparison, pooling: str, metric: str, aggregate: str, grid: Interval | None
 ) -> go.Figure:
     """The score of both by layer under one pooling, and the interval of the difference below."""
-    column = GRID_POOLINGS.index(pooling)
     draft = Draft(rows=1 if grid is None else 2, shared=True, down=0.12)
     for name, scores, colour in (("A", comparison.one, SIDES[0]), ("B", comparison.other, SIDES[1])):
         draft.add(
             "scatter",
             x=list(range(scores.last + 1)),
-            y=scores.table(metric, aggregate)[: scores.last + 1, column],
+            y=scores.table(metric, aggregate)[: scores.last + 1, scores.poolings.index(pooling)],
             mode="lines+markers",
             name=name,
             line={"color": colour, "width": 2.5},
@@ -31,7 +29,7 @@ def compared_by_layer(
             row=1,
         )
     if grid is not None:
-        _add_intervals(draft, grid, column, comparison.one.last + 1)
+        _add_intervals(draft, grid, comparison.one.poolings.index(pooling), comparison.one.last + 1)
     return draft.figure(460, legend={"y": 1.04})
 
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from explorer.drawing.parts.style import DIFFERENCE_SCALE, QUIET
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
@@ -28,16 +28,17 @@ def difference_grid(
     the label of a difference in hover text. The chosen layer & pooling is framed if A and B use the same one.
     """
     widest = widest or _widest(grid, own)
-    every = [(row, column) for row in range(len(comparison.rows)) for column in range(len(GRID_POOLINGS))]
+    poolings = comparison.one.poolings
+    every = [(row, column) for row in range(len(comparison.rows)) for column in range(len(poolings))]
     notes = [
-        _told(comparison, Reading(comparison.rows[row], GRID_POOLINGS[column]), grid, (row, column), name)
+        _told(comparison, Reading(comparison.rows[row], poolings[column]), grid, (row, column), name)
         for row, column in every
     ]
     of_own = None if own is None else _cells(_one_cell(own), [_told(comparison, OWN, own, (), name)], widest)
     chosen = comparison.one_reading if comparison.one_reading == comparison.other_reading else None
     labels = [row.label for row in comparison.rows]
     scale = Scale(-widest, widest, DIFFERENCE_SCALE)
-    return cell_grid(comparison.rows, labels, _cells(grid, notes, widest), of_own, scale, chosen)
+    return cell_grid(comparison.rows, poolings, labels, _cells(grid, notes, widest), of_own, scale, chosen)
 
 
 def _cells(differences: Interval, notes: list[str], widest: float) -> Cells:

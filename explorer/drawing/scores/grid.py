@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from explorer.drawing.parts.style import GRID_SCALE, QUIET, hover_text, text_colours
 from explorer.drawing.scores.cell_grid import Cells, Scale, cell_grid
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, pair_name
+from explorer.encoding.read.readings import OWN, Reading, Row, pair_name
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.missing_scores import NO_SCORE, why_missing
 
@@ -38,7 +38,7 @@ def layer_by_pooling(
         of_own = _cells(np.array([[own]]), [f"<b>model default</b><br>{hover_text(told)}"], scale)
     cells = _cells(table, [note for row in notes(scores) for note in row], scale)
     labels = [row.label if short else row_label(row, scores.last) for row in scores.rows]
-    return cell_grid(scores.rows, labels, cells, of_own, scale, chosen)
+    return cell_grid(scores.rows, scores.poolings, labels, cells, of_own, scale, chosen)
 
 
 def _cells(table: NDArray[np.float64], notes: list[str], scale: Scale) -> Cells:
@@ -80,7 +80,7 @@ def notes(scores: LayerScores) -> list[list[str]]:
     notes: list[list[str]] = []
     for place, row in enumerate(scores.rows):
         notes.append([])
-        for column, pooling in enumerate(GRID_POOLINGS):
+        for column, pooling in enumerate(scores.poolings):
             reading = Reading(row, pooling)
             lines = [f"<b>{reading.title}</b>"]
             if len(row.layers) == 2:

@@ -11,10 +11,21 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.encoding.locate import configuration, layout, weights
+from explorer.encoding.locate import configuration, decoders, layout, weights
 from explorer.encoding.locate.layout import Module
 from explorer.encoding.read import parts
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.encoding.read.readings import (
+    DECODER_POOLINGS,
+    GRID_POOLINGS,
+    OWN,
+    POOLING_NAMES,
+    Reading,
+    Row,
+    cell_of,
+    parse,
+    readings,
+    rows,
+)
 from explorer.errors import BadChoice, ModelError
 
 # current name, the switch of releases before 5.4, the name in POOLINGS; in the order in which those releases join them
@@ -32,7 +43,7 @@ NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
 
 @dataclass(frozen=True)
 class Declared:
-    """What a model declares: in words, and as a cell of the grid if it is one (normalisation aside)."""
+    """What a model declares: in words, and as a layer & pooling without maps if it is one (normalisation aside)."""
 
     words: str
     cell: Reading | None
@@ -54,10 +65,26 @@ def declared(folder: Path) -> Declared | None:
     blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
     pooling, *after = listed[1:] if blended and len(listed) > 1 else listed
     words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}
-    poolings, steps = _poolings(pooling), [words.get(module.kind, module.kind) for module in after]
-    plain = len(poolings) == 1 and not blended and not set(steps) - {"normalised"}
-    first = f"{' + '.join(poolings)} of weighted layers" if blended else _told(poolings)
-    return Declared(" → ".join([first, *steps]), _cell(folder, poolings[0]) if plain else None)
+    pooled, steps = _poolings(pooling), [words.get(module.kind, module.kind) for module in after]
+    plain = len(pooled) == 1 and not blended and not set(steps) - {"normalised"}
+    first = f"{' + '.join(pooled)} of weighted layers" if blended else _told(pooled)
+    return Declared(" → ".join([first, *steps]), _cell(folder, pooled[0]) if plain else None)
+
+
+def poolings(folder: Path) -> tuple[str, ...]:
+    """The poolings of the grid of a model."""
+    return DECODER_POOLINGS if decoders.is_decoder(layout.transformer(folder)) else GRID_POOLINGS
+
+
+def grid(folder: Path) -> tuple[Reading, ...]:
+    """Every cell of the grid of a model, in its order."""
+    return readings(layout.last_layer(folder), poolings(folder))
+
+
+def outside(reading: Reading, folder: Path) -> tuple[Reading, ...]:
+    """The layer & pooling if it is neither a cell of the grid of a model nor its model default; none if it is."""
+    inside = reading == OWN or cell_of(reading, rows(layout.last_layer(folder)), poolings(folder)) is not None
+    return () if inside else (reading,)
 
 
 def default(folder: Path) -> Reading:
@@ -71,7 +98,7 @@ def mean_of_last(folder: Path) -> Reading:
 
 
 def default_cell(folder: Path) -> Reading:
-    """The cell of the grid that is the model default, normalisation aside; the mean of the last layer if none is."""
+    """The layer & pooling that is the model default, normalisation aside; the mean of the last layer if none is."""
     stated = declared(folder)
     return (stated.cell if stated else None) or mean_of_last(folder)
 
@@ -113,7 +140,7 @@ def _told(poolings: list[str]) -> str:
 
 
 def _cell(folder: Path, pooling: str) -> Reading | None:
-    if pooling in GRID_POOLINGS:
+    if pooling in POOLING_NAMES:
         return Reading(Row((layout.last_layer(folder),)), pooling)
     try:
         return parse(pooling, layout.last_layer(folder))

@@ -9,7 +9,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
-from explorer.encoding.load import checking, hardware, tokenizing, transformer
+from explorer.encoding.load import checking, declared, hardware, tokenizing, transformer
 from explorer.encoding.locate import layout, weights
 from explorer.encoding.read import panics
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
@@ -60,6 +60,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         precision=precision,
         device=device,
         folder=folder,
+        poolings=declared.poolings(found.folder),
     )
 
 

@@ -14,7 +14,7 @@ from explorer.encoding.locate import configuration, layout, weights
 from explorer.encoding.read import layer_reading, parts
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
-from explorer.encoding.read.reading_titles import FIRST_LAST
+from explorer.encoding.read.reading_titles import FIRST_LAST, title_of
 from explorer.errors import UnsupportedModel
 
 
@@ -99,16 +99,16 @@ def _poolings(place: Path, stated: configuration.Pooling) -> tuple[str, ...]:
 
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
-    """The pooling of equally weighted layers, by its name in the grid."""
+    """The pooling of equally weighted layers, by its title."""
     stated = configuration.read(place / "config.json", configuration.WeightedLayerPooling)
     shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].flatten().tolist()
     layers = [stated.layer_start + number for number, share in enumerate(shares) if share]
     alike = len({share for share in shares if share}) == 1
-    if not alike or len(layers) > 2 or len(poolings) > 1:
+    in_a_row = len(layers) <= 2 or layers == list(range(layers[0], layers[-1] + 1))
+    if not alike or not in_a_row or len(poolings) > 1:
         raise UnsupportedModel(
             f"{place} weights its layers {', '.join(f'{share:g}' for share in shares)}. Strata supports one layer, "
-            "or the "
-            "mean of two, under one pooling. Choose another model."
+            "or the mean of two or of a range, under one pooling. Choose another model."
         )
     last = stated.num_hidden_layers
     (pooling,) = poolings
@@ -116,7 +116,7 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
         return pooling
     if (pooling, layers) == ("mean", [1, last]):
         return FIRST_LAST
-    return f"{pooling} of layer{'s' if len(layers) > 1 else ''} {' + '.join(map(str, layers))}"
+    return title_of(pooling, tuple(layers))
 
 
 def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from explorer.encoding.read import panics
 from explorer.encoding.read.batches import batches
-from explorer.encoding.read.pooling import POOLINGS
+from explorer.encoding.read.pooling import POOLINGS, pooled
 from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
-from explorer.encoding.read.readings import GRID_POOLINGS, Row, rows
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of, rows
 from explorer.errors import BadChoice, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -62,12 +62,14 @@ class Views:
     """One batch under every layer & pooling.
 
     `grid` is (row, pooling, sentence, width) and `own`, the model default if one is declared, is
-    (sentence, width). `positions` are the caller's positions of the batch's sentences.
+    (sentence, width); `also` has the same under each layer & pooling outside of the grid that was asked for.
+    `positions` are the caller's positions of the batch's sentences.
     """
 
     positions: list[int]
     grid: Tensor
     own: Tensor | None
+    also: Mapping[Reading, Tensor]
 
 
 class Encoder:
@@ -86,6 +88,7 @@ class Encoder:
         precision: str,
         device: str,
         folder: Path | None = None,
+        poolings: tuple[str, ...] = GRID_POOLINGS,
     ) -> None:
         self.name = name
         self.digest = digest
@@ -98,6 +101,7 @@ class Encoder:
         self.device = device
         self.width: int = model.config.hidden_size
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
+        self.poolings = poolings  # of the grid
         self._budget = ON_CPU if device == "cpu" else ON_GPU
         self._tokenizer = tokenizer
         # a fast tokenizer keeps padding and truncation as state, so two threads would get wrong tokens
@@ -157,17 +161,25 @@ class Encoder:
         with torch.inference_mode():
             return States(hidden=torch.stack(self._hidden(ids, mask)), mask=mask)
 
-    def views(self, sentences: Sequence[str], max_length: int | None = None) -> Iterator[Views]:
-        """Every layer & pooling of every sentence, batch by batch, with one pass through the model."""
-        return self.views_of(self.tokens(sentences, max_length).ids)
+    def outside(self, named: Sequence[Reading]) -> tuple[Reading, ...]:
+        """The layers & poolings among these that are neither cells of the grid nor the model default."""
+        return tuple(one for one in named if one != OWN and cell_of(one, self.rows, self.poolings) is None)
 
-    def views_of(self, ids: Sequence[list[int]]) -> Iterator[Views]:
+    def views(
+        self, sentences: Sequence[str], max_length: int | None = None, also: Sequence[Reading] = ()
+    ) -> Iterator[Views]:
+        """Every layer & pooling of the grid, and those of `also`, of every sentence, batch by batch, with one pass
+        through the model."""
+        return self.views_of(self.tokens(sentences, max_length).ids, also)
+
+    def views_of(self, ids: Sequence[list[int]], also: Sequence[Reading] = ()) -> Iterator[Views]:
         """The same for tokenised sentences.
 
         The longest batch comes first, so that a lack of memory shows at once.
         """
+        outside = self.outside(also)
         for positions in batches([len(numbers) for numbers in ids], self._most_tokens(), self._most_sentences()):
-            yield self._view([ids[place] for place in positions], positions)
+            yield self._view([ids[place] for place in positions], positions, outside)
 
     def under_heads(
         self, sentences: Sequence[str], heads: Sequence[Head]
@@ -182,22 +194,23 @@ class Encoder:
             yield positions, vectors
 
     @torch.inference_mode()
-    def _view(self, ids: list[list[int]], positions: list[int]) -> Views:
+    def _view(self, ids: list[list[int]], positions: list[int], outside: tuple[Reading, ...]) -> Views:
         padded, mask = self.padded(ids)
         real = None if len({len(numbers) for numbers in ids}) == 1 else mask
         hidden = self._hidden(padded, real)
-        grid = torch.empty(len(self.rows), len(GRID_POOLINGS), len(ids), self.width, device=self.device)
+        grid = torch.empty(len(self.rows), len(self.poolings), len(ids), self.width, device=self.device)
         for place, row in enumerate(self.rows):
             # (sentence, token, width): two layers are added token by token as in the papers, and halved after pooling
             states = hidden[row.layers[0]]
             for layer in row.layers[1:]:
                 states = states + hidden[layer]
-            for column, pooling in enumerate(GRID_POOLINGS):
+            for column, pooling in enumerate(self.poolings):
                 grid[place, column] = POOLINGS[pooling](states, real)
             if len(row.layers) > 1:
                 grid[place] /= len(row.layers)
         own = self.head(hidden, real) if self.head else None
-        return Views(positions=positions, grid=grid, own=own)
+        also = {one: pooled(one.title, hidden, real) for one in outside}
+        return Views(positions=positions, grid=grid, own=own, also=also)
 
     def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
         # without padding no mask is passed: attention is faster without one
@@ -247,7 +260,7 @@ class Encoder:
         return max(256, min(self._budget.tokens, self._budget.states // (layers * self.width * size)))
 
     def _most_sentences(self) -> int:
-        return max(1, self._budget.views // (len(self.rows) * len(GRID_POOLINGS) * self.width * 4))
+        return max(1, self._budget.views // (len(self.rows) * len(self.poolings) * self.width * 4))
 
 
 def every_layer(model: nn.Module, **given: Tensor | None) -> tuple[Tensor, ...]:

@@ -82,10 +82,13 @@ def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) ->
     if max(layers) >= len(hidden):
         raise ValueError(f"there is no layer {max(layers)}; the last is {len(hidden) - 1}")
     states = [hidden[layer] for layer in layers]
-    # two layers are added token by token as in the papers, and halved after pooling
+    if len(states) > 2:  # bfloat16 would round every sum of a long range
+        states[0] = states[0].float()
+    # layers are added token by token as in the papers, and the sum is divided after pooling
     return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)
 
 
 def is_pooling(name: object) -> bool:
     """Whether `pooled` supports the name, in a model with enough layers."""
-    return layers_of(str(name))[0] in POOLINGS
+    pooling, layers = layers_of(str(name))
+    return pooling in POOLINGS and bool(layers)

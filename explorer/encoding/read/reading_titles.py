@@ -1,4 +1,4 @@
-"""The titles of layers & poolings: `mean of layer 6`, `max of layers 0 + 6`; written and read here alone."""
+"""The titles of layers & poolings: `mean of layer 6`, `max of layers 4-6`; written and read here alone."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ FIRST_LAST = "first-last mean"
 # the same with layer 0, and the last two layers: their numbers depend on the encoder
 FIRST_LAST_FROM_0 = f"{FIRST_LAST}, from layer 0"
 LAST_TWO = "mean of the last two layers"
-_TITLE = re.compile(r"(.+) of layers? (\d+)(?: \+ (\d+))?")
+_TITLE = re.compile(r"(.+) of layers? (\d{1,4})(?: \+ (\d{1,4})|-(\d{1,4}))?")
 
 
 def title_of(pooling: str, layers: tuple[int, ...]) -> str:
-    """The title of a pooling of one layer, or of two that are averaged."""
+    """The title of a pooling of one layer, or of several that are averaged."""
     return f"{pooling} of {layers_title(layers)}"
 
 
 def layers_title(layers: tuple[int, ...]) -> str:
-    """`layer 6`, `layers 0 + 6`."""
-    return f"layer{'s' * (len(layers) > 1)} {' + '.join(map(str, layers))}"
+    """`layer 6`, `layers 0 + 6`, `layers 4-6`: three layers or more follow one another."""
+    numbers = f"{layers[0]}-{layers[-1]}" if len(layers) > 2 else " + ".join(map(str, layers))
+    return f"layer{'s' * (len(layers) > 1)} {numbers}"
 
 
 def titled(name: str, last: int) -> str:
@@ -29,11 +30,13 @@ def titled(name: str, last: int) -> str:
 
 
 def layers_of(title: str) -> tuple[str, tuple[int, ...]]:
-    """The pooling in a title, and its layers; -1 is the last, where no layer is named."""
+    """The pooling in a title, and its layers, none for a reversed range; -1 is the last, where no layer is named."""
     if title == FIRST_LAST:
         return "mean", (1, -1)
     named = _TITLE.fullmatch(title)
     if not named:
         return title, (-1,)
-    pooling, *layers = named.groups()
-    return pooling, tuple(int(layer) for layer in layers if layer)
+    pooling, first, second, end = named.groups()
+    if end:
+        return pooling, tuple(range(int(first), int(end) + 1))
+    return pooling, tuple(int(layer) for layer in (first, second) if layer)

@@ -1,18 +1,24 @@
-"""A `Reading` is a layer & pooling: one layer (or two averaged) under one pooling.
+"""A `Reading` is a layer & pooling: one layer (or several averaged) under one pooling.
 
 Layer 0 is the output of the embedding block, layer L the last. The papers also average pairs of layers token by token
 before pooling; "first-last" has two definitions, with layer 0 and with layer 1, so every pair is named by its layers.
+
+The grid has every layer and the pairs of the papers under three poolings. Other layers & poolings are computed if they
+are named: any pooling, of one layer, of two, or of a range of layers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.encoding.read.reading_titles import layers_title, title_of
+from explorer.encoding.read.reading_titles import layers_of, layers_title, title_of
 from explorer.errors import BadChoice
 
 # keys of POOLINGS, repeated here so that this module does not import torch
+POOLING_NAMES = ("cls", "mean", "max", "last", "weighted mean", "sqrt mean")
 GRID_POOLINGS = ("cls", "mean", "max")
+# of a decoder: the first token sees no other, so its state is the same in all sentences that begin with it
+DECODER_POOLINGS = ("last", "mean", "max")
 MODEL_DEFAULT = "model default"
 # its former name in addresses and commands
 _ONCE = "own reading"
@@ -20,18 +26,18 @@ _ONCE = "own reading"
 
 @dataclass(frozen=True)
 class Row:
-    """One layer, or two averaged layers."""
+    """One layer, or averaged layers: two, or a range."""
 
     layers: tuple[int, ...]
 
     @property
     def label(self) -> str:
-        """The label on an axis: `6`, `0+6`."""
-        return "+".join(map(str, self.layers))
+        """The label on an axis: `6`, `0+6`, `4-6`."""
+        return self.title.partition(" ")[2].replace(" ", "")
 
     @property
     def title(self) -> str:
-        """The name in a sentence: `layer 6`, `layers 0 + 6`."""
+        """The name in a sentence: `layer 6`, `layers 0 + 6`, `layers 4-6`."""
         return layers_title(self.layers)
 
 
@@ -66,18 +72,41 @@ def pair_name(row: Row, last: int) -> str:
     return f"first-last, from layer {first}"
 
 
-def readings(last: int) -> tuple[Reading, ...]:
-    """Every layer & pooling of an encoder whose last layer is `last`, in the order of the grid."""
-    return tuple(Reading(row, pooling) for row in rows(last) for pooling in GRID_POOLINGS)
+def readings(last: int, poolings: tuple[str, ...] = GRID_POOLINGS) -> tuple[Reading, ...]:
+    """Every layer & pooling of the grid of an encoder whose last layer is `last`, in the order of the grid."""
+    return tuple(Reading(row, pooling) for row in rows(last) for pooling in poolings)
+
+
+def cell_of(reading: Reading, rows: tuple[Row, ...], poolings: tuple[str, ...]) -> tuple[int, int] | None:
+    """The position (row, pooling) of a layer & pooling in a grid; None if it is not a cell of it."""
+    inside = reading.row in rows and reading.pooling in poolings
+    return (rows.index(reading.row), poolings.index(reading.pooling)) if inside else None
 
 
 def parse(title: str, last: int) -> Reading:
-    """The layer & pooling with this title."""
-    by_title = {reading.title: reading for reading in (*readings(last), OWN)} | {_ONCE: OWN}
-    if title not in by_title:
+    """The layer & pooling with this title, in an encoder whose last layer is `last`."""
+    if title in (MODEL_DEFAULT, _ONCE):
+        return OWN
+    pooling, layers = layers_of(title)
+    wrong = _what_is_wrong(pooling, layers, last)
+    if wrong is not None:
+        low = max(0, last - 2)
         raise BadChoice(
-            f"There is no layer & pooling '{title}' here. Give a pooling ({', '.join(GRID_POOLINGS)}) and a layer "
-            f"from 0 to {last}, or two layers, such as 'mean of layer {last}' or 'mean of layers 0 + {last}'; or "
-            f"'{MODEL_DEFAULT}'."
+            f"There is no layer & pooling '{title}' here{wrong}. Give a pooling ({', '.join(POOLING_NAMES)}) and a "
+            f"layer from 0 to {last}, two layers, or a range of layers, such as 'mean of layer {last}', 'mean of "
+            f"layers 0 + {last}' or 'mean of layers {low}-{last}'; or '{MODEL_DEFAULT}'."
         )
-    return by_title[title]
+    return Reading(Row(tuple(sorted(layers))), pooling)
+
+
+def _what_is_wrong(pooling: str, layers: tuple[int, ...], last: int) -> str | None:
+    """The reason why there is no such layer & pooling, to follow its title; None if there is one."""
+    if -1 in layers:  # no layer is named
+        return ""
+    if pooling not in POOLING_NAMES:
+        return f", since there is no pooling '{pooling}'"
+    if not layers:
+        return ", since a range of layers starts with the lower one"
+    if len(set(layers)) < len(layers):
+        return ", since both layers are the same"
+    return f", since the last layer is {last}" if max(layers) > last else None

@@ -78,6 +78,7 @@ def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
         precision=encoder.precision,
         device=encoder.device,
         folder=encoder.folder,
+        poolings=encoder.poolings,
     )
 
 

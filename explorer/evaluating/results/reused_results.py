@@ -34,11 +34,13 @@ def saved(model: Scored, task: str, wanted: str) -> Result | None:
 
 
 def joined(old: Measured, new: Measured, order: Sequence[str]) -> Measured:
-    """The layers & poolings of two results with one key, in this order; where both have one, the new scores count."""
+    """The layers & poolings of two results with one key, in this order, others before the model default; where both
+    have one, the new scores count."""
     if (old.measures, old.seeds) != (new.measures, new.seeds):
         return new
     rows = {of.titles[at]: of.table[at] for of in (old, new) for at in range(len(of.titles))}
-    titles = tuple(title for title in order if title in rows)
+    places = {title: place for place, title in enumerate(order)} | {MODEL_DEFAULT: len(rows) + len(order)}
+    titles = tuple(sorted(rows, key=lambda title: places.get(title, len(order))))
     return replace(new, titles=titles, table=np.array([rows[title] for title in titles]))
 
 

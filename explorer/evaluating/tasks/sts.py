@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.data.graded import sts as published
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT, OWN, Reading, Row
+from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.evaluating.measured import Items, Measured
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure
@@ -31,9 +32,10 @@ def sts(
     load: Load = load_encoder,
     *,
     again: bool = False,
+    also: Sequence[Reading] = (),
 ) -> Work[Measured]:
     """Score a model on the pairs of a task; scores that this disk holds are measured only if `again`."""
-    scores = yield from measure(found, pairs, settings, load, again=again)
+    scores = yield from measure(found, pairs, settings, load, again=again, also=also)
     return of_scores(scores, pairs, task, text)
 
 
@@ -43,8 +45,8 @@ def of_scores(scores: LayerScores, pairs: GradedPairs, task: str, text: str = pu
     Without a declared model default, it is the mean of the last layer, as in sentence-transformers.
     """
     default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
-    grid = [Reading(row, pooling) for row in scores.rows for pooling in GRID_POOLINGS]
-    readings = {reading.title: reading for reading in grid} | {MODEL_DEFAULT: default}
+    every = (*scores.grid, *scores.also)
+    readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
     ways = [(metric, way) for way in (AGGREGATES if scores.has_parts else AGGREGATES[:1]) for metric in METRICS]
     table = [[[scores.score(reading, *way)] for way in ways] for reading in readings.values()]
     return Measured(

@@ -14,6 +14,11 @@ from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
 from explorer.measuring.scores.pair_cosines import Cosines
 
+OTHER_DEPTH = "A has {} layers and B {}: cell by cell they cannot be compared."
+OTHER_POOLINGS = (
+    "The grid of A has {}, and that of B {}, since one of them is a decoder: cell by cell they cannot be compared."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Differences:
@@ -40,8 +45,21 @@ class Comparison:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The common rows of the grid; none if the depths differ, since layer 3 of 6 is not layer 3 of 12."""
-        return self.one.rows if self.one.rows == self.other.rows else ()
+        """The common rows of the grid; none if it has no common cells (`why_no_cells`)."""
+        return () if self.why_no_cells else self.one.rows
+
+    @property
+    def why_no_cells(self) -> str:
+        """The reason why the grids cannot be compared cell by cell; "" if they can.
+
+        Layer 3 of 6 is not layer 3 of 12, and the last token of a decoder is not the first of an encoder.
+        """
+        if self.one.rows != self.other.rows:
+            return OTHER_DEPTH.format(self.one.last, self.other.last)
+        if self.one.poolings != self.other.poolings:
+            sides = (", ".join(scores.poolings) for scores in (self.one, self.other))
+            return OTHER_POOLINGS.format(*sides)
+        return ""
 
     @property
     def told_not_measured(self) -> tuple[str, ...]:
@@ -64,9 +82,7 @@ class Comparison:
     ) -> Interval:
         """B minus A in every cell (row, pooling), with intervals."""
         if not self.rows:
-            raise BadChoice(
-                f"A has {self.one.last} layers and B {self.other.last}: cell by cell they cannot be compared."
-            )
+            raise BadChoice(self.why_no_cells)
         return self._difference(self.one.cosines, self.other.cosines, metric, aggregate, resamples, seed)
 
     def chosen(
@@ -107,9 +123,9 @@ class Comparison:
             return None
         if self.one_reading == OWN:
             return own
-        if grid is None:
-            return None
         at = self.one.place(self.one_reading)
+        if grid is None or at is None:
+            return None
         return Interval(*(np.asarray(side[at]) for side in (grid.difference, grid.low, grid.high)))
 
     def differences(

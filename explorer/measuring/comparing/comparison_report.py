@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_tables import cell_rows, chosen_row, told_difference
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
@@ -75,11 +74,11 @@ class Findings:
 
 
 def by_layer(comparison: Comparison, differences: Differences, pooling: str) -> Interval | None:
-    """The differences (layer) under a pooling; None if the depths differ."""
+    """The differences (layer) under a pooling; None if the grids have no such cells in common."""
     grid = differences.grid
-    if grid is None:
+    if grid is None or pooling not in comparison.one.poolings:
         return None
-    inside = slice(comparison.one.last + 1), GRID_POOLINGS.index(pooling)
+    inside = slice(comparison.one.last + 1), comparison.one.poolings.index(pooling)
     return Interval(grid.difference[inside], grid.low[inside], grid.high[inside])
 
 
@@ -168,13 +167,11 @@ def as_text(findings: Findings) -> str:
         "",
     ]
     if grid is None:
-        lines.append(
-            f"A has {comparison.one.last} layers and B {comparison.other.last}: cell by cell they cannot be compared."
-        )
+        lines.append(comparison.why_no_cells)
         return "\n".join(lines)
-    lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in GRID_POOLINGS))
+    lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in comparison.one.poolings))
     for place, layers in enumerate(comparison.rows):
-        cells = "".join(_cell(grid, (place, column)) for column in range(len(GRID_POOLINGS)))
+        cells = "".join(_cell(grid, (place, column)) for column in range(len(comparison.one.poolings)))
         lines.append(f"{layers.label:>8}{cells}".rstrip())
     if own is not None:
         lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.missing_scores import NO_SCORE
@@ -24,7 +24,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
                 **_told(differences.grid, (place, column)),
             }
             for place, row in enumerate(comparison.rows)
-            for column, pooling in enumerate(GRID_POOLINGS)
+            for column, pooling in enumerate(comparison.one.poolings)
         ]
     if differences.own is not None:
         sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))

@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.declared import NOT_DECLARED
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, parse
+from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BASE, TUNED = "Base, model default", "Tuned, as exported"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
-_OF_LAST = re.compile(rf"({'|'.join(GRID_POOLINGS)}) of the last layer(?: → normalised)?")
+_OF_LAST = re.compile(rf"({'|'.join(POOLING_NAMES)}) of the last layer(?: → normalised)?")
 
 
 @dataclass(frozen=True)
@@ -140,13 +140,17 @@ def judge(
     base, after = 1 - tuning.tuned, tuning.tuned
     scores = (comparison.one, comparison.other)[base]
     cell = trained_cell(tuning.trained, scores.last)
-    same = None if cell is None else Scored(found[base].name, cell.title, scores.score(cell, *ways))
+    same = (
+        None
+        if cell is None or scores.lacks([cell])
+        else Scored(found[base].name, cell.title, scores.score(cell, *ways))
+    )
     gap = difference if after == 1 else _turned(difference)
     return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same)
 
 
 def trained_cell(words: str, last: int) -> Reading | None:
-    """The cell of the grid that a run's words name, such as `cls of the last layer`; None if maps follow the "
+    """The layer & pooling that a run's words name, such as `cls of the last layer`; None if maps follow the "
     "pooling."""
     of_last = _OF_LAST.fullmatch(words)
     if of_last:

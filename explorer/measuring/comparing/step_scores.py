@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
@@ -24,10 +25,12 @@ from explorer.progress import Progress, Work
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A step's scores minus those of the first: for every cell, and for the model default if one is declared."""
+    """A step's scores minus those of the first: for every cell, for the model default if one is declared, and for the
+    layers & poolings outside of the grid that were asked for."""
 
     grid: Interval
     own: Interval | None
+    also: Mapping[Reading, Interval] = field(default_factory=dict)
 
     @property
     def widest(self) -> float:
@@ -42,21 +45,29 @@ class Change:
             missing = np.asarray(np.nan)
             return self.own or Interval(missing, missing, missing)
         at = scores.place(reading)
+        if at is None:
+            return self.also[reading]
         return Interval(*(np.asarray(side[at]) for side in (self.grid.difference, self.grid.low, self.grid.high)))
 
 
 def score_steps(
-    names: Sequence[str], pairs: GradedPairs, settings: Settings, load: Load = load_encoder
+    names: Sequence[str],
+    pairs: GradedPairs,
+    settings: Settings,
+    load: Load = load_encoder,
+    also: Sequence[Reading] = (),
 ) -> Work[tuple[LayerScores, ...]]:
-    """Scores of every model by its name; models with stored scores are not loaded."""
+    """Scores of every model by its name, also under layers & poolings outside of the grid; models with stored scores
+    are not loaded."""
     found: list[Found] = []
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))
         found.append(model_names.find(name))
     known = {one.digest: score_store.kept(shelf_key(one, pairs, settings)) for one in found}
+    known = {digest: None if one is None or one.lacks(also) else one.only(also) for digest, one in known.items()}
     missing = {one.digest: one for one in found if known[one.digest] is None}
     for done, (digest, one) in enumerate(missing.items()):
-        known[digest] = yield from _told_of_all(measure(one, pairs, settings, load), done, len(missing))
+        known[digest] = yield from _told_of_all(measure(one, pairs, settings, load, also=also), done, len(missing))
     every = tuple(scores for one in found if (scores := known[one.digest]) is not None)
     for place, scores in enumerate(every):
         yield Progress("correlating", place, len(every))
@@ -83,7 +94,7 @@ def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[
     """Each minus the first, with intervals from the same resamples."""
     first = scores[0]
     found: list[Change] = []
-    anything = Reading(first.rows[0], GRID_POOLINGS[0])
+    anything = Reading(first.rows[0], first.poolings[0])
     for place, now in enumerate(scores):
         yield Progress("bootstrap", place, len(scores))
         if now is first:
@@ -94,15 +105,20 @@ def changes(scores: Sequence[LayerScores], metric: str, aggregate: str) -> Work[
             raise BadChoice(
                 f"The first model has {first.last} layers and another {now.last}: they are not from one run."
             )
-        found.append(Change(grid, own))
+        of_also = {one: Comparison(first, now, one, one).chosen(metric, aggregate) for one in first.also}
+        found.append(Change(grid, own, of_also))
     return tuple(found)
 
 
 def _none(scores: LayerScores, metric: str, aggregate: str) -> Change:
     """The difference of scores to themselves: 0 with an interval of 0; NaN without a score."""
     table, own = scores.table(metric, aggregate), scores.own_score(metric, aggregate)
-    grid, of_own = (Interval(one, one, one) for one in (table - table, np.asarray(0.0 if own is None else own - own)))
-    return Change(grid, None if own is None else of_own)
+    also = {one: _zero(np.asarray(scores.score(one, metric, aggregate))) for one in scores.also}
+    return Change(_zero(table), None if own is None else _zero(np.asarray(own)), also)
+
+
+def _zero(scores: NDArray[np.float64]) -> Interval:
+    return Interval(*[scores - scores] * 3)
 
 
 def step_rows(steps: Sequence[int], scores: Sequence[LayerScores]) -> list[dict[str, object]]:

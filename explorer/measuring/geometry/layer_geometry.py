@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS, Reading
+from explorer.encoding.read.readings import POOLING_NAMES, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.geometry.close_grades import close_from
 from explorer.measuring.geometry.cloud import Geometry, alignment, geometry
@@ -161,10 +161,10 @@ def layer_of(reading: Reading, pooling: str) -> int | None:
     return layers[0] if len(layers) == 1 and reading.pooling == pooling else None
 
 
-def check_pooling(pooling: str) -> None:
-    """Refuse a pooling that is not in the grid."""
-    if pooling not in GRID_POOLINGS:
-        raise BadChoice(f"There is no pooling '{pooling}'. Choose one of {', '.join(GRID_POOLINGS)}.")
+def check_pooling(pooling: str, allowed: Sequence[str] = POOLING_NAMES) -> None:
+    """Refuse a pooling that is not among those allowed."""
+    if pooling not in allowed:
+        raise BadChoice(f"There is no pooling '{pooling}' here. Choose one of {', '.join(allowed)}.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.layer_scores import LayerScores
 
@@ -87,4 +87,4 @@ def _best_first(scores: LayerScores, metric: str, aggregate: str) -> list[Readin
     table = scores.table(metric, aggregate)
     places = np.argsort(-table, axis=None, kind="stable")[: np.isfinite(table).sum()]  # NaN sorts last
     rows, columns = np.unravel_index(places, table.shape)
-    return [Reading(scores.rows[row], GRID_POOLINGS[column]) for row, column in zip(rows, columns, strict=True)]
+    return [Reading(scores.rows[row], scores.poolings[column]) for row, column in zip(rows, columns, strict=True)]

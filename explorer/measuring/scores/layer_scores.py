@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row
+from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import measured, pearson, spearman
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
@@ -36,7 +36,8 @@ AT_A_TIME = 8192
 class LayerScores:
     """One cosine per (row, pooling, pair), with gold scores and measurement settings.
 
-    The cosines of a layer & pooling that the precision cannot measure are NaN.
+    `also` has the cosines (pair) of layers & poolings outside of the grid that were asked for. The cosines of a layer &
+    pooling that the precision cannot measure are NaN.
     """
 
     rows: tuple[Row, ...]
@@ -51,12 +52,19 @@ class LayerScores:
     truncated: int
     sentences: int
     seconds: float
+    poolings: tuple[str, ...] = GRID_POOLINGS
+    also: Mapping[Reading, Cosines] = field(default_factory=dict)
     _known: dict[tuple[str, ...], NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def last(self) -> int:
         """The number of the last layer."""
         return max(row.layers[-1] for row in self.rows)
+
+    @property
+    def grid(self) -> tuple[Reading, ...]:
+        """Every cell of the grid, in its order."""
+        return tuple(Reading(row, pooling) for row in self.rows for pooling in self.poolings)
 
     @cached_property
     def has_parts(self) -> bool:
@@ -88,17 +96,36 @@ class LayerScores:
         if reading == OWN:
             own = self.own_score(metric, aggregate)
             return float("nan") if own is None else own
-        return float(self.table(metric, aggregate)[self.place(reading)])
+        cell = self.place(reading)
+        if cell is None:
+            return float(self._agreement(reading.title, self.cosines_of(reading), metric, aggregate))
+        return float(self.table(metric, aggregate)[cell])
 
     def cosines_of(self, reading: Reading) -> Cosines:
         """The cosines (pair) of one layer & pooling."""
-        if reading != OWN:
-            row, column = self.place(reading)
-            of_cell: Cosines = self.cosines[row, column]
+        if reading == OWN:
+            if self.own is None:
+                raise BadChoice("This model declares no model default. Choose a layer & pooling.")
+            return self.own
+        cell = self.place(reading)
+        if cell is not None:
+            of_cell: Cosines = self.cosines[cell]
             return of_cell
-        if self.own is None:
-            raise BadChoice("This model declares no model default. Choose a layer & pooling.")
-        return self.own
+        if reading not in self.also:
+            raise BadChoice(
+                f"'{reading.title}' was not scored: it is not a cell of the grid ({', '.join(self.poolings)} of each "
+                "layer and of pairs). Ask for it when the model is scored."
+            )
+        return self.also[reading]
+
+    def lacks(self, readings: Sequence[Reading]) -> bool:
+        """Whether one of these is neither a cell of the grid, nor the model default, nor was asked for."""
+        return any(one != OWN and self.place(one) is None and one not in self.also for one in readings)
+
+    def only(self, readings: Sequence[Reading]) -> LayerScores:
+        """The same with no other layers & poolings outside of the grid than these."""
+        kept = {one: self.also[one] for one in readings if one in self.also}
+        return self if kept.keys() == self.also.keys() else replace(self, also=kept)
 
     def is_measured(self, reading: Reading) -> bool:
         """Whether the precision can rank the pairs; if not, there are no cosines."""
@@ -106,10 +133,9 @@ class LayerScores:
 
     @cached_property
     def not_measured(self) -> tuple[Reading, ...]:
-        """The cells, and the model default, that the precision cannot measure."""
+        """The layers & poolings that the precision cannot measure."""
         own = (OWN,) if self.own is not None else ()
-        grid = (Reading(row, pooling) for row in self.rows for pooling in GRID_POOLINGS)
-        return tuple(reading for reading in (*grid, *own) if not self.is_measured(reading))
+        return tuple(reading for reading in (*self.grid, *self.also, *own) if not self.is_measured(reading))
 
     def of_pairs(self, rows: Sequence[int]) -> LayerScores:
         """The scores on some of the pairs, such as a half of them, without encoding again.
@@ -119,7 +145,8 @@ class LayerScores:
         at = np.asarray(rows, dtype=np.intp)
         own = None if self.own is None else self.own[at]
         parts = tuple(self.parts[row] for row in at)
-        return replace(self, cosines=self.cosines[..., at], own=own, gold=self.gold[at], parts=parts)
+        also = {one: cosines[at] for one, cosines in self.also.items()}
+        return replace(self, cosines=self.cosines[..., at], own=own, also=also, gold=self.gold[at], parts=parts)
 
     @property
     def told_not_measured(self) -> str:
@@ -127,9 +154,9 @@ class LayerScores:
         titles = ", ".join(reading.title for reading in self.not_measured)
         return NOT_MEASURED.format(self.precision, titles) if titles else ""
 
-    def place(self, reading: Reading) -> tuple[int, int]:
-        """The position of a layer & pooling in the grid."""
-        return self.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)
+    def place(self, reading: Reading) -> tuple[int, int] | None:
+        """The position of a layer & pooling in the grid; None if it is not in it."""
+        return cell_of(reading, self.rows, self.poolings)
 
     def best(self, metric: str = "Spearman", aggregate: str = "all") -> Reading | None:
         """The layer & pooling with the highest score: optimistic, since it is chosen on the same pairs."""
@@ -137,7 +164,7 @@ class LayerScores:
         if np.isnan(table).all():
             return None
         row, column = np.unravel_index(np.nanargmax(table), table.shape)
-        return Reading(self.rows[row], GRID_POOLINGS[column])
+        return Reading(self.rows[row], self.poolings[column])
 
 
 def agreement(
@@ -173,18 +200,21 @@ def check_agreement(metric: str, aggregate: str) -> None:
         )
 
 
-def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = None) -> Work[LayerScores]:
-    """Encode every sentence once and compute the cosine of every pair under every layer & pooling.
+def score_layers(
+    encoder: Encoder, pairs: GradedPairs, max_length: int | None = None, also: Sequence[Reading] = ()
+) -> Work[LayerScores]:
+    """Encode every sentence once and compute the cosine of every pair under every layer & pooling of the grid, and
+    under those of `also`.
 
     Only cosines are kept: the vectors of a chunk of pairs are dropped before the next chunk.
     """
     started = time.perf_counter()
     ids, truncated = yield from _tokens(encoder, pairs, max_length)
-    cosines, own = yield from pair_cosines(encoder, pairs, ids)
+    found = yield from pair_cosines(encoder, pairs, ids, also)
     return LayerScores(
         rows=encoder.rows,
-        cosines=measured(cosines, encoder.precision),
-        own=None if own is None else measured(own, encoder.precision),
+        cosines=measured(found.grid, encoder.precision),
+        own=None if found.own is None else measured(found.own, encoder.precision),
         own_title=encoder.head.describe() if encoder.head else "",
         gold=np.array(pairs.gold, dtype=np.float64),
         parts=pairs.parts,
@@ -194,6 +224,8 @@ def score_layers(encoder: Encoder, pairs: GradedPairs, max_length: int | None = 
         truncated=truncated,
         sentences=len(pairs.sentences),
         seconds=time.perf_counter() - started,
+        poolings=encoder.poolings,
+        also={one: measured(cosines, encoder.precision) for one, cosines in found.also.items()},
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.load import declared
+from explorer.encoding.read.readings import Reading
 from explorer.errors import NotWritable
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores, score_layers
@@ -34,7 +36,8 @@ Load = Callable[["Found", Settings], "Encoder"]
 
 def shelf_key(found: Found, pairs: GradedPairs, settings: Settings) -> str:
     """The key of stored scores: model, set and settings."""
-    return score_store.key(found.digest, pairs.digest, settings.precision, settings.device, settings.max_length)
+    of_settings = settings.precision, settings.device, settings.max_length
+    return score_store.key(found.digest, pairs.digest, *of_settings, declared.poolings(found.folder))
 
 
 def load_encoder(found: Found, settings: Settings) -> Encoder:
@@ -45,26 +48,36 @@ def load_encoder(found: Found, settings: Settings) -> Encoder:
 
 
 def measure(
-    found: Found, pairs: GradedPairs, settings: Settings, load: Load = load_encoder, *, again: bool = False
+    found: Found,
+    pairs: GradedPairs,
+    settings: Settings,
+    load: Load = load_encoder,
+    *,
+    again: bool = False,
+    also: Sequence[Reading] = (),
 ) -> Work[LayerScores]:
     """Load stored scores, or measure and store them; `again` measures even what is stored.
 
     They are stored under the requested settings, so that resolving `auto` does not need torch next time, and under the
-    settings used, so that requesting these by name does not measure again.
+    settings used, so that requesting these by name does not measure again. Layers & poolings outside of the grid
+    (`also`) are measured in the same pass, or in one of their own where the grid is stored, and stored with it.
     """
     asked = shelf_key(found, pairs, settings)
     scores = None if again else score_store.kept(asked)
-    if scores is not None:
-        return scores
+    if scores is not None and not scores.lacks(also):
+        return scores.only(also)
     yield Progress(f"loading {found.name}", 0, 0)
     encoder = load(found, settings)
     used = shelf_key(found, pairs, Settings(encoder.precision, encoder.device, encoder.limit(settings.max_length)))
     scores = None if again else score_store.kept(used)
-    if scores is None:
-        scores = yield from score_layers(encoder, pairs, settings.max_length)
+    if scores is None or scores.lacks(also):
+        before = scores
+        scores = yield from score_layers(encoder, pairs, settings.max_length, also)
+        if before is not None:
+            scores = replace(scores, also={**before.also, **scores.also})
     try:
         score_store.keep(asked, scores)
         score_store.keep(used, scores)
     except NotWritable as error:  # return the scores even if they cannot be stored
         logger.warning("The scores were not stored. %s", error)
-    return scores
+    return scores.only(also)

@@ -8,14 +8,15 @@ Every sentence is encoded once, and vectors are dropped when their pairs are don
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.pair_chunks import Chunk, Places, chunks
 from explorer.progress import Progress, Work
 
@@ -31,28 +32,42 @@ READING = "encoding tokens"  # the stage that takes nearly all the time
 Cosines = NDArray[np.float64]
 
 
-def pair_cosines(encoder: Encoder, pairs: GradedPairs, ids: list[list[int]]) -> Work[tuple[Cosines, Cosines | None]]:
-    """Cosines (row, pooling, pair) and, if a model default is declared, those (pair).
+@dataclass(frozen=True, eq=False)
+class PairCosines:
+    """Cosines `grid` (row, pooling, pair), and (pair) under the model default, if one is declared, and under each
+    layer & pooling outside of the grid that was asked for."""
 
-    `ids` are the tokens of `pairs.sentences`.
-    """
+    grid: Cosines
+    own: Cosines | None
+    also: Mapping[Reading, Cosines]
+
+
+def pair_cosines(
+    encoder: Encoder, pairs: GradedPairs, ids: list[list[int]], also: Sequence[Reading] = ()
+) -> Work[PairCosines]:
+    """The cosines of all pairs; `ids` are the tokens of `pairs.sentences`."""
     first, second, ids = _places(pairs, ids)
     lengths = [len(numbers) for numbers in ids]
-    most = max(2, VECTORS_BYTES // (len(encoder.rows) * len(GRID_POOLINGS) * encoder.width * 4))
+    # `also` has no part in it: a layer & pooling has the same chunks, and so the same digits, whenever it is asked for
+    most = max(2, VECTORS_BYTES // (len(encoder.rows) * len(encoder.poolings) * encoder.width * 4))
 
-    grid = np.empty((len(encoder.rows), len(GRID_POOLINGS), len(pairs)))
-    own = np.empty(len(pairs)) if encoder.head else None
+    whole = PairCosines(
+        np.empty((len(encoder.rows), len(encoder.poolings), len(pairs))),
+        np.empty(len(pairs)) if encoder.head else None,
+        {one: np.empty(len(pairs)) for one in encoder.outside(also)},
+    )
     done, total = 0, sum(lengths)
     for chunk in chunks(first, second, lengths, most):
         of_chunk = [ids[place] for place in chunk.sentences]
         # a separate function, so that a chunk's vectors are freed before the next
-        grid[:, :, chunk.pairs], of_own = yield from _chunk_cosines(
-            encoder, chunk, of_chunk, Progress(READING, done, total)
-        )
-        if own is not None:
-            own[chunk.pairs] = of_own
+        found = yield from _chunk_cosines(encoder, chunk, of_chunk, Progress(READING, done, total), tuple(whole.also))
+        whole.grid[:, :, chunk.pairs] = found.grid
+        if whole.own is not None:
+            whole.own[chunk.pairs] = found.own
+        for one, cosines in whole.also.items():
+            cosines[chunk.pairs] = found.also[one]
         done += sum(map(len, of_chunk))
-    return grid, own
+    return whole
 
 
 def _places(pairs: GradedPairs, ids: list[list[int]]) -> tuple[Places, Places, list[list[int]]]:
@@ -69,36 +84,44 @@ def _places(pairs: GradedPairs, ids: list[list[int]]) -> tuple[Places, Places, l
 
 
 def _chunk_cosines(
-    encoder: Encoder, chunk: Chunk, ids: list[list[int]], so_far: Progress
-) -> Work[tuple[Cosines, Cosines | None]]:
+    encoder: Encoder, chunk: Chunk, ids: list[list[int]], so_far: Progress, also: tuple[Reading, ...]
+) -> Work[PairCosines]:
     """The cosines of a chunk's pairs; `ids` are the tokens of its sentences."""
-    vectors = _Vectors(encoder, len(ids))
+    vectors = _Vectors(encoder, len(ids), also)
     done = so_far.done
-    for views in encoder.views_of(ids):
+    for views in encoder.views_of(ids, also):
         vectors.take(views)
         done += sum(len(ids[place]) for place in views.positions)
         del views  # free the memory before the next chunk
         # a divided family is encoded twice, so cap the progress
         yield replace(so_far, done=min(done, so_far.total))
-    # cell by cell, to save memory
-    grid = np.stack([[exact_cosines(cell, chunk.first, chunk.second) for cell in row] for row in vectors.grid])
-    return grid, None if vectors.own is None else exact_cosines(vectors.own, chunk.first, chunk.second)
+    sides = chunk.first, chunk.second
+    return PairCosines(
+        # cell by cell, to save memory
+        np.stack([[exact_cosines(cell, *sides) for cell in row] for row in vectors.grid]),
+        None if vectors.own is None else exact_cosines(vectors.own, *sides),
+        {one: exact_cosines(each, *sides) for one, each in vectors.also.items()},
+    )
 
 
 class _Vectors:
-    """The vectors of a chunk's sentences: `grid` (row, pooling, sentence, width), `own` (sentence, width)."""
+    """The vectors of a chunk's sentences: `grid` (row, pooling, sentence, width), and (sentence, width) `own` and
+    `also`."""
 
-    def __init__(self, encoder: Encoder, sentences: int) -> None:
+    def __init__(self, encoder: Encoder, sentences: int, also: tuple[Reading, ...]) -> None:
         import torch
 
-        shape = (len(encoder.rows), len(GRID_POOLINGS), sentences, encoder.width)
+        shape = (len(encoder.rows), len(encoder.poolings), sentences, encoder.width)
         self.grid = torch.empty(shape, device=encoder.device)
         self.own: Tensor | None = None
+        self.also = {one: torch.empty(shape[2:], device=encoder.device) for one in also}
 
     def take(self, views: Views) -> None:
         """Store a batch."""
         for place, row in enumerate(views.grid):  # row by row, without copying the whole batch
             self.grid[place][:, views.positions] = row
+        for one, vectors in self.also.items():
+            vectors[views.positions] = views.also[one]
         if views.own is not None:
             if self.own is None:
                 self.own = views.own.new_empty(self.grid.shape[2], views.own.shape[-1])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from explorer.data.kinds import digest_of
-from explorer.encoding.read.readings import Row
+from explorer.encoding.read.readings import GRID_POOLINGS, Reading, Row
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.places import cache_folder, examples_folder, write_whole
 
@@ -22,9 +22,18 @@ _ARRAYS = ("cosines", "own", "gold")
 _NOTES = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds")
 
 
-def key(model: str, pairs: str, precision: str, device: str, max_length: int | None) -> str:
-    """The key of a measurement: the digests of the model and of the pairs, and every setting."""
-    return digest_of(("layer scores", VERSION, model, pairs, precision, device, str(max_length)))
+def key(
+    model: str,
+    pairs: str,
+    precision: str,
+    device: str,
+    max_length: int | None,
+    poolings: tuple[str, ...] = GRID_POOLINGS,
+) -> str:
+    """The key of a measurement: the digests of the model and of the pairs, every setting, and another grid than the
+    usual one."""
+    of_grid = () if poolings == GRID_POOLINGS else poolings
+    return digest_of(("layer scores", VERSION, model, pairs, precision, device, str(max_length), *of_grid))
 
 
 def kept(name: str) -> LayerScores | None:
@@ -37,10 +46,13 @@ def _read(path: Path) -> LayerScores | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             notes = json.loads(str(file["notes"]))
-            arrays = {array: file[array] for array in _ARRAYS if array in file.files}
+            arrays = {array: file[array] for array in (*_ARRAYS, "also") if array in file.files}
         rows = tuple(Row(tuple(layers)) for layers in notes.pop("rows"))
-        parts = tuple(notes.pop("parts"))
-        return LayerScores(rows=rows, parts=parts, **{"own": None, **arrays}, **notes)
+        parts, poolings = tuple(notes.pop("parts")), tuple(notes.pop("poolings", GRID_POOLINGS))
+        named = [Reading(Row(tuple(layers)), pooling) for pooling, layers in notes.pop("also", ())]
+        also = dict(zip(named, arrays.pop("also", ()), strict=True))
+        known = {"own": None, "poolings": poolings, "also": also, **arrays}
+        return LayerScores(rows=rows, parts=parts, **known, **notes)
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         return None
 
@@ -50,6 +62,11 @@ def keep(name: str, scores: LayerScores, folder: Path | None = None) -> None:
     notes = {note: getattr(scores, note) for note in _NOTES}
     notes |= {"rows": [row.layers for row in scores.rows], "parts": scores.parts}
     arrays = {array: getattr(scores, array) for array in _ARRAYS if getattr(scores, array) is not None}
+    if scores.poolings != GRID_POOLINGS:
+        notes["poolings"] = scores.poolings
+    if scores.also:
+        notes["also"] = [(one.pooling, one.row.layers) for one in scores.also]
+        arrays["also"] = np.stack(list(scores.also.values()))
     path = folder / f"{name}.npz" if folder else _path(name)
     write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
 

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.data.tables.formula_guard import guarded
-from explorer.encoding.read.readings import GRID_POOLINGS, Reading
+from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.table_cells import rounded
 
@@ -21,23 +22,22 @@ if TYPE_CHECKING:
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
     """A row for every layer & pooling, with every metric × 100; None without a correlation."""
-    ways = AGGREGATES if scores.has_parts else AGGREGATES[:1]
-    tables = {
-        metric.lower() if way == "all" else f"{metric.lower()} {way}": (
-            scores.table(metric, way),
-            scores.own_score(metric, way),
-        )
+    aggregates = AGGREGATES if scores.has_parts else AGGREGATES[:1]
+    ways = {
+        metric.lower() if way == "all" else f"{metric.lower()} {way}": (metric, way)
         for metric in METRICS
-        for way in ways
+        for way in aggregates
     }
-    rows: list[dict[str, object]] = []
-    for place, row in enumerate(scores.rows):
-        for column, pooling in enumerate(GRID_POOLINGS):
-            numbers = {name: rounded(table[place, column]) for name, (table, _) in tables.items()}
-            rows.append({"reading": Reading(row, pooling).title, "layer": row.label, "pooling": pooling, **numbers})
+
+    def numbers(reading: Reading) -> dict[str, object]:
+        return {name: rounded(scores.score(reading, *way)) for name, way in ways.items()}
+
+    rows: list[dict[str, object]] = [
+        {"reading": one.title, "layer": one.row.label, "pooling": one.pooling, **numbers(one)}
+        for one in (*scores.grid, *scores.also)
+    ]
     if scores.own is not None:
-        numbers = {name: rounded(own) for name, (_, own) in tables.items()}
-        rows.append({"reading": "own", "layer": "", "pooling": scores.own_title, **numbers})
+        rows.append({"reading": "own", "layer": "", "pooling": scores.own_title, **numbers(OWN)})
     return rows
 
 
@@ -71,11 +71,18 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False)
 
 
-def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str) -> str:
-    """One metric as a grid for the terminal, with notes."""
+def as_text(
+    found: Found,
+    pairs: GradedPairs,
+    scores: LayerScores,
+    metric: str,
+    aggregate: str,
+    asked: Sequence[Reading] = (),
+) -> str:
+    """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name."""
     way = f", {aggregate}" if scores.has_parts else ""
     lines = [f"{found.name} on {pairs.name}: {metric} × 100 on {len(pairs):,} pairs{way} (higher is better)", ""]
-    lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in GRID_POOLINGS))
+    lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
         cells = "".join(f"{number:8.2f}" if math.isfinite(number) else " " * 8 for number in numbers)
         lines.append(f"{row.label:>8}{cells}".rstrip())
@@ -83,6 +90,7 @@ def as_text(found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, 
     own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
     if own is not None:
         lines.append(f"model default: {in_words.number(own)} ({scores.own_title})")
+    lines += [f"{one.title}: {in_words.number(scores.score(one, metric, aggregate))}" for one in asked]
     if best is not None:
         value = scores.score(best, metric, aggregate)
         lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on, so optimistic")

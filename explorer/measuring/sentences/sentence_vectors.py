@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading
+from explorer.encoding.read.readings import OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.progress import Progress, Work
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 
 
-Pick = Callable[["Views"], "Tensor"]  # what is wanted of a batch: (…, sentence, width)
+@dataclass(frozen=True)
+class Pick:
+    """What is wanted of a batch, (…, sentence, width), and the layers & poolings that have to be computed for it."""
+
+    of: Callable[[Views], Tensor]
+    needs: tuple[Reading, ...] = ()
 
 
 def of_reading(
@@ -41,8 +47,8 @@ def gathered(
     """What each pick wants, of all sentences in their order, from one pass over their batches."""
     found: list[Vectors] = []
     done = 0
-    for views in encoder.views(sentences, max_length):
-        parts = [wanted(views) for wanted in picks]
+    for views in encoder.views(sentences, max_length, [needed for wanted in picks for needed in wanted.needs]):
+        parts = [wanted.of(views) for wanted in picks]
         if not found:  # the width is known only now: a model default can have another one
             shapes = [(*part.shape[:-2], len(sentences), part.shape[-1]) for part in parts]
             found = [np.empty(shape, dtype=np.float32) for shape in shapes]
@@ -58,15 +64,21 @@ def pick(encoder: Encoder, reading: Reading) -> Pick:
     if reading == OWN:
         if encoder.head is None:
             raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
-        return _own
-    row, column = encoder.rows.index(reading.row), GRID_POOLINGS.index(reading.pooling)
-    return lambda views: views.grid[row, column]
+        return Pick(_own)
+    cell = cell_of(reading, encoder.rows, encoder.poolings)
+    return Pick(lambda views: views.also[reading], (reading,)) if cell is None else Pick(lambda views: views.grid[cell])
 
 
 def every_layer(encoder: Encoder, pooling: str) -> Pick:
     """Of a batch, the vectors of every layer under a pooling: (layer, sentence, width)."""
-    column, layers = GRID_POOLINGS.index(pooling), encoder.rows[-1].layers[-1] + 1
-    return lambda views: views.grid[:layers, column]
+    layers = encoder.rows[-1].layers[-1] + 1
+    if pooling in encoder.poolings:
+        column = encoder.poolings.index(pooling)
+        return Pick(lambda views: views.grid[:layers, column])
+    import torch
+
+    each = tuple(Reading(Row((layer,)), pooling) for layer in range(layers))
+    return Pick(lambda views: torch.stack([views.also[one] for one in each]), each)
 
 
 def _own(views: Views) -> Tensor:

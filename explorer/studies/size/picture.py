@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoding.read.reading_titles import title_of
-from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT
+from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.tasks.label_judge import LabelJudge
@@ -108,8 +108,8 @@ def checked(wanted: Wanted, encoder: Encoder, where: Stack) -> Wanted:
     last, width = _depth(encoder), encoder.width
     layers = wanted.layers or tuple(range(where.lowest, last + 1))
     _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
-    known = (MODEL_DEFAULT, *GRID_POOLINGS)
-    poolings = wanted.poolings or known
+    known = (MODEL_DEFAULT, *POOLING_NAMES)
+    poolings = wanted.poolings or (MODEL_DEFAULT, *encoder.poolings)
     _check("pooling", poolings, known, ", ".join(known))
     stored = wanted.stored or tuple(STORAGES)
     _check("format", stored, STORAGES, ", ".join(STORAGES))

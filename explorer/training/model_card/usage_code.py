@@ -14,6 +14,8 @@ _POOLED = {
     "cls": "states[:, 0]",
     "mean": "(states * mask).sum(1) / mask.sum(1)",
     "max": 'states.masked_fill(mask == 0, float("-inf")).amax(1)',
+    "last": "states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",  # the export pads on the right
+    "weighted mean": "(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
     "sqrt mean": "(states * mask).sum(1) / mask.sum(1).sqrt()",
 }
 

@@ -14,6 +14,7 @@ import streamlit as st
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder, shelf_key
@@ -50,20 +51,22 @@ def _attending(digest: str, _found: Found) -> Encoder:
     return load(_found, precision="float32", attention="eager")
 
 
-def kept_scores(found: Found, pairs: GradedPairs, settings: Settings) -> LayerScores | None:
-    """Scores that were measured before; None if there are none."""
+def kept_scores(
+    found: Found, pairs: GradedPairs, settings: Settings, also: tuple[Reading, ...] = ()
+) -> LayerScores | None:
+    """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
     try:
-        return _kept(shelf_key(found, pairs, settings))
+        return _kept(shelf_key(found, pairs, settings), tuple(one.title for one in also), also)
     except _NotKeptError:
         return None
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _kept(key: str) -> LayerScores:
+def _kept(key: str, titles: tuple[str, ...], _also: tuple[Reading, ...]) -> LayerScores:
     scores = score_store.kept(key)
-    if scores is None:
+    if scores is None or scores.lacks(_also):
         raise _NotKeptError
-    return scores
+    return scores.only(_also)
 
 
 class _NotKeptError(Exception):

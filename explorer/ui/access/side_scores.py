@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
@@ -36,27 +37,27 @@ def shown(choice: Choice) -> Shown | None:
     found, pairs = availability.encoder(choice.source), availability.pairs(choice.sts)
     if found is None or pairs is None:
         return None
-    scores = _scores(found, pairs, choice)
-    if scores is None:
-        return None
     try:
-        return Shown(found, pairs, scores, choice.reading_of(found.folder))
+        reading = choice.reading_of(found.folder)
+        also = declared.outside(reading, found.folder)
     except StrataError as error:
         messages.trouble(error)
         return None
+    scores = _scores(found, pairs, choice, also)
+    return None if scores is None else Shown(found, pairs, scores, reading)
 
 
-def _scores(found: Found, pairs: GradedPairs, choice: Choice) -> LayerScores | None:
+def _scores(found: Found, pairs: GradedPairs, choice: Choice, also: tuple[Reading, ...]) -> LayerScores | None:
     # the folder too: an error of one folder must not be shown for another with the same content
-    key = f"{found.folder} {shelf_key(found, pairs, choice.settings)}"
-    scores = cached.kept_scores(found, pairs, choice.settings)
+    key = " ".join(map(str, (found.folder, shelf_key(found, pairs, choice.settings), *(one.title for one in also))))
+    scores = cached.kept_scores(found, pairs, choice.settings, also)
     if scores is not None:
         jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
     job = remembered.finished(
         key,
         f"{found.name} on {pairs.name}",
-        lambda: measure(found, pairs, choice.settings, load=cached.encoder),
+        lambda: measure(found, pairs, choice.settings, load=cached.encoder, also=also),
     )
     if job is None:
         return None

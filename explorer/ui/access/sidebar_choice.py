@@ -9,9 +9,9 @@ import streamlit as st
 
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared
-from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import OWN, Reading, readings
+from explorer.encoding.read.readings import OWN, Reading
+from explorer.errors import BadChoice
 from explorer.measuring.scores.measure import Settings
 from explorer.ui.access import cached, cached_text
 
@@ -47,10 +47,19 @@ def chosen() -> Choice:
 
 
 def titles(folder: Path) -> list[str]:
-    """Every layer & pooling; the model default is first and is not written to the address."""
-    return [OWN.title, *(one.title for one in sorted(readings(layout.last_layer(folder)), key=_most_used_first))]
+    """Every layer & pooling of the grid; the model default is first and is not written to the address."""
+    return [OWN.title, *(one.title for one in sorted(declared.grid(folder), key=_most_used_first))]
+
+
+def exists(title: str, folder: Path) -> bool:
+    """Whether a model has the layer & pooling with this title, in its grid or outside of it."""
+    try:
+        declared.named(title, folder)
+    except BadChoice:
+        return False
+    return True
 
 
 def _most_used_first(reading: Reading) -> tuple[int, int, int]:
     """The mean of the last layer first."""
-    return len(reading.row.layers), -reading.row.layers[0], ("mean", "cls", "max").index(reading.pooling)
+    return len(reading.row.layers), -reading.row.layers[0], ("mean", "last", "cls", "max").index(reading.pooling)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid
-from explorer.encoding.read.readings import GRID_POOLINGS
 from explorer.measuring.comparing import cosines_by_grade
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import second_encoder, sidebar
 from explorer.ui.widgets import downloads, grid_clicks, picture_format, segments
 
-OTHER_DEPTH = "No differences by cell: A has {} layers, B {}. The chosen layers & poolings are compared above."
+NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
 
 
-def pooling_control() -> str:
-    """The pooling of the figures by layer."""
+def pooling_control(*sides: LayerScores) -> str:
+    """The pooling of the figures by layer: one that the grids of all sides have."""
     pooling: str = segments.chosen(
         "Pooling of the curves",
-        list(GRID_POOLINGS),
+        [one for one in sides[0].poolings if all(one in scores.poolings for scores in sides)],
         default="mean",
         key="compared_pooling",
     )
@@ -40,7 +40,7 @@ def grids(compared: Compared) -> None:
             st.plotly_chart(
                 grid.layer_by_pooling(scores, metric, aggregate, reading, span, short=True),
                 key=key,
-                on_select=lambda key=key, name=name, last=scores.last: _choose_clicked(key, name, last),
+                on_select=lambda key=key, name=name, scores=scores: _choose_clicked(key, name, scores),
                 selection_mode="points",
                 config=picture_format.config(f"grid-{name}"),
                 alt=f"{metric} of every layer & pooling of {name}, as a grid. The table below has the numbers.",
@@ -59,21 +59,21 @@ def grids(compared: Compared) -> None:
 def _differences(compared: Compared) -> None:
     comparison, differences = compared.comparison, compared.differences
     if differences.grid is None:
-        st.info(OTHER_DEPTH.format(comparison.one.last, comparison.other.last), icon=":material/difference:")
+        st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
         return
     st.plotly_chart(
         difference.difference_grid(comparison, differences.grid, differences.own),
         key="grid of differences",
-        on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one.last),
+        on_select=lambda: _choose_clicked("grid of differences", "both", comparison.one),
         selection_mode="points",
         config=picture_format.config("grid-difference"),
         alt="B minus A for every layer & pooling. The table below has the numbers.",
     )
 
 
-def _choose_clicked(key: str, side: str, last: int) -> None:
+def _choose_clicked(key: str, side: str, scores: LayerScores) -> None:
     """Choose the clicked cell: for A in A's grid, for B in B's, for both in the grid of differences."""
-    reading = grid_clicks.clicked(key, last)
+    reading = grid_clicks.clicked(key, scores)
     if reading is not None and side != "B":
         sidebar.choose_reading(reading)
     if reading is not None and side != "A":
@@ -86,7 +86,7 @@ def lines(compared: Compared) -> str:
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("By layer")
-        pooling = pooling_control()
+        pooling = pooling_control(comparison.one, comparison.other)
         st.plotly_chart(
             compared_lines.compared_by_layer(comparison, pooling, metric, aggregate, compared.differences.grid),
             config=picture_format.config("by-layer"),

@@ -29,6 +29,6 @@ def alone(choice: Choice) -> None:
         return
     shown = side_scores.shown(choice)
     if shown is not None:
-        geometry = geometry_view.found((shown,), grids_view.pooling_control(), choice.settings)
+        geometry = geometry_view.found((shown,), grids_view.pooling_control(shown.scores), choice.settings)
         if geometry is not None:
             geometry_view.show(geometry, None, shown.found.name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.encoding.load import declared
-from explorer.encoding.locate import layout
-from explorer.encoding.read.readings import MODEL_DEFAULT, readings
+from explorer.encoding.read.readings import MODEL_DEFAULT
+from explorer.ui.access import sidebar_choice
 from explorer.ui.compare.compared import Compared
 from explorer.ui.frame import second_encoder
 
@@ -18,7 +18,7 @@ def control(compared: Compared) -> None:
     """The switch; it sets the layers & poolings of the sidebar, which are kept in the address."""
     folders = [one.found.folder for one in compared.sides]
     cell = declared.default_cell(folders[0])
-    both_have_it = cell in readings(layout.last_layer(folders[1]))
+    both_have_it = sidebar_choice.exists(cell.title, folders[1])
     titles = [choice.reading or MODEL_DEFAULT for choice in compared.choices]
     now = EACH if set(titles) == {MODEL_DEFAULT} else SAME if len(set(titles)) == 1 else CHOSEN
     options = [EACH, *[SAME] * (both_have_it or now == SAME), *[CHOSEN] * (now == CHOSEN)]

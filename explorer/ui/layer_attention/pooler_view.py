@@ -7,7 +7,7 @@ import streamlit as st
 
 from explorer.drawing.sentences import layer_weights
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import GRID_POOLINGS, Reading, Row
+from explorer.encoding.read.readings import Reading, Row
 from explorer.errors import StrataError
 from explorer.measuring.attention.attention_tables import part_rows, weight_rows
 from explorer.measuring.attention.pooler_weights import Floats, Listening
@@ -149,7 +149,7 @@ def _bars(found: Found, heard: Listening, sentences: tuple[str, str], scores: La
 
 def _scores(heard: Listening, scores: LayerScores) -> dict[str, Floats]:
     """Spearman by layer under the key pooling, first, and the query pooling, as far as they are measured."""
-    poolings = [name for name in dict.fromkeys((heard.answers, heard.asks)) if name in GRID_POOLINGS]
+    poolings = [name for name in dict.fromkeys((heard.answers, heard.asks)) if name in scores.poolings]
     if heard.answers not in poolings:
         return {}
     return {

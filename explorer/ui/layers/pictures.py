@@ -15,9 +15,9 @@ GRID = "grid of readings"
 SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
 
 
-def _choose_clicked(last: int) -> None:
+def _choose_clicked(scores: LayerScores) -> None:
     """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
-    reading = grid_clicks.clicked(GRID, last)
+    reading = grid_clicks.clicked(GRID, scores)
     if reading is not None:
         sidebar.choose_reading(reading)
 
@@ -40,7 +40,7 @@ def show(scores: LayerScores, metric: str, aggregate: str, reading: Reading) -> 
         st.plotly_chart(
             grid.layer_by_pooling(scores, metric, aggregate, reading),
             key=GRID,
-            on_select=lambda: _choose_clicked(scores.last),
+            on_select=lambda: _choose_clicked(scores),
             selection_mode="points",
             config=picture_format.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",

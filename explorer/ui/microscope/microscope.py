@@ -10,7 +10,7 @@ import streamlit as st
 from explorer import in_words
 from explorer.data.kinds import digest_of
 from explorer.drawing.sentences import pair_curves, token_grid
-from explorer.encoding.read.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import POOLING_NAMES
 from explorer.measuring.sentences import token_tables
 from explorer.measuring.sentences.token_pairs import MOST, Shares, TokenPair, token_pair
 from explorer.progress import Progress, Work
@@ -94,7 +94,7 @@ def _by_layer(pairs: Pairs) -> None:
     renamed_options.accept("pair_pooling", RENAMED)
     chosen: str = segments.chosen(
         "Pooling",
-        [AS_CHOSEN, *GRID_POOLINGS],
+        [AS_CHOSEN, *POOLING_NAMES],
         default=AS_CHOSEN,
         key="pair_pooling",
     )
@@ -112,9 +112,8 @@ def _by_layer(pairs: Pairs) -> None:
 
 
 def _pooling(pair: TokenPair) -> str:
-    """The pooling of the side's vector; mean, if that pooling is not available in every layer."""
-    pooled = pair.pooled
-    return pooled.pooling if pooled and pooled.pooling in GRID_POOLINGS else "mean"
+    """The pooling of the side's vector; mean, if maps follow its pooling."""
+    return pair.pooled.pooling if pair.pooled else "mean"
 
 
 def _layers(pair: TokenPair) -> tuple[int, ...]:

@@ -109,7 +109,7 @@ def _pins(source: str) -> None:
 def _as_a_is_read(source: str) -> Choice:
     """The model of a step under A's layer & pooling, if it has that layer."""
     choice, folder = replace(sidebar_choice.chosen(), source=source), cached.found(source).folder
-    if choice.reading is None or choice.reading in sidebar_choice.titles(folder):
+    if choice.reading is None or sidebar_choice.exists(choice.reading, folder):
         return choice
     last = layout.last_layer(folder)
     instead = replace(choice, reading=None)
@@ -138,15 +138,17 @@ def _all_steps(kept: Kept, choice: Choice) -> None:
     pairs = availability.pairs(choice.sts)
     if pairs is None:
         return
-    measured = f"{kept.key} {pairs.digest} {choice.settings}"
+    folder = cached.found(choice.source).folder
+    reading = choice.reading_of(folder)
+    also = declared.outside(reading, folder)
+    measured = " ".join((f"{kept.key} {pairs.digest} {choice.settings}", *(one.title for one in also)))
     title = f"{len(kept.steps)} steps on {pairs.name}"
     scores: tuple[LayerScores, ...] | None = remembered.made(
-        f"steps {measured}", title, lambda: score_steps(kept.names, pairs, choice.settings)
+        f"steps {measured}", title, lambda: score_steps(kept.names, pairs, choice.settings, also=also)
     )
     if scores is None:
         return
     metric, aggregate = score_options.ways(scores[0])
-    reading = choice.reading_of(cached.found(choice.source).folder)
     changed: tuple[Change, ...] | None = remembered.made(
         f"changes {measured} {metric} {aggregate}", f"What changed: {title}", lambda: changes(scores, metric, aggregate)
     )
@@ -182,7 +184,7 @@ def _beside_each_other(
                 name=f"since step {first}",
             ),
             key=CHANGED,
-            on_select=lambda: _choose_clicked(CHANGED, scores[0].last),
+            on_select=lambda: _choose_clicked(CHANGED, scores[0]),
             selection_mode="points",
             config=picture_format.config("replay-changes"),
             alt=f"Change of every layer & pooling since step {first}. The download has the numbers of every step.",
@@ -213,7 +215,7 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
     st.plotly_chart(
         figure,
         key=GRID,
-        on_select=lambda: _choose_clicked(GRID, scores.last),
+        on_select=lambda: _choose_clicked(GRID, scores),
         selection_mode="points",
         config=picture_format.config("replay"),
         alt=f"{metric} of every layer & pooling of the model at this step.",
@@ -224,8 +226,8 @@ def _grid(scores: LayerScores, metric: str, aggregate: str, reading: Reading, sp
     return height
 
 
-def _choose_clicked(key: str, last: int) -> None:
+def _choose_clicked(key: str, scores: LayerScores) -> None:
     """Set the clicked cell as the layer & pooling of every page; runs before the page reruns."""
-    reading = grid_clicks.clicked(key, last)
+    reading = grid_clicks.clicked(key, scores)
     if reading is not None:
         sidebar.choose_reading(reading)

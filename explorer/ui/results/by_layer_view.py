@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.drawing.scores.task_lines import Lines, scores_by_layer
-from explorer.encoding.read.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import POOLING_NAMES
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.tasks import layer_choice
 from explorer.ui.results.filters import Chosen
@@ -17,13 +17,14 @@ SCORES = ("nDCG@10", "model default", "difference")
 
 def show(chosen: Chosen) -> None:
     """The figures, for one pooling; nothing if no task was scored by layer."""
-    if not any(lines_of(chosen, task, pooling) for task in chosen.tasks for pooling in GRID_POOLINGS):
+    known = [name for name in POOLING_NAMES if any(lines_of(chosen, task, name) for task in chosen.tasks)]
+    if not known:
         return
     st.subheader("Scores by layer")
     pooling = segments.chosen(
         "Pooling",
-        GRID_POOLINGS,
-        default="mean",
+        known,
+        default="mean" if "mean" in known else known[0],
         key="results_pooling",
         help="The pooling of every layer, 0 to the last.",
     )

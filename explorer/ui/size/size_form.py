@@ -10,7 +10,7 @@ from explorer.data import uploads
 from explorer.data.corpora import SAMPLE
 from explorer.data.graded import sts
 from explorer.data.sources import NAMED_SETS
-from explorer.encoding.read.readings import GRID_POOLINGS, MODEL_DEFAULT
+from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
 from explorer.errors import BadChoice
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.studies.size.points import Wanted
@@ -69,7 +69,7 @@ def asked(choice: Choice) -> Asked:
 def _sizes() -> tuple[Wanted, tuple[str, ...]]:
     poolings = st.multiselect(
         "Poolings",
-        [MODEL_DEFAULT, *GRID_POOLINGS],
+        [MODEL_DEFAULT, *POOLING_NAMES],
         default=[MODEL_DEFAULT, "mean"],
         key=POOLINGS,
         persist_state="session",

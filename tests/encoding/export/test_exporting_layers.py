@@ -246,7 +246,9 @@ def test_what_built_in_modules_can_express_needs_no_file_and_no_trust(tmp_path):
         assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
 
 
-@pytest.mark.parametrize("shares", [[1.0, 2.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 1.0]])
+@pytest.mark.parametrize(
+    "shares", [[1.0, 2.0, 0.0], [1.0, 2.0, 1.0], [1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 1.0]]
+)
 def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(tmp_path, shares):
     tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
     export(tuned, Head(("mean of layer 1",)), tmp_path / "run", "# card", None)

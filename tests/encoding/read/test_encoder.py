@@ -6,7 +6,7 @@ import torch
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.readings import GRID_POOLINGS
+from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, POOLING_NAMES, Reading, Row
 from explorer.errors import BadChoice
 from tests.device import DEVICE
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
@@ -24,7 +24,7 @@ def encoder(request, tmp_path_factory) -> Encoder:
 
 def grid_of(encoder: Encoder, sentences: list[str]) -> torch.Tensor:
     """Every view (row, pooling, sentence, width), in the caller's order."""
-    grid = torch.empty(len(encoder.rows), len(GRID_POOLINGS), len(sentences), encoder.width)
+    grid = torch.empty(len(encoder.rows), len(encoder.poolings), len(sentences), encoder.width)
     for views in encoder.views(sentences):
         grid[:, :, views.positions] = views.grid
     return grid
@@ -63,8 +63,31 @@ def test_pairs_of_layers_are_averaged_before_they_are_pooled(encoder):
     grid = grid_of(encoder, [sentence])[:, :, 0]
     for place, row in enumerate(encoder.rows):
         states = torch.stack([hidden[layer] for layer in row.layers]).mean(0)
-        by_hand = torch.stack([states[0], states.mean(0), states.max(0).values])
+        first = {GRID_POOLINGS: states[0], DECODER_POOLINGS: states[-1]}[encoder.poolings]
+        by_hand = torch.stack([first, states.mean(0), states.max(0).values])
         assert torch.allclose(grid[place], by_hand.cpu(), atol=1e-5)
+
+
+def test_layers_and_poolings_outside_of_the_grid_are_those_of_the_averaged_states(encoder):
+    asked = [Reading(Row(layers), pooling) for layers in ((1,), (0, 1), (0, 1, 2)) for pooling in POOLING_NAMES]
+    outside = encoder.outside(asked)
+    assert {reading.pooling for reading in outside} == set(POOLING_NAMES)
+    for views in encoder.views(SENTENCES, also=asked):
+        assert set(views.also) == set(outside)
+        for at, place in enumerate(views.positions):
+            hidden = encoder.states([SENTENCES[place]]).hidden[:, 0]
+            for reading, vectors in views.also.items():
+                tokens = hidden[list(reading.row.layers)].mean(0)
+                weights = torch.arange(1.0, len(tokens) + 1, device=tokens.device)
+                by_hand = {
+                    "cls": tokens[0],
+                    "mean": tokens.mean(0),
+                    "max": tokens.max(0).values,
+                    "last": tokens[-1],
+                    "weighted mean": (weights @ tokens) / weights.sum(),
+                    "sqrt mean": tokens.sum(0) / len(tokens) ** 0.5,
+                }[reading.pooling]
+                assert torch.allclose(vectors[at], by_hand, atol=1e-5), reading.title
 
 
 def test_an_empty_sentence_is_read_too(encoder):

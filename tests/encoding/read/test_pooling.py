@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from explorer.encoding.read.pooling import POOLINGS, pool_cls, pool_max, pool_mean
-from explorer.encoding.read.readings import GRID_POOLINGS
 
 STATES = torch.tensor([[[-1.0, -5.0], [-3.0, -2.0], [9.0, 9.0]]])
 MASK = torch.tensor([[1, 1, 0]])
@@ -53,7 +52,3 @@ def test_the_weighted_mean_is_the_slow_one():
     states = torch.randn(1, 3, 2, generator=torch.Generator().manual_seed(2))
     slow = (1 * states[0, 0] + 2 * states[0, 1]) / 3
     assert torch.allclose(POOLINGS["weighted mean"](states, torch.tensor([[1, 1, 0]]))[0], slow)
-
-
-def test_every_pooling_of_the_grid_exists():
-    assert set(GRID_POOLINGS) <= set(POOLINGS)

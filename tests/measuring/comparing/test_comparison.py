@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.readings import OWN, Row, parse
+from explorer.encoding.read.readings import DECODER_POOLINGS, OWN, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text
@@ -71,6 +71,28 @@ def test_cells_of_encoders_of_another_depth_are_not_the_same(bundled_scores, mov
     assert np.isfinite(comparison.chosen(resamples=20).low)
     with pytest.raises(BadChoice, match="A has 6 layers and B 2: cell by cell they cannot be compared"):
         comparison.grid()
+
+
+def test_cells_of_a_decoder_are_not_those_of_an_encoder(bundled_scores, moved):
+    decoder = replace(moved, poolings=DECODER_POOLINGS)
+    comparison = Comparison(bundled_scores, decoder, LAST, parse("last of layer 6", 6))
+    assert comparison.rows == ()
+    assert "The grid of A has cls, mean, max, and that of B last, mean, max" in comparison.why_no_cells
+    found = comparison.differences(resamples=20)
+    assert found.grid is None
+    assert np.isfinite(found.chosen.low)
+    with pytest.raises(BadChoice, match="one of them is a decoder: cell by cell they cannot be compared"):
+        comparison.grid()
+
+
+def test_a_layer_and_pooling_outside_of_the_grid_has_an_interval(bundled_scores, moved):
+    outside = parse("mean of layers 4-6", 6)
+    one, other = (replace(scores, also={outside: scores.cosines_of(LAST)}) for scores in (bundled_scores, moved))
+    found = Comparison(one, other, outside, outside).differences(resamples=40)
+    expected = Comparison(one, other, LAST, LAST).differences(resamples=40)
+    assert found.grid is not None
+    for side in ("difference", "low", "high"):
+        assert getattr(found.chosen, side) == getattr(expected.chosen, side)
 
 
 def test_scores_of_different_pairs_are_not_compared(bundled_scores, moved):

@@ -1,12 +1,17 @@
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.read.readings import Reading, Row
+from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.scores import layer_scores, pair_cosines
 from explorer.measuring.scores.layer_scores import agreement, score_layers
+from explorer.measuring.scores.score_tables import score_rows
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
 
 pytestmark = pytest.mark.device
 
@@ -44,6 +49,51 @@ def test_cutting_the_set_into_chunks_changes_nothing(tiny_encoder, few_pairs, mo
     )
     assert np.allclose(finish(score_layers(tiny_encoder, few_pairs)).cosines, whole.cosines, atol=1e-6)
     assert len(made) > 1
+
+
+def test_a_layer_and_pooling_outside_of_the_grid_is_scored_in_the_same_pass(tiny_encoder, few_pairs, monkeypatch):
+    alone = finish(score_layers(tiny_encoder, few_pairs))
+    asked = [parse(title, 2) for title in ("last of layer 1", "mean of layers 0-2", "max of layer 2")]
+    passes, real = [], type(tiny_encoder).views_of
+    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, *given: passes.append(1) or real(self, *given))
+    scores = finish(score_layers(tiny_encoder, few_pairs, also=asked))
+    assert len(passes) == 1
+    assert np.array_equal(scores.cosines, alone.cosines), "the grid is what it was"
+    assert [reading.title for reading in scores.also] == ["last of layer 1", "mean of layers 0-2"], "one is a cell"
+    for reading in scores.also:
+        found = finish(of_reading(tiny_encoder, few_pairs.sentences, reading)).astype(np.float64)
+        found /= np.linalg.norm(found, axis=1, keepdims=True)
+        place = {text: at for at, text in enumerate(few_pairs.sentences)}
+        one, other = (found[[place[text] for text in side]] for side in (few_pairs.first, few_pairs.second))
+        assert np.allclose(scores.cosines_of(reading), (one * other).sum(1), atol=1e-6)
+        slow = spearmanr(few_pairs.gold, scores.cosines_of(reading))[0]
+        assert scores.score(reading) == pytest.approx(100 * slow)
+        half = scores.of_pairs(range(0, len(few_pairs), 2))
+        assert np.array_equal(half.cosines_of(reading), scores.cosines_of(reading)[::2])
+    assert [row["reading"] for row in score_rows(scores)][-2:] == ["last of layer 1", "mean of layers 0-2"]
+
+
+def test_a_layer_and_pooling_that_was_not_asked_for_is_an_error(bundled_scores):
+    last = parse("last of layer 3", 6)
+    assert bundled_scores.place(last) is None
+    assert bundled_scores.lacks([last])
+    assert not bundled_scores.lacks([OWN, parse("max of layer 3", 6)])
+    with pytest.raises(BadChoice, match=r"'last of layer 3' was not scored: it is not a cell of the grid \(cls, mean"):
+        bundled_scores.score(last)
+
+
+def test_the_grid_of_a_decoder_has_the_last_token_for_its_first_column(few_pairs, tmp_path):
+    encoder = encoder_of(save_tiny("gpt2", tmp_path / "gpt2"))
+    first, last = parse("cls of layer 2", 2), parse("last of layer 2", 2)
+    scores = finish(score_layers(encoder, few_pairs, also=[first]))
+    assert scores.poolings == ("last", "mean", "max")
+    assert scores.place(last) == (2, 0)
+    vectors = dict(zip(few_pairs.sentences, finish(of_reading(encoder, few_pairs.sentences, last)), strict=True))
+    for place, (one, other) in enumerate(zip(few_pairs.first, few_pairs.second, strict=True)):
+        slow = vectors[one] @ vectors[other] / np.linalg.norm(vectors[one]) / np.linalg.norm(vectors[other])
+        assert scores.cosines_of(last)[place] == pytest.approx(slow, abs=1e-5)
+        if encoder.tokens([one]).ids[0][0] == encoder.tokens([other]).ids[0][0]:
+            assert scores.cosines_of(first)[place] == pytest.approx(1, abs=1e-6)
 
 
 def test_the_first_token_of_layer_0_has_no_score(bundled_scores):

@@ -77,8 +77,8 @@ class Recorder:
     def __getattr__(self, name):
         return getattr(self.encoder, name)
 
-    def views_of(self, ids):
-        for views in self.encoder.views_of(ids):
+    def views_of(self, ids, also=()):
+        for views in self.encoder.views_of(ids, also):
             for at, place in enumerate(views.positions):
                 self.grid[tuple(ids[place])] = views.grid[:, :, at].clone()
                 self.own[tuple(ids[place])] = views.own[at].clone()

@@ -1,13 +1,17 @@
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from explorer.encoding.locate.model_names import find
+from explorer.data.kinds import digest_of
+from explorer.encoding.locate.model_names import find, of_folder
+from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, parse
 from explorer.errors import NotWritable
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.progress import finish
+from tests.tiny_models import save_tiny
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +115,33 @@ def test_work_that_cannot_be_kept_is_not_lost(few_pairs, tmp_path, monkeypatch, 
     scores = finish(measure(find("all-MiniLM-L6-v2"), few_pairs, Settings()))
     assert len(scores.gold) == len(few_pairs)
     assert "set STRATA_CACHE to a folder that can be written to" in caplog.text
+
+
+def test_the_keys_of_encoders_are_those_of_earlier_releases_and_decoders_have_others():
+    settings = ("m", "p", "float32", "cpu", None)
+    before = digest_of(("layer scores", score_store.VERSION, "m", "p", "float32", "cpu", "None"))
+    assert score_store.key(*settings) == score_store.key(*settings, GRID_POOLINGS) == before
+    assert score_store.key(*settings, DECODER_POOLINGS) != before
+
+
+def test_what_is_outside_of_the_grid_is_kept_with_it(few_pairs):
+    found, settings = find("all-MiniLM-L6-v2"), Settings("float32", "cpu")
+    last, range_ = parse("last of layer 3", 6), parse("mean of layers 4-6", 6)
+    plain = finish(measure(found, few_pairs, settings))
+    first = finish(measure(found, few_pairs, settings, also=[last]))
+    assert list(first.also) == [last]
+    assert np.array_equal(first.cosines, plain.cosines)
+    both = finish(measure(found, few_pairs, settings, also=[range_, last]))
+    assert np.array_equal(both.also[last], first.also[last])
+    kept = finish(measure(found, few_pairs, settings, load=never, also=[last]))
+    assert same(kept, replace(first, seconds=kept.seconds, also=kept.also))
+    assert np.array_equal(kept.also[last], first.also[last])
+    assert same(finish(measure(found, few_pairs, settings, load=never)), replace(plain, seconds=kept.seconds))
+
+
+def test_scores_of_a_decoder_come_back_with_their_poolings(few_pairs, tmp_path):
+    found = of_folder("gpt2", save_tiny("gpt2", tmp_path / "gpt2"))
+    first = finish(measure(found, few_pairs, Settings("float32", "cpu")))
+    again = finish(measure(found, few_pairs, Settings("float32", "cpu"), load=never))
+    assert again.poolings == DECODER_POOLINGS
+    assert same(again, first)

@@ -56,7 +56,7 @@ def test_a_vector_without_a_length_has_no_cosine():
 def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
     first, second = SENTENCES[3], SENTENCES[4]
     pair = pair_layers(tiny_encoder, first, second)
-    assert pair.cosines.shape == (LAYERS + 1, 3)
+    assert pair.cosines.shape == (LAYERS + 1, len(POOLINGS))
     assert pair.contributions.sum(0) == pytest.approx(pair.cosines[-1])
     for column, pooling in enumerate(pair.poolings):
         one, other = (
@@ -72,7 +72,7 @@ def test_the_pair_of_an_encoder_is_read_as_its_states_say(tiny_encoder):
 
 
 def test_a_sentence_beside_itself_is_alike_in_every_layer(tiny_encoder):
-    assert pair_layers(tiny_encoder, "no", "no").cosines == pytest.approx(np.ones((LAYERS + 1, 3)))
+    assert pair_layers(tiny_encoder, "no", "no").cosines == pytest.approx(np.ones((LAYERS + 1, len(POOLINGS))))
 
 
 def test_it_says_which_sentence_was_cut(tiny_encoder):
@@ -83,8 +83,8 @@ def test_it_says_which_sentence_was_cut(tiny_encoder):
 def test_the_table_has_a_row_for_every_layer_and_pooling(tiny_encoder):
     pair = pair_layers(tiny_encoder, *SENTENCES[:2])
     rows = pair_rows(pair)
-    assert len(rows) == 3 * (LAYERS + 1)
-    assert rows[4] == {
+    assert len(rows) == len(POOLINGS) * (LAYERS + 1)
+    assert rows[len(POOLINGS) + 1] == {
         "layer": 1,
         "pooling": "mean",
         "cosine": round(float(pair.cosines[1, 1]), 6),

@@ -13,6 +13,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.errors import StrataError
+from explorer.measuring.comparing import comparison
 from explorer.measuring.geometry import geometry_tables
 from explorer.measuring.maps import map_tables, projection
 from explorer.ui.access import jobs
@@ -133,7 +134,7 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
     deep, shallow = (3, 2) if exchanged else (2, 3)
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
-        assert grids_view.OTHER_DEPTH.format(deep, shallow) in plain(app)
+        assert grids_view.NO_CELLS.format(comparison.OTHER_DEPTH.format(deep, shallow)) in plain(app)
         assert geometry_tables.OTHER_DEPTH.format(deep, shallow) in plain(app)
     if page == "map":
         assert map_tables.OTHER_WIDTH.format(wide, narrow) in plain(app)
