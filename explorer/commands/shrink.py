@@ -43,7 +43,10 @@ def add(verbs: Any) -> None:
     )
     verb.add_argument("--layers", default="", metavar="N,N", help="cut after these layers (default: each)")
     verb.add_argument(
-        "--poolings", default="", metavar="NAME,NAME", help="model default, cls, mean, max, last, weighted mean, sqrt mean (default: those of the grid)"
+        "--poolings",
+        default="",
+        metavar="NAME,NAME",
+        help="model default, cls, mean, max, last, weighted mean, sqrt mean (default: those of the grid)",
     )
     verb.add_argument(
         "--dimensions", default="", metavar="N,N", help="of a vector (default: all, and halves down to 32)"

@@ -148,7 +148,10 @@ def test_another_encoder_has_its_own_points(bundled_encoder, text):
     ("wrong", "told"),
     [
         ({"layers": (7,)}, "7 is not a possible layer. Choose 0 to 6."),
-        ({"poolings": ("median",)}, "median is not a possible pooling. Choose model default, cls, mean, max, last, weighted mean, sqrt mean."),
+        (
+            {"poolings": ("median",)},
+            "median is not a possible pooling. Choose model default, cls, mean, max, last, weighted mean, sqrt mean.",
+        ),
         ({"dimensions": (385,)}, "385 is not a possible number of dimensions. Choose 1 to 384"),
         ({"stored": ("int4",)}, "int4 is not a possible format. Choose float32, float16, int8, bits."),
         ({"way": "random"}, "no way 'random' to cut dimensions. Choose one of pca, first."),
