@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from explorer.encoding.read.reading_titles import title_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
@@ -110,6 +111,15 @@ class Picture:
     def whole(self) -> Point:
         """The whole model as people use it."""
         return self.points[0]
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The names of its encoders."""
+        return tuple(dict.fromkeys(point.model for point in self.points))
+
+    def named(self, point: Point) -> str:
+        """The size of a point, with its model if there are several."""
+        return point.title if len(self.models) > 1 else point.size.title
 
 
 def front(points: Sequence[Point], costs: Sequence[str]) -> list[Point]:

@@ -22,22 +22,22 @@ def told(picture: Picture) -> tuple[str, ...]:
             return ("Only the whole model was measured.",)
         return (
             f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
-            f"The nearest is {worst.title}: {_gap(worst)}.",
+            f"The nearest is {picture.named(worst)}: {_gap(worst)}.",
         )
-    found = [_smallest(good, whole, lambda point: point.vector_bytes, "The smallest vectors", _bytes)]
+    found = [_smallest(good, picture, lambda point: point.vector_bytes, "The smallest vectors", _bytes)]
     if any(point.size.layers < whole.size.layers for point in good):
-        found.append(_smallest(good, whole, lambda point: point.query_ms, "The fastest encoder", _times))
+        found.append(_smallest(good, picture, lambda point: point.query_ms, "The fastest encoder", _times))
     else:
         found.append("Every encoder with fewer layers is significantly worse.")
     return tuple(found)
 
 
 def _smallest(
-    good: list[Point], whole: Point, cost: Callable[[Point], float], name: str, told: Callable[[Point, Point], str]
+    good: list[Point], picture: Picture, cost: Callable[[Point], float], name: str, told: Callable[[Point, Point], str]
 ) -> str:
     """Among equal costs the one with the highest score."""
     best = min(good, key=lambda point: (cost(point), -point.score))
-    return f"{name} without a significant loss: {best.title}, {told(best, whole)}. Difference {_gap(best)}."
+    return f"{name} without a significant loss: {picture.named(best)}, {told(best, picture.whole)}. Difference {_gap(best)}."
 
 
 def _bytes(point: Point, whole: Point) -> str:

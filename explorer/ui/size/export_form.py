@@ -25,7 +25,9 @@ def show(subject: Subject, picture: Picture) -> None:
     """Where to write it, the button, and what was written."""
     st.subheader("Export")
     point = picture_view.chosen(picture)
-    st.markdown(f"{messages.plain(point.title)}: {point.score:.2f}, {point.difference:+.2f} to the whole model.")
+    st.markdown(
+        f"{messages.plain(picture.named(point))}: {point.score:.2f}, {point.difference:+.2f} to the whole model."
+    )
     if point.model != subject.found.name:
         st.caption(
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."

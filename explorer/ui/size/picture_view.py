@@ -29,7 +29,7 @@ def show(picture: Picture) -> None:
     numbers = {point: number for number, point in enumerate(points)}
     st.plotly_chart(
         size_quality(
-            [_mark(point, number, cost) for point, number in numbers.items()],
+            [_mark(picture, point, number, cost) for point, number in numbers.items()],
             [numbers[point] for point in front(points, [cost])],
             picture.whole.score,
             cost,
@@ -52,7 +52,7 @@ def show(picture: Picture) -> None:
 def chosen(picture: Picture) -> Point:
     """The point that was clicked; else the one with the smallest vectors among those as good as the whole model."""
     title = st.session_state.get(CHOSEN)
-    named = (point for point in picture.points if point.title == title)
+    named = (point for point in picture.points if picture.named(point) == title)
     good = summary.equals(picture)
     best = min(good, key=lambda point: (point.vector_bytes, -point.score)) if good else picture.whole
     return next(named, best)
@@ -65,7 +65,7 @@ def _choose(picture: Picture) -> None:
     if not clicked:
         return
     point = picture.points[clicked[0]]
-    st.session_state[CHOSEN] = point.title
+    st.session_state[CHOSEN] = picture.named(point)
     if point.model == picture.whole.model:
         last = picture.whole.size.layers
         sidebar.choose_reading(OWN if point.size.pooling == MODEL_DEFAULT else parse(point.size.reading, last))
@@ -80,7 +80,7 @@ def _table(picture: Picture) -> None:
         help=tables.FRONT,
     )
     shown = [point for point in picture.points if point in best] if only else list(picture.points)
-    st.dataframe([_row(point) for point in shown], hide_index=True, height=38 * min(12, len(shown) + 1))
+    st.dataframe([_row(picture, point) for point in shown], hide_index=True, height=38 * min(12, len(shown) + 1))
     st.download_button(
         "Table (CSV)",
         lambda: tables.as_text(picture, "csv"),
@@ -92,11 +92,11 @@ def _table(picture: Picture) -> None:
     )
 
 
-def _row(point: Point) -> dict[str, object]:
+def _row(picture: Picture, point: Point) -> dict[str, object]:
     numbers = (point.score, point.difference, point.low, point.high)
     score, difference, low, high = (rounded(number, 2) for number in numbers)
     return {
-        "model": point.model,
+        **({"model": point.model} if len(picture.models) > 1 else {}),
         "layer & pooling": point.size.reading,
         "dimensions": point.size.dimensions,
         "stored as": point.size.stored,
@@ -108,13 +108,14 @@ def _row(point: Point) -> dict[str, object]:
     }
 
 
-def _mark(point: Point, number: int, cost: str) -> Mark:
+def _mark(picture: Picture, point: Point, number: int, cost: str) -> Mark:
     told = (
-        f"{point.title}: {point.score:.2f}, difference {point.difference:+.2f} "
+        f"{picture.named(point)}: {point.score:.2f}, difference {point.difference:+.2f} "
         f"({point.low:+.2f} to {point.high:+.2f}), "
         f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
         f"{point.vector_bytes:,} bytes per vector"
     )
-    family = f"{point.size.pooling}, {point.model}"
+    several = len(picture.models) > 1
+    family = f"{point.size.pooling}, {point.model}" if several else point.size.pooling
     value = COSTS[cost].of(point)
     return Mark(number, family, point.size.stored, value, point.score, not point.is_worse, told)

@@ -67,8 +67,7 @@ def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
 def test_the_chosen_size_is_exported_once(app, tmp_path):
     if measured_sizes.START in buttons(app):  # a test before this one may have measured the same
         pressed(app, measured_sizes.START)
-    model = app.dataframe[0].value["model"][0]
-    app.session_state[picture_view.CHOSEN] = f"{model}, mean of layer 1, 8 dimensions, int8"
+    app.session_state[picture_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
     app.session_state[export_form.FOLDER] = str(tmp_path / "small")
     pressed(app.run(), export_form.WRITE)
     assert any(str(tmp_path / "small") in told for told in words(app.success))
@@ -94,15 +93,13 @@ def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
     told = summary.told(
         picture(point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20))
     )
-    assert told[0].startswith(
-        "The smallest vectors without a significant loss: m, mean of layer 6, 100 dimensions, int8"
-    )
-    assert told[1].startswith("The fastest encoder without a significant loss: m, mean of layer 3")
+    assert told[0].startswith("The smallest vectors without a significant loss: mean of layer 6, 100 dimensions, int8")
+    assert told[1].startswith("The fastest encoder without a significant loss: mean of layer 3")
     assert "2.0 times as many sentences per second" in told[1]
 
 
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():
     (told,) = summary.told(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
     assert told.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
-    assert "m, mean of layer 6, 100 dimensions, int8: -2.00 (95 % CI -4.00 to -1.00)" in told
+    assert "mean of layer 6, 100 dimensions, int8: -2.00 (95 % CI -4.00 to -1.00)" in told
     assert summary.told(picture()) == ("Only the whole model was measured.",)
