@@ -37,7 +37,8 @@ def _smallest(
 ) -> str:
     """Among equal costs the one with the highest score."""
     best = min(good, key=lambda point: (cost(point), -point.score))
-    return f"{name} without a significant loss: {picture.named(best)}, {told(best, picture.whole)}. Difference {_gap(best)}."
+    size = f"{picture.named(best)}, {told(best, picture.whole)}"
+    return f"{name} without a significant loss: {size}. Difference {_gap(best)}."
 
 
 def _bytes(point: Point, whole: Point) -> str:

@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from explorer.data.kinds import Sentences
 from explorer.data.sample import dev, sentences
 from explorer.encoding.locate.bundled import NAME
-from explorer.encoding.locate.model_names import find
+from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.readings import parse
 from explorer.encoding.tune.cutting import cut
 from explorer.errors import BadChoice
@@ -142,6 +142,20 @@ def test_another_encoder_has_its_own_points(bundled_encoder, text):
     assert theirs.size.reading == "model default"
     assert theirs.score == pytest.approx(ours.score, abs=1e-6)
     assert theirs.difference == pytest.approx(ours.difference, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "qwen2"])
+def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(tmp_path, text, kind):
+    encoder = encoder_of(save_tiny(kind, tmp_path / kind))
+    wanted = Wanted(layers=(1,), poolings=("last",), dimensions=(8,), stored=("float32",))
+    found = finish(picture(encoder, dev(), text, wanted))
+    pairs, folder = dev(), tmp_path / "small"
+    fit_on = besides(text, judge_for(pairs, encoder))
+    finish(export(encoder, of_folder("tiny", tmp_path / kind), found, found.points[1], fit_on, folder))
+    model = SentenceTransformer(str(folder), device="cpu")
+    sides = (model.encode(list(side)) for side in (pairs.first, pairs.second))
+    slow = 100 * spearmanr(pairs.gold, cosines(*sides)).statistic
+    assert found.points[1].score == pytest.approx(slow, abs=0.02)
 
 
 @pytest.mark.parametrize(
