@@ -12,7 +12,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, jobs, remembered
 from explorer.ui.size.size_form import Asked
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def picture(subject: Subject) -> Picture | None:
     known: Picture | None = remembered.known(subject.key)
     if known is not None:
         return known
-    if subject.key not in started:
+    if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
         st.button("Measure sizes", key=START, icon=":material/play_arrow:", type="primary", on_click=started.add,
                   args=(subject.key,), help=ABOUT)  # fmt: skip
         return None
