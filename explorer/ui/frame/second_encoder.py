@@ -87,16 +87,14 @@ def _reading(source: str, choice: Choice) -> str | None:
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
     # where A has its model default, "same as A" gives B its own model default
-    options = [*[SAME] * (choice.reading in titles), *titles]
-    if st.session_state.get("beside_reading") not in options:
-        st.session_state.pop("beside_reading", None)  # another encoder has fewer layers
-    title: str = st.selectbox(
+    both_have_it = choice.reading is not None and sidebar_choice.exists(choice.reading, folder)
+    title = sidebar.layer_and_pooling(
         "Layer & pooling of B",
-        options,
-        key="beside_reading",
-        bind="query-params",
-        help="How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
-        "default, the model default of B.",
+        [*[SAME] * both_have_it, *titles],
+        folder,
+        "beside_reading",
+        "How B makes one vector of a sentence. **same as A**: the same layer & pooling, and where A has its model "
+        f"default, the model default of B. {sidebar.TYPED}",
     )
     reading = choice.reading if title == SAME else title
     sidebar.tell_default(reading, folder)

@@ -14,9 +14,9 @@ from explorer import run_folder
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import PRECISIONS
-from explorer.encoding.locate import bundled, hub
-from explorer.encoding.read.readings import Reading
-from explorer.errors import StrataError
+from explorer.encoding.locate import bundled, hub, layout
+from explorer.encoding.read.readings import Reading, parse
+from explorer.errors import BadChoice, StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached
@@ -26,6 +26,10 @@ from explorer.ui.widgets import picture_format
 
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
+TYPED = (
+    "Layers & poolings outside of the grid can be typed: cls, mean, max, last, weighted mean or sqrt mean, of one "
+    "layer (`last of layer 3`), of two (`mean of layers 2 + 5`) or of a range (`mean of layers 4-6`)."
+)
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
 SHORTEST = 3  # tokens: [CLS], a word, [SEP]
 _CHOICE, _HIDDEN = "_choice", "_controls hidden"
@@ -174,22 +178,41 @@ def _choose_another() -> None:
 def _reading_control(source: str) -> str | None:
     """Choose layer & pooling by keyboard; without a loadable encoder there is none to choose from."""
     try:
-        known = titles(cached.found(source).folder)
+        folder = cached.found(source).folder
+        known = titles(folder)
     except StrataError:
         return None  # the page says what is wrong with the encoder, at length
-    if st.session_state.get("reading") not in known:
-        st.session_state.pop("reading", None)  # another encoder has fewer layers
-    title: str = st.selectbox(
+    title = layer_and_pooling(
         "Layer & pooling",
         known,
-        key="reading",
-        bind="query-params",
-        help="How a sentence becomes one vector, on every page. **model default** is the pooling that the model itself "
+        folder,
+        "reading",
+        "How a sentence becomes one vector, on every page. **model default** is the pooling that the model itself "
         "declares (in modules.json): what you get from `SentenceTransformer(model).encode`. A model that declares none "
         "is pooled by the mean of its last layer, as sentence-transformers does. You can also click a cell of the grid "
-        "on the Layers page.",
+        f"on the Layers page. {TYPED}",
     )
-    tell_default(title, cached.found(source).folder)
+    tell_default(title, folder)
+    return title
+
+
+def layer_and_pooling(label: str, options: list[str], folder: Path, key: str, help: str) -> str:
+    """Choose one of the options, or type a layer & pooling outside of the grid.
+
+    One that the model lacks stays, to be mended; the first option is used meanwhile.
+    """
+    written: str = st.selectbox(
+        label, with_current(options, key), key=key, bind="query-params", accept_new_options=True, help=help
+    )
+    if written in options:
+        return written
+    try:
+        title = parse(written.strip(), layout.last_layer(folder)).title
+    except BadChoice as error:
+        st.warning(messages.plain(f"{error} Until then '{options[0]}' is used."), icon=":material/block:")
+        return options[0]
+    if title != written:
+        st.caption(messages.plain(title))
     return title
 
 

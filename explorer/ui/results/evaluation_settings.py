@@ -99,12 +99,14 @@ def draw() -> None:
         st.selectbox(
             "Layers & poolings of transfer, search and retrieval",
             TITLE_NAMES,
-            format_func=TITLE_NAMES.__getitem__,
+            format_func=lambda title: TITLE_NAMES.get(title, title),
             key=TITLES,
+            accept_new_options=True,
             persist_state="session",
             width=320,
             help="automatic: all, but with SentEval's MLP the model default only. Fewer take less time. On scored "
-            "pairs every layer & pooling is always scored.",
+            "pairs the whole grid is always scored. One layer & pooling can be typed, such as 'last of layer 3' or "
+            "'mean of layers 4-6'.",
         )
         st.number_input(
             "Maximum length, in tokens",

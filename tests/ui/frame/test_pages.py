@@ -3,10 +3,12 @@ from dataclasses import replace
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from explorer.data import sample
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.readings import parse
 from explorer.errors import StrataError
 from explorer.measuring.scores import best_cell, layer_scores, missing_scores
 from explorer.measuring.scores.layer_scores import score_layers
@@ -177,7 +179,8 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
         app.query_params["reading"] = named
     app.switch_page("pages/layers.py")
     measured(app)
-    assert app.selectbox(key="reading").value == "model default"
+    assert app.selectbox(key="reading").value == (named or "model default"), "what was typed stays, to be mended"
+    assert len(app.sidebar.warning) == (named == "mean of layer 99")
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
     assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
 
@@ -198,6 +201,59 @@ def test_the_reading_is_kept_from_page_to_page(app):
     assert app.selectbox(key="reading").value == "cls of layer 3"
     app.switch_page("pages/layers.py").run()
     assert app.selectbox(key="reading").value == "cls of layer 3"
+
+
+def write_reading(app: AppTest, typed: str) -> None:
+    """Type a layer & pooling that is not in the menu, and press Enter."""
+    box = app.selectbox(key="reading")
+    box.options.append(typed)  # the test double of Streamlit knows no others
+    box.set_value(typed).run()
+
+
+TYPED = {
+    "last of layer 3": "last of layer 3",
+    "mean of layers 4-6 ": "mean of layers 4-6",
+    "max of layers 2-2": "max of layer 2",
+}
+
+
+@pytest.mark.parametrize(("typed", "title"), TYPED.items())
+def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(app, bundled_encoder, typed, title):
+    app.query_params["precision"] = "float32"
+    app.switch_page("pages/layers.py")
+    write_reading(app.run(), typed)
+    measured(app)
+    assert [*app.exception, *app.error, *app.sidebar.warning] == []
+    scores = finish(score_layers(bundled_encoder, sample.pairs(), also=[parse(title, 6)]))
+    half = scores.of_pairs(sample.pairs().rows_of(sample.test()))
+    card = next(card for card in app.metric if card.label == best_layer.CHOSEN)
+    assert float(card.value) == pytest.approx(half.score(parse(title, 6)), abs=0.01)
+    assert card.delta == title
+
+
+def test_a_layer_and_pooling_outside_of_the_grid_is_compared(app, bundled_encoder):
+    app.query_params["precision"] = "float32"
+    app.query_params["reading"], app.query_params["beside"] = "mean of layers 4-6", "all-MiniLM-L6-v2"
+    app.query_params["beside_reading"] = "last of layer 6"
+    app.switch_page("pages/compare.py")
+    measured(app)
+    assert [*app.exception, *app.error, *app.sidebar.warning] == []
+    one, other = parse("mean of layers 4-6", 6), parse("last of layer 6", 6)
+    scores = finish(score_layers(bundled_encoder, sample.pairs(), also=[one, other]))
+    shown = {card.label: card.value for card in app.metric}
+    assert {f"{scores.score(side):.2f}" for side in (one, other)} <= set(shown.values())
+
+
+@pytest.mark.parametrize("typed", ["last of layer 7", "median of layer 1", "mean of layers 5-3", "anything"])
+def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app, typed):
+    app.switch_page("pages/start.py").run()
+    write_reading(app, typed)
+    assert app.selectbox(key="reading").value == typed, "what was typed stays, to be mended"
+    (told,) = words(app.sidebar.warning)
+    assert told.startswith(f"There is no layer & pooling '{typed}' here")
+    assert told.endswith("Until then 'model default' is used.")
+    write_reading(app, "mean of layers 1-3")
+    assert not app.sidebar.warning
 
 
 @pytest.mark.parametrize("name", ["STS16 test", "sts16 test", "STS16"])

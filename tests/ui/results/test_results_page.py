@@ -189,7 +189,7 @@ def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, 
     assert words(form.success) == ["0 results measured, 1 taken from saved results."]
     form.toggle(key=evaluation_settings.AGAIN).set_value(True)
     evaluate(form)
-    assert loaded == [{"again": True}]
+    assert [how["again"] for how in loaded] == [True]
 
 
 def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
