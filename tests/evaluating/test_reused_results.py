@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,6 +126,20 @@ def test_another_option_is_measured(place, desk, saved, kind, change):
     task = tasks(desk)[kind]
     assert is_reused(place, task)
     assert not is_reused(place, task, replace(FEW, **change))
+
+
+@pytest.mark.parametrize("kind", ["sts", "search", "labelled"])
+def test_a_layer_and_pooling_outside_of_the_grid_joins_what_is_saved(place, desk, saved, kind):
+    task, asked = tasks(desk)[kind], replace(FEW, titles=("last of layers 0-2", "max of layer 2"))
+    assert not is_reused(place, task, asked)
+    evaluated(place, [task], asked)
+    assert is_reused(place, task, asked)
+    assert is_reused(place, task, FEW)
+    assert is_reused(place, task, replace(FEW, titles=("mean of layer 1", "last of layers 0-2")))
+    (found,) = (one for one in result_files.read_all(desk / "results") if one.measured.task == Path(task).name)
+    assert found.measured.titles[-2:] == ("last of layers 0-2", "model default")
+    assert "mean of layer 1" in found.measured.titles
+    assert np.isfinite(found.measured.score("last of layers 0-2"))
 
 
 @pytest.mark.parametrize("kind", ["sts", "search", "labelled"])

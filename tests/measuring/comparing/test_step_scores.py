@@ -53,6 +53,19 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
         assert np.array_equal(one.cosines, other.cosines, equal_nan=True)
 
 
+def test_a_layer_and_pooling_outside_of_the_grid_is_followed_over_the_steps(models, monkeypatch, tmp_path):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    asked = parse("last of layers 0-2", 2)
+    plain = finish(score_steps(models[:2], sample.pairs(), Settings("float32")))
+    scores = finish(score_steps(models[:2], sample.pairs(), Settings("float32"), also=[asked]))
+    assert all(np.array_equal(one.cosines, with_it.cosines) for one, with_it in zip(plain, scores, strict=True))
+    first, second = finish(changes(scores, "Spearman", "all"))
+    assert (first.of(asked, scores[0]).difference, first.of(asked, scores[0]).low) == (0, 0)
+    slow = scores[1].score(asked) - scores[0].score(asked)
+    assert second.of(asked, scores[1]).difference == pytest.approx(slow, abs=1e-4)
+    assert second.of(asked, scores[1]).low < slow < second.of(asked, scores[1]).high
+
+
 @pytest.fixture(scope="module")
 def steps(bundled_scores):
     drawn = np.random.default_rng(0)
