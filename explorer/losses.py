@@ -108,6 +108,16 @@ def cosine_regression(cosine: Tensor, score: Tensor) -> Tensor:
     return functional.mse_loss(cosine, score.to(cosine.dtype))
 
 
+def vector_regression(student: Tensor, teacher: Tensor) -> Tensor:
+    """The mean squared difference of vectors, over rows and dimensions (Reimers and Gurevych 2020, section 2)."""
+    return functional.mse_loss(_wide(student), _wide(teacher))
+
+
+def similarity_regression(student: Tensor, teacher: Tensor) -> Tensor:
+    """The mean squared difference of two matrices of cosines: of the rows of each side with each other."""
+    return functional.mse_loss(cosines(student, student), cosines(teacher, teacher))
+
+
 def tension(one: Tensor, other: Tensor, same: Tensor, counted: Tensor) -> Tensor:
     """Contrastive tension (Carlsson and others 2021): a logistic loss of the dot product of each pair of vectors.
 

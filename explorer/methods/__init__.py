@@ -6,7 +6,7 @@ import difflib
 import importlib
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from explorer.data.kinds import Corpus
 from explorer.data.needs import Need
 from explorer.data.row_kinds import Kind
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import Encoder, States
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
@@ -157,6 +158,10 @@ class Method(nn.Module, Knobs):
         """Raise if it cannot train on rows of this kind."""
 
     @classmethod
+    def check_layers(cls, values: Values, model: str, layers: int) -> None:
+        """Raise if it cannot train a model with so many layers under these settings."""
+
+    @classmethod
     def mining(cls, values: Values) -> Mining | None:
         """How hard negatives, each one more column of the rows, are mined before training; None if they are not."""
         return None
@@ -270,13 +275,6 @@ class Method(nn.Module, Knobs):
             partners = alike.diagonal().mean()
             strangers = (alike.sum() - alike.diagonal().sum()) / (alike.numel() - len(alike))
             self.watched = partners, strangers
-
-
-def in_order(parts: Iterable[tuple[list[int], Tensor]]) -> Tensor:
-    """Join rows that were computed in parts, in the order of their places."""
-    places, rows = zip(*parts, strict=True)
-    back = torch.tensor([place for part in places for place in part]).argsort()
-    return torch.cat(rows)[back.to(rows[0].device, non_blocking=True)]
 
 
 def names() -> tuple[str, ...]:

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from explorer.data.row_kinds import SENTENCES
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composed, Composer
 from explorer.gathering import gathered, of_all
 from explorer.knobs import Values
 from explorer.losses import info_nce, interaction, interaction_by_class
-from explorer.methods import Schedule, _papers, in_order, knob
+from explorer.methods import Schedule, _papers, knob
 from explorer.methods._pooled import Pooled
 
 SCORINGS = ("scalar", "two classes", "element-wise")

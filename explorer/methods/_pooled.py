@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from explorer.encoding.read.head import Head
 from explorer.methods import MODEL_DEFAULT, TRAINED_POOLINGS, Method, knob
@@ -25,15 +27,19 @@ class Pooled(Method):
 
     pooling: str = pooling_knob("cls")
 
-    _resolved: tuple[str, Head] | None = None
+    _resolved: Mapping[str, tuple[str, Head]] = MappingProxyType({})
 
     @property
     def pooled(self) -> Head:
         """The chosen pooling, with the maps that the model declares after it, on the current device."""
+        return self.on_device("pooled", self._declared)
+
+    def on_device(self, name: str, made: Callable[[], Head]) -> Head:
+        """The head with this name on the current device; it is made once for each device."""
         device = str(self.base.model.device)
-        if self._resolved is None or self._resolved[0] != device:
-            self._resolved = device, self._declared().to(device)
-        return self._resolved[1]
+        if name not in self._resolved or self._resolved[name][0] != device:
+            self._resolved = {**self._resolved, name: (device, made().to(device))}
+        return self._resolved[name][1]
 
     @property
     def before_normalising(self) -> Head:

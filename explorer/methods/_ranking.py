@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice
@@ -19,7 +20,7 @@ from explorer.gathering import gathered, text_keys
 from explorer.knobs import Values
 from explorer.losses import ranking
 from explorer.methods import MODEL_DEFAULT as OF_MODEL
-from explorer.methods import Schedule, _papers, in_order, knob
+from explorer.methods import Schedule, _papers, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.methods._sampling import NoDuplicates, Sampler
 

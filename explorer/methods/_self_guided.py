@@ -12,13 +12,14 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.encoding.tune.lora import effective
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import _papers, in_order, knob
+from explorer.methods import _papers, knob
 from explorer.methods._pooled import Pooled
 from explorer.methods._schedule import Schedule
 

@@ -20,10 +20,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from explorer.data.row_kinds import LABELLED_TEXTS
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.gathering import gathered
 from explorer.losses import cosines
-from explorer.methods import Autocast, Schedule, _classes, _papers, in_order, knob
+from explorer.methods import Autocast, Schedule, _classes, _papers, knob
 from explorer.methods._pooled import Pooled
 from explorer.progress import Progress, Work
 

@@ -26,12 +26,13 @@ from torch.nn import functional
 from explorer.data.kinds import Corpus
 from explorer.data.row_kinds import DOCUMENTS
 from explorer.encoding.load import masked_model
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.losses import nt_xent
-from explorer.methods import Paper, Schedule, in_order, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.methods._sampling import Sampler
 from explorer.methods._uncorrected import Uncorrected

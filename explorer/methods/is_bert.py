@@ -17,13 +17,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from explorer.data.row_kinds import SENTENCES
+from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.pooling import pool_mean
 from explorer.gathering import gathered, own_share
 from explorer.knobs import Values
 from explorer.losses import cosines
-from explorer.methods import Paper, Schedule, in_order, knob
+from explorer.methods import Paper, Schedule, knob
 from explorer.methods._uncorrected import Uncorrected
 
 KERNELS = (1, 3, 5)  # tokens that a filter reads

@@ -157,6 +157,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
         measures={name: judge.measure for name, judge in training.judged()},
         held_out=len(prepared.held_out) if prepared.held_out else 0,
         adapters=training.adapters or None,
+        cut=training.cut or None,
         estimate=training.estimate.told if training.estimate else before.estimate,  # a resumed run has one already
         memory=training.estimate.memory if training.estimate else before.memory,
     )

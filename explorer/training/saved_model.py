@@ -126,4 +126,5 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         versions=in_words.versions(LIBRARIES),
         command=recipe.command(),
         adapters=method.exported.describe(),
+        cut=training.cut,
     )

@@ -123,3 +123,16 @@ def interaction_by_class(same: Side, other: Side) -> Tensor:
     """The same as a classification: `same` is of class 0, `other` of class 1."""
     inputs = [(one, 0) for one in same] + [(one, 1) for one in other]
     return mean([-torch.log(scores[right].exp() / scores.exp().sum()) for scores, right in inputs])
+
+
+def vector_regression(student: Side, teacher: Side) -> Tensor:
+    """The mean squared difference of every number of every vector."""
+    pairs = zip(student, teacher, strict=True)
+    return mean([(one - other) ** 2 for own, whole in pairs for one, other in zip(own, whole, strict=True)])
+
+
+def similarity_regression(student: Side, teacher: Side) -> Tensor:
+    """The mean squared difference of the cosines of every two rows, of a row with itself too."""
+    rows = range(len(student))
+    own = {(row, other): cosine(student[row], student[other]) for row in rows for other in rows}
+    return mean([(own[row, other] - cosine(teacher[row], teacher[other])) ** 2 for row, other in own])

@@ -9,6 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STATED = """
+distil
+  target            vectors  section 2: the mean squared error of vectors
+  pooling           mean     released code, whose teacher has it
+  epochs            1        released code
+  batch_size        64       released code
+  learning_rate     1e-4     released code
+  decay             linear   released code
+  weight_decay      0.01     released code: the default of its fit()
+  beta2             0.999    released code
+  clip              1.0      released code: the default of its fit()
+  early_stop        none     released code
+  dropout           on       released code: fit() sets every part to training
 declutr
   epochs            1        released code
   batch_size        16       the paper; in the released code 4 on each of 4 GPUs
@@ -331,6 +343,13 @@ contrast contrast-hard
 """
 
 LEFT_OPEN = """
+distil
+  keep_layers       the released code keeps 4 of 12, at equal distances
+  max_length        that of the teacher
+  warmup            the released code has 1,000 steps, of many more sentences
+  epsilon           the released code has 1e-6, for vectors that are not normalised
+  evaluate_every    the released code has 5,000 steps, of many more sentences
+  keep_duplicates   one of its two texts has them, the other has not
 declutr
   evaluate_every    the paper evaluates on other tasks
   early_stop        the paper trains to the end

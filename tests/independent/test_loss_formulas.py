@@ -91,6 +91,18 @@ def test_cosine_regression_is_the_mean_of_squares(sides):
     assert_same(fast, formulas.regression(cosines, SCORES), [one, other])
 
 
+def test_vector_regression_is_the_mean_of_squares_over_rows_and_dimensions(sides):
+    one, other, *_ = sides
+    assert_same(losses.vector_regression(one, other), formulas.vector_regression(one, other), [one, other])
+
+
+def test_similarity_regression_compares_the_cosines_of_every_two_rows_whatever_the_widths(sides):
+    one, other = sides[0], sides[1]
+    narrow = other[:, :3]
+    fast, slow = losses.similarity_regression(one, narrow), formulas.similarity_regression(one, narrow)
+    assert_same(fast, slow, [one, other])
+
+
 @pytest.mark.parametrize("numbers", [1, WIDTH])
 def test_the_interaction_is_equation_8_of_conisi(sides, numbers):
     same, other = (side[:, :numbers] for side in sides[:2])

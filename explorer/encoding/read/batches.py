@@ -1,4 +1,4 @@
-"""Group sentences into batches of similar length.
+"""Group sentences into batches of similar length, and join what was computed of each batch.
 
 Sentences of one length form a batch without padding or mask; lengths are mixed only if too few sentences of one length
 are left to use the machine fully.
@@ -6,7 +6,10 @@ are left to use the machine fully.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+from torch import Tensor
 
 # fewest tokens of a pass: below it, mixing lengths costs less than another pass
 BUSY = 1024
@@ -53,3 +56,10 @@ def passes(lengths: Sequence[int], price: int) -> list[tuple[list[int], int]]:
         made.append((sorted(longest_first[cuts[start] : cuts[end]]), widths[start]))
         end = start
     return made[::-1]
+
+
+def in_order(parts: Iterable[tuple[list[int], Tensor]]) -> Tensor:
+    """Join rows that were computed in parts, in the order of their places."""
+    places, rows = zip(*parts, strict=True)
+    back = torch.tensor([place for part in places for place in part]).argsort()
+    return torch.cat(rows)[back.to(rows[0].device, non_blocking=True)]

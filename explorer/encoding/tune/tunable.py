@@ -14,7 +14,7 @@ from torch.utils.hooks import RemovableHandle
 from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer
 from explorer.encoding.read.sentence_pairs import Composed
-from explorer.encoding.tune import editing, lora
+from explorer.encoding.tune import cutting, editing, lora
 from explorer.encoding.tune.dropout import quicken
 from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.lora import Lora
@@ -74,6 +74,16 @@ class Tunable(nn.Module):
         """Another trained copy with the same weights, and adapters of its own if this one has them."""
         other = Tunable(self.encoder, self.max_length, self.adapters)
         other.model.load_state_dict(self.model.state_dict())
+        return other
+
+    def cut(self, layers: int, where: cutting.Stack) -> Tunable:
+        """A trained copy of the first `layers` layers, with the same weights, and adapters if this one has them.
+
+        Its `encoder` is the cut one.
+        """
+        other = Tunable(cutting.cut(self.encoder, layers, where), self.max_length, self.adapters)
+        weights = self.model.state_dict()
+        other.model.load_state_dict({name: weights[name] for name in other.model.state_dict()})
         return other
 
     def plain(self) -> PreTrainedModel:

@@ -47,13 +47,17 @@ def _ranking(given: RetrievalSet, measure: str, encoder: Encoder, prompts: RoleP
     return RankingJudge(given, measure, prompts.query, prompts.document)
 
 
-def base_items(encoder: Encoder, trained: Head, judge: Judge) -> Work[BaseItems]:
-    """Judge the base under its model default and under the trained layer & pooling, in float32."""
-    if judge.before is None:
+def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[BaseItems]:
+    """Judge the base under its model default and under the trained layer & pooling, in float32.
+
+    Where a method trains a part of the encoder, the trained layer & pooling is that of this part before training.
+    """
+    trained, part = method.start(), method.base.encoder
+    if judge.before is None and part is encoder:
         declared, same = yield from _items(encoder, judge, (encoder.default_head, trained))
         return BaseItems(declared, same)
-    (declared,) = yield from _items(encoder, judge.before, (encoder.default_head,))
-    (same,) = yield from _items(encoder, judge, (trained,))
+    (declared,) = yield from _items(encoder, judge.before or judge, (encoder.default_head,))
+    (same,) = yield from _items(part, judge, (trained,))
     return BaseItems(declared, same)
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from explorer import run_folder, typed_json
+from explorer.encoding.tune.cutting import remains
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.class_scores import ClassScores, class_scores
@@ -96,13 +97,24 @@ class Training:
 
     @property
     def reading(self) -> str:
-        """The layer & pooling that is trained, in words: `cls of the last layer`."""
-        return self.learner.method.head().describe() if self.learner else ""
+        """The layer & pooling that is trained, in words: `cls of the last layer`.
+
+        Of a part of the base, it is what the base calls it: `mean of layer 3`.
+        """
+        if self.learner is None:
+            return ""
+        method = self.learner.method
+        return (method.head() if method.base.encoder is self.prepared.encoder else method.start()).describe()
 
     @property
     def adapters(self) -> str:
         """The adapters that are trained, in words; "" if all weights are."""
         return self.learner.method.base.describe() if self.learner else ""
+
+    @property
+    def cut(self) -> str:
+        """What remains of the base's layers and weights, in words; "" if all do."""
+        return remains(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else ""
 
     def save(self) -> None:
         """Save what resuming needs, between two steps; never weights that may be spoiled."""
@@ -171,7 +183,7 @@ class Training:
             yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
         base = {}
         for name, judge in self.judged():
-            work = judging.base_items(self.prepared.encoder, learner.method.start(), judge)
+            work = judging.base_items(self.prepared.encoder, learner.method, judge)
             base[name] = yield from self._telling(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: outcome.declared_base for name, outcome in self.verdict.by_use.items()}

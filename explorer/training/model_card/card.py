@@ -84,9 +84,11 @@ def _what(facts: CardFacts) -> str:
         else plain(sources.shown(facts.base))
     )
     revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
+    cut = f", cut to {plain(facts.cut)}" if facts.cut else ""
     return (
         f"# {plain(facts.run)}\n\n"
-        f"{base}{revision}, fine-tuned with Strata by the method **{plain(facts.method)}**: {plain(facts.title)}\n\n"
+        f"{base}{revision}{cut}, fine-tuned with Strata by the method **{plain(facts.method)}**: "
+        f"{plain(facts.title)}\n\n"
         f"The method is from [{plain(facts.paper.line)}]({facts.paper.link}). "
         f"SHA-256 of the base: {facts.base_digest}."
     )

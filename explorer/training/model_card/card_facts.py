@@ -56,6 +56,7 @@ class CardFacts:
     more_tests: tuple[str, ...] = ()
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
     adapters: str = ""  # what was trained if it was not all weights, and how many weights that were, in words
+    cut: str = ""  # what remains of the base's layers and weights if some were removed, in words
 
     @property
     def sets(self) -> dict[str, str]:

@@ -31,6 +31,7 @@ class RunFacts:
     held_out: int | None = None  # rows that choose the best checkpoint
     estimate: str | None = None  # of time and memory, in words
     adapters: str | None = None  # what is trained if it is not all weights, and how many weights that are, in words
+    cut: str | None = None  # what remains of the base's layers and weights if some were removed, in words
     memory: int | None = None  # bytes of a step on the longest rows, as measured before the first one
 
     def as_json(self) -> dict[str, Any]:

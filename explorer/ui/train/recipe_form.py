@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
-from explorer.encoding.locate import families
+from explorer.encoding.locate import families, layout, model_names
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
 from explorer.ui import messages
@@ -140,7 +140,7 @@ def _checked(
 
     state = st.session_state
     try:
-        return Recipe(
+        found = Recipe(
             card.name,
             model,
             sources,
@@ -153,6 +153,9 @@ def _checked(
             state[PRECISION],
             state[DEVICE],
         ).checked()
+        layers = layout.last_layer(model_names.find(model).folder)
+        found.kind.check_layers(found.method_values(), model, layers)
+        return found
     except StrataError as error:
         messages.trouble(error)
         return None

@@ -66,8 +66,7 @@ def _headline(run: Run, status: Status) -> None:
     ]
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")
-    if facts.adapters:
-        told.append(facts.adapters)
+    told += [each for each in (facts.cut, facts.adapters) if each]
     st.caption(messages.plain(" · ".join(told)))
 
 

@@ -1,0 +1,113 @@
+"""Test runs that train a cut encoder: what is compared, resumed, exported and told."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from explorer.encoding.read.head import Head
+from explorer.encoding.tune import cutting
+from explorer.errors import BadChoice
+from explorer.measuring.comparing.comparison_verdict import trained_cell
+from explorer.progress import finish
+from explorer.training.loop import resume_state
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
+from explorer.training.record.status import FAILED, INTERRUPTED
+from tests.device import DEVICE
+from tests.exports import by_sentence_transformers, by_strata
+from tests.spoiling import encoder_of
+from tests.training.unbroken import assert_same, break_off
+from tests.trainings import new, recipe, spearman, texts_of, train, weights
+
+pytestmark = pytest.mark.device
+SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_layers": 1, "keep_steps": True}
+
+
+@pytest.fixture(scope="module", params=[{}, {"target": "similarities", "lora_rank": 2}], ids=["vectors", "adapters"])
+def settings(request):
+    return SETTINGS | request.param
+
+
+@pytest.fixture(scope="module")
+def whole(place, settings):
+    stages = []
+    return train(new(place, "distil", seeds=(1, 2), settings=settings), lambda told: stages.append(told.stage)), stages
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, settings, whole, share):
+    expected, stages = whole
+    run = new(place, "distil", seeds=(1, 2), settings=settings)
+    break_off(run, int(share * len(stages)))
+    assert run.status().state == INTERRUPTED
+    train(run)
+    assert_same(run, expected)
+
+
+def test_the_export_and_every_step_have_the_layers_that_remain(place, whole):
+    run, _ = whole
+    base, found = load_file(place.model / "model.safetensors"), weights(run)
+    removed = {name for name in base if name.startswith("encoder.layer.1.")}
+    assert removed
+    assert set(found) == set(base) - removed
+    for folder in (run.model, *(run.folder / "steps").iterdir()):
+        assert encoder_of(folder).model.config.num_hidden_layers == 1
+        assert torch.allclose(by_strata(folder), by_sentence_transformers(folder), atol=1e-5)
+
+
+def test_before_is_the_whole_model_and_same_is_the_cut_one(place, whole):
+    run, _ = whole
+    encoder = encoder_of(place.model)
+    cut = cutting.cut(encoder, 1)
+    status = run.status()
+    for path, scores in ((place.dev, status.verdict.dev), (place.test, status.verdict.test)):
+        first, second, gold = texts_of(path)
+        for one, found in ((encoder, scores.declared_base), (cut, scores.same_reading_base)):
+            sides = [one.states(side) for side in (first, second)]
+            expected = spearman(*(Head(("mean",))(side.hidden, side.mask) for side in sides), gold)
+            assert found == pytest.approx(expected, abs=0.01)
+        sides = (by_sentence_transformers(run.model, tuple(side)) for side in (first, second))
+        assert scores.exported == pytest.approx(spearman(*sides, gold), abs=0.01)
+
+
+def test_card_and_run_say_what_was_cut(place, whole):
+    run, _ = whole
+    encoder = encoder_of(place.model)
+    kept, every = cutting.cut(encoder, 1).model.num_parameters(), encoder.model.num_parameters()
+    told = f"the first 1 of 2 layers ({kept:,} of {every:,} weights)"
+    status = run.status()
+    assert status.facts.cut == told
+    assert status.facts.reading == "mean of layer 1"
+    cell = trained_cell(status.facts.reading, 2)
+    assert (cell.row.layers, cell.pooling) == ((1,), "mean"), "Compare finds the base's cell"
+    card = (run.folder / "README.md").read_text()
+    assert f", cut to {told}, fine-tuned with Strata by the method" in card
+    assert "| base, mean of layer 1 |" in card
+    assert train(new(place, "simcse", settings={"steps": 1})).status().facts.cut is None
+
+
+def test_a_state_holds_the_cut_encoder_and_not_the_whole_one(place, tmp_path):
+    prepared = finish(prepare(recipe(place, "distil", settings=SETTINGS)))
+    learner = Learner(prepared, 1, World("float32", DEVICE))
+    learner.update()
+    learner.fetch()
+    state = resume_state.state_of(learner)
+    assert not [name for name in state.tensors if "teacher" in name or "layer.1." in name]
+    assert {name.split("/")[0] for name in state.tensors} == {"method", "optimizer", "random"}
+
+
+def test_early_stopping_and_bfloat16_work(place):
+    settings = {"steps": 20, "evaluate_every": 1, "keep_layers": 1, "early_stop": "no new best", "endurance": 2}
+    status = train(new(place, "distil", precision="bfloat16", settings=settings | {"learning_rate": 1e-2})).status()
+    (result,) = status.results
+    assert result.steps <= 20
+    assert result.test is not None
+
+
+def test_a_bad_number_of_layers_ends_the_run_before_its_first_step(place):
+    run = new(place, "distil", settings={"keep_layers": 2})
+    with pytest.raises(BadChoice, match=r"keep_layers cannot be 2: .* has 2 layers, and none would be removed"):
+        train(run)
+    assert run.status().state == FAILED
+    assert not list(run.metrics())
