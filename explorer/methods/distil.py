@@ -52,7 +52,7 @@ class Distil(Pooled):
     training_only = ("teacher",)
     schedule = Schedule(
         batch_size=64,
-        learning_rate=1e-4,
+        learning_rate=4e-4,
         max_length=128,
         warmup=0.1,
         weight_decay=0.01,
@@ -90,9 +90,10 @@ class Distil(Pooled):
         if layers == 1:
             raise BadChoice(f"'{model}' has one layer, and none can be removed. Choose a model with more layers.")
         if kept >= layers:
+            fewer = "1" if layers == 2 else f"1 to {layers - 1}"
             raise BadChoice(
-                f"keep_layers cannot be {kept}: '{model}' has {layers} layers, and none would be removed. Choose 1 to "
-                f"{layers - 1}, or 0 for half of them."
+                f"keep_layers cannot be {kept}: '{model}' has {layers} layers, and none would be removed. Choose "
+                f"{fewer}, or 0 for half of them."
             )
 
     def build(self) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data.row_kinds import SCORED_PAIRS
-from explorer.data.sources import HELD_OUT
+from explorer.data.sources import HELD_OUT, shown
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import families, layout, model_names
 from explorer.errors import StrataError
@@ -154,7 +154,7 @@ def _checked(
             state[DEVICE],
         ).checked()
         layers = layout.last_layer(model_names.find(model).folder)
-        found.kind.check_layers(found.method_values(), model, layers)
+        found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
     except StrataError as error:
         messages.trouble(error)

@@ -231,6 +231,16 @@ def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says
     assert "--set" not in app.code[0].value
 
 
+def test_more_layers_to_keep_than_the_encoder_has_are_an_error(app, place):
+    app.query_params["model"], app.query_params["method"] = str(place.model), "distil"
+    well(app.run())
+    assert words(app.error) == []
+    assert not app.button(key=START).disabled
+    app.number_input(key="knob distil keep_layers").set_value(2).run()
+    assert "'tiny' has 2 layers, and none would be removed. Choose 1, or 0 for half of them." in words(app.error)[0]
+    assert app.button(key=START).disabled
+
+
 def test_a_batch_larger_than_the_text_is_an_error(app):
     say(app.run(), batch_size=2000)
     assert words(app.error) == [recipe_form.TOO_FEW_ROWS.format(1280, 2000)]
