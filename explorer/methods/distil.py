@@ -2,10 +2,12 @@
 
 Reimers and Gurevych 2020, section 2: the mean squared error between the vectors of a student and of a frozen teacher,
 here on the same sentence. The teacher is the whole encoder under its model default; the student is its first layers,
-which become an encoder of their own. As in the paper, vectors are compared as they are used: at unit length if the
-model default normalises them. The released code, model_distillation.py of sentence-transformers, keeps layers at equal
-distances; Strata keeps the lowest ones, so that the cut encoder has the vectors of one layer before training. The
-teacher encodes each batch anew: vectors that were kept would differ by rounding after a run is resumed.
+which become an encoder of their own. Vectors are compared as they are used, so that those of both encoders can be
+compared with each other: at unit length if the model default normalises them. Settings are those of the released code,
+model_distillation.py of sentence-transformers, but learning rate, warmup and epsilon: it trains on many more sentences.
+It keeps layers at equal distances; Strata keeps the lowest, so that the cut encoder has the vectors of one layer before
+training. The target similarities is Strata's. The teacher encodes each batch anew: vectors that were kept would differ
+by rounding after a run is resumed.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ distil
   pooling           mean     released code, whose teacher has it
   epochs            1        released code
   batch_size        64       released code
-  learning_rate     1e-4     released code
   decay             linear   released code
   weight_decay      0.01     released code: the default of its fit()
   beta2             0.999    released code
@@ -346,6 +345,7 @@ LEFT_OPEN = """
 distil
   keep_layers       the released code keeps 4 of 12, at equal distances
   max_length        that of the teacher
+  learning_rate     the released code has 1e-4, for many more sentences
   warmup            the released code has 1,000 steps, of many more sentences
   epsilon           the released code has 1e-6, for vectors that are not normalised
   evaluate_every    the released code has 5,000 steps, of many more sentences

@@ -90,6 +90,17 @@ def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place)
     assert cards(app) == before
 
 
+def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(app, place):
+    run = trainings.train(trainings.new(place, "distil", name="cut", settings={"steps": 2}))
+    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:cut"
+    measured(app)
+    assert not app.exception
+    shown, found = cards(app), run.status().verdict.test
+    scores = {BASE: found.declared_base, BASE_AS_TRAINED: found.same_reading_base, TUNED: found.exported}
+    assert {name: float(shown[name]) for name in scores} == pytest.approx(scores, abs=0.01)
+    assert scores[BASE] != pytest.approx(scores[BASE_AS_TRAINED], abs=0.01), "the premise"
+
+
 def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     app.query_params["sts"], app.query_params["beside"] = "STS-B test", "run:tuned"

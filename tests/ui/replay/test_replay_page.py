@@ -123,6 +123,15 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place):
     assert low == -high < 0
 
 
+def test_a_run_of_a_cut_encoder_is_replayed_with_the_layers_that_remain(app, place):
+    trainings.train(trainings.new(place, "distil", name="cut", settings={"steps": 2, "keep_steps": True}))
+    app.query_params["replayed"], app.query_params["every_step"] = "cut", "true"
+    measured(app)
+    assert not app.exception
+    *_, own_grid, _, _ = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
+    assert own_grid["data"][0]["y"] == [0, 1], "layers, the embedding output included"
+
+
 def test_umap_lays_out_all_looks_at_once_in_one_frame(app, monkeypatch):
     monkeypatch.setattr(projection, "_EPOCHS", 20)
     app.query_params["replayed"], app.query_params["replayed_projection"] = "plain", "UMAP"
