@@ -38,7 +38,8 @@ class Pooled(Method):
         """The head with this name on the current device; it is made once for each device."""
         device = str(self.base.model.device)
         if name not in self._resolved or self._resolved[name][0] != device:
-            self._resolved = {**self._resolved, name: (device, made().to(device))}
+            head = made().to(device)  # which may ask for another
+            self._resolved = {**self._resolved, name: (device, head)}
         return self._resolved[name][1]
 
     @property

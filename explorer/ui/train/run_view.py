@@ -66,7 +66,10 @@ def _headline(run: Run, status: Status) -> None:
     ]
     if facts.device:
         told.append(f"{facts.precision} on {facts.device}")
-    told += [each for each in (facts.cut, facts.adapters) if each]
+    if facts.cut:
+        told.append(f"trains {facts.cut}")
+    if facts.adapters:
+        told.append(facts.adapters)
     st.caption(messages.plain(" · ".join(told)))
 
 

@@ -48,6 +48,13 @@ def test_a_run_of_adapters_tells_what_is_trained(app, place):
     assert any(told.endswith("LoRA of rank 8: 96") for told in words(app.caption))
 
 
+def test_a_run_of_a_cut_encoder_tells_what_remains(app, place):
+    run, told = new(place), "the first 3 of 6 layers (17 of 22 weights)"
+    stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(cut=told))
+    well(show(app, run))
+    assert any(line.endswith(f"· trains {told}") for line in words(app.caption))
+
+
 def outcome(difference, low, high):
     return Outcome(73.0, 68.0, 73.0 + difference, difference, low, high)
 
