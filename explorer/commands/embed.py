@@ -131,7 +131,7 @@ def _told(done: Embedded, request: Request, world: World) -> str:
 
 
 def _interrupted(folder: Path) -> str:
-    from explorer.studies.embedding import manifest
+    from explorer.data.vectors import manifest
 
     there = manifest.read(folder) if folder.is_dir() else None
     if there is None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.sources import shown
+from explorer.data.vectors import manifest as manifests
+from explorer.data.vectors.manifest import Column, Manifest, shard_path
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import MODEL_DEFAULT
@@ -23,10 +25,8 @@ from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import PART
 from explorer.progress import Progress, Work
 from explorer.studies.embedding import corpus as corpora
-from explorer.studies.embedding import manifest as manifests
 from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.corpus import Corpus, Shard, Text
-from explorer.studies.embedding.manifest import Column, Manifest, shard_path
 from explorer.studies.embedding.pace import Pace
 from explorer.studies.embedding.shared_lock import held
 

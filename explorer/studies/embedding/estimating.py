@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from explorer import in_words
+from explorer.data.vectors import manifest
 from explorer.progress import Progress, Work
 from explorer.studies.embedding import corpus as corpora
-from explorer.studies.embedding import manifest, shard_files
+from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.embedding import Plan, Request, check_folder, planned, vectors_of
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from explorer import in_words
+from explorer.data.vectors.manifest import shard_path
 from explorer.progress import Progress
 from explorer.studies.embedding.corpus import Corpus
-from explorer.studies.embedding.manifest import shard_path
 
 EVERY = 2.0  # seconds between two counts of the shards that all processes have written
 

@@ -14,16 +14,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.vectors.manifest import ABOUT, KEY, MERGED, ROW, TEXT, Manifest, opened, shard_path
 from explorer.errors import BadChoice, RunError
 from explorer.progress import Progress, Work
 from explorer.studies.embedding.corpus import Shard
-from explorer.studies.embedding.manifest import MERGED, Manifest, opened, shard_path
 
 Vectors = NDArray[np.float32]  # (row, width)
-
-ROW, TEXT = "row", "text"  # columns next to those of vectors
-KEY = b"strata.key"  # of the metadata: which embedding a file belongs to
-ABOUT = b"strata"  # model, text and settings as JSON
 
 
 def write(folder: Path, manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:

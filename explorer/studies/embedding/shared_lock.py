@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from explorer.data.vectors.manifest import LOCK, ROOM
 from explorer.errors import NotWritable, RunBusy
-from explorer.studies.embedding.manifest import LOCK, ROOM
 
 if TYPE_CHECKING:
     from explorer.training.loop.processes import World

@@ -19,6 +19,9 @@ NAME = "manifest.json"
 SHARDS = "shards"  # the folder of the shards
 MERGED = "vectors.parquet"
 LOCK = ".lock"
+ROW, TEXT = "row", "text"  # columns next to those of vectors
+KEY = b"strata.key"  # of a file's metadata: which embedding it belongs to
+ABOUT = b"strata"  # model, text and settings as JSON
 ROOM = "Make room there and start the same command again: shards that are whole are kept."
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
 

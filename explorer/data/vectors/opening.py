@@ -1,0 +1,90 @@
+"""Open vectors with their sentences: a folder of `embed`, a parquet file, or a .npy file with its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from explorer.data.vectors import manifest as manifests
+from explorer.data.vectors.npy_file import NpyFile
+from explorer.data.vectors.parquet_files import ParquetFiles, is_vector
+from explorer.data.vectors.vector_files import VectorFiles
+from explorer.errors import DataError, UnreadableFile, WrongColumns
+
+NPY, PARQUET = ".npy", ".parquet"
+ROLES = ("sentence", "vector")  # of columns
+
+
+def is_vectors(source: str) -> bool:
+    """Whether a source names vectors: a file by its ending, or a folder that `embed` wrote."""
+    path = Path(source)
+    with suppress(OSError, RuntimeError, ValueError):  # too long, no such user, or with a null byte
+        path = path.expanduser()
+        return path.suffix.lower() == NPY or (path / manifests.NAME).is_file() or _is_parquet_of_vectors(path)
+    return False
+
+
+def opened(source: str | Path, text: str | Path | None = None, columns: Mapping[str, str] | None = None) -> VectorFiles:
+    """The vectors of a source; `text` is the file of the sentences of a .npy, `columns` are names by role."""
+    path, ending = Path(source).expanduser(), Path(source).suffix.lower()
+    chosen = dict(columns or {})
+    for role in chosen:
+        if role not in ROLES:
+            raise WrongColumns(f"Vectors have no role {role!r}; their roles are {' and '.join(ROLES)}.")
+    if not path.exists():
+        raise UnreadableFile(f"There is no {path}. Check the spelling, or give the full path.")
+    if text is not None and ending != NPY:
+        raise DataError(f"{path.name} holds its own sentences, so a text file cannot be given. Leave it out.")
+    if path.is_dir():
+        return _of_embed(path, chosen)
+    if ending == PARQUET:
+        return ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"))
+    if ending != NPY:
+        raise UnreadableFile(
+            f"{path.name} is no file of vectors. Choose a folder that `embed` wrote, a {PARQUET} file with columns of "
+            f"sentences and vectors, or a {NPY} file with a .txt file of the same name."
+        )
+    if chosen:
+        raise WrongColumns(f"{path.name} has no columns. Leave their names out.")
+    return NpyFile(path, Path(text).expanduser() if text is not None else None)
+
+
+def _of_embed(folder: Path, columns: Mapping[str, str]) -> VectorFiles:
+    """The shards of an embedding, which has to be complete and to hold its sentences."""
+    manifest = manifests.read(folder) if (folder / manifests.NAME).is_file() else None
+    if manifest is None:
+        raise UnreadableFile(
+            f"{folder} has no {manifests.NAME}, so `embed` did not write it. Choose its folder --out, or a file."
+        )
+    shards = [manifests.shard_path(folder, number) for number in range(manifest.shards)]
+    lost = [shard for shard in shards if not shard.is_file()]
+    if lost:
+        raise DataError(
+            f"{folder.name} lacks {len(lost):,} of {manifest.shards:,} shards, such as {lost[0].name}. Start the same "
+            "`embed` command again: it embeds the rest."
+        )
+    if not manifest.with_text:
+        raise DataError(
+            f"{folder.name} was embedded without its sentences. Embed the text again with --with-text into another "
+            "folder."
+        )
+    found = ParquetFiles(folder.name, shards, columns.get("sentence", manifests.TEXT), columns.get("vector"))
+    if found.rows != manifest.rows:
+        raise DataError(
+            f"The shards of {folder.name} have {found.rows:,} rows, its {manifests.NAME} states {manifest.rows:,}. "
+            "Start the same `embed` command again: it replaces damaged shards."
+        )
+    return found
+
+
+def _is_parquet_of_vectors(path: Path) -> bool:
+    """Whether a parquet file has a column of vectors; one of text alone is a table."""
+    if path.suffix.lower() != PARQUET or not path.is_file():
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with suppress(pa.ArrowException, ValueError, OSError):
+        return any(is_vector(field.type) for field in pq.read_schema(path))
+    return False

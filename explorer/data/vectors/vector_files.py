@@ -1,0 +1,68 @@
+"""What a file format of vectors with sentences offers: rows in order, a block at a time, and what they are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.errors import DataError
+
+AT_ONCE = 8192  # rows of a block
+
+Numbers = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The encoder that made the vectors, as `embed` states it."""
+
+    model: str
+    model_digest: str
+    max_length: int
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows with consecutive numbers: their vectors (row, width) as stored, and their sentences."""
+
+    vectors: Numbers
+    texts: Sequence[str]
+
+
+class VectorFiles(ABC):
+    """Vectors (row, width) in one or several files, with a sentence for each; only their headers are read at first."""
+
+    name: str
+    files: tuple[Path, ...]  # whose bytes decide the corpus, together with the columns
+    columns: tuple[str, ...] = ()  # of the sentences and of the vectors, if the files have columns
+    rows: int
+    width: int
+    dtype: np.dtype[Any]
+    title: str | None = None  # layer & pooling, if `embed` wrote them
+    origin: Origin | None = None
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order."""
+
+    def mapped(self) -> Numbers | None:
+        """The vectors mapped into memory; None if the format is compressed."""
+        return None
+
+
+def check_shape(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse what is no array of vectors."""
+    if dtype.kind != "f" or dtype.itemsize > 8:
+        raise DataError(f"{name} holds {dtype}. Vectors are float16, float32 or float64: convert them with astype.")
+    if len(shape) != 2:
+        raise DataError(
+            f"{name} has the shape {shape}. Vectors have two axes, (sentence, width): save one row per sentence."
+        )
+    if min(shape) < 1:
+        raise DataError(f"{name} has the shape {shape}, so no number is in it. Choose a file with at least one vector.")

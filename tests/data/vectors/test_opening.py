@@ -1,0 +1,185 @@
+"""Test that vectors with their sentences are read from every format, and that unusable ones are refused."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.data.vectors import vector_files
+from explorer.data.vectors.opening import is_vectors, opened
+from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
+from tests.studies.embedding.desk import LINES, columns, furnish
+
+ROWS, WIDTH = 7, 4
+SENTENCES = [f"Sentence {number}, écrit." for number in range(ROWS)]
+VECTORS = np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    for module in ("npy_file", "parquet_files"):
+        monkeypatch.setattr(f"explorer.data.vectors.{module}.AT_ONCE", 3)
+
+
+@pytest.fixture
+def npy(tmp_path):
+    path = tmp_path / "mine.npy"
+    np.save(path, VECTORS)
+    path.with_suffix(".txt").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    return path
+
+
+def table(path, vectors, name="vector", texts=SENTENCES, column="text", **others):
+    pq.write_table(pa.table({column: pa.array(texts), name: vectors, **others}), path, row_group_size=2)
+    return path
+
+
+def fixed(vectors=VECTORS):
+    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+
+
+def read(files):
+    """All rows of a source; no block is larger than the limit."""
+    found = list(files.blocks())
+    assert max(len(block.texts) for block in found) <= 3
+    return np.concatenate([block.vectors for block in found]), [text for block in found for text in block.texts]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_npy_file_is_mapped_with_the_text_beside_it(npy, dtype, order):
+    np.save(npy, np.asarray(VECTORS.astype(dtype), order=order))
+    files = opened(npy)
+    vectors, texts = read(files)
+    assert (files.rows, files.width, files.dtype, texts) == (ROWS, WIDTH, np.dtype(dtype), SENTENCES)
+    np.testing.assert_array_equal(vectors, VECTORS.astype(dtype))
+    assert isinstance(files.mapped(), np.memmap)
+    assert is_vectors(str(npy))
+
+
+def test_the_text_of_an_npy_file_can_be_named(npy, tmp_path):
+    other = npy.with_suffix(".txt").rename(tmp_path / "other.txt")
+    assert read(opened(npy, other))[1] == SENTENCES
+    with pytest.raises(UnreadableFile, match=r"no file .*mine\.txt"):
+        opened(npy)
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float64()), "fixed"])
+def test_a_parquet_file_has_columns_of_sentences_and_of_vectors(tmp_path, kind):
+    column = fixed() if kind == "fixed" else pa.array(VECTORS.tolist(), kind)
+    path = table(tmp_path / "mine.parquet", column, "emb", column="body", row=pa.array(range(ROWS)))
+    files = opened(path)
+    vectors, texts = read(files)
+    assert (files.rows, files.width, texts, files.columns) == (ROWS, WIDTH, SENTENCES, ("body", "emb"))
+    np.testing.assert_array_equal(vectors, VECTORS)
+    assert files.mapped() is None
+    assert is_vectors(str(path))
+
+
+def test_of_several_columns_those_with_usual_names_are_taken_or_those_that_are_named(tmp_path):
+    path = table(tmp_path / "mine.parquet", fixed(), other=fixed(-VECTORS), title=pa.array(["t"] * ROWS))
+    assert opened(path).columns == ("text", "vector")
+    assert opened(path, columns={"sentence": "title", "vector": "other"}).columns == ("title", "other")
+    with pytest.raises(WrongColumns, match=r"no column 'words' of text .* 'text', 'title'"):
+        opened(path, columns={"sentence": "words"})
+    with pytest.raises(WrongColumns, match="no role 'score'"):
+        opened(path, columns={"score": "words"})
+    unclear = table(tmp_path / "unclear.parquet", fixed(), "one", two=fixed())
+    with pytest.raises(WrongColumns, match=r"2 columns of lists of floats .* 'one', 'two'"):
+        opened(unclear)
+    with pytest.raises(WrongColumns, match="0 columns of text"):
+        opened(table(tmp_path / "none.parquet", fixed(), column="vector2", texts=list(range(ROWS))))
+
+
+def test_a_folder_of_an_embedding_is_a_corpus_that_knows_its_encoder(tmp_path):
+    desk = furnish(tmp_path)
+    done = desk.embed("with text", titles=("mean of layer 2", "max of layer 1"), with_text=True)
+    files = opened(tmp_path / "with text", columns={"vector": "max of layer 1"})
+    vectors, texts = read(files)
+    assert texts == LINES
+    np.testing.assert_array_equal(vectors, np.array(columns(done.merged)["max of layer 1"], dtype=np.float32))
+    assert (files.title, files.origin.model_digest) == ("max of layer 1", done.manifest.model_digest)
+    assert opened(done.merged, columns={"vector": "max of layer 1"}).origin == files.origin
+    with pytest.raises(WrongColumns, match="'max of layer 1', 'mean of layer 2'"):
+        opened(tmp_path / "with text")
+    assert is_vectors(str(tmp_path / "with text"))
+    desk.shards("with text")[1].unlink()
+    with pytest.raises(DataError, match=r"lacks 1 of 6 shards, such as 00000001\.parquet"):
+        opened(tmp_path / "with text")
+    desk.embed("without text")
+    with pytest.raises(DataError, match=r"without its sentences.*--with-text"):
+        opened(tmp_path / "without text")
+
+
+@pytest.mark.parametrize(("lines", "count"), [(ROWS - 1, "6"), (ROWS + 2, "9"), (3, "3")])
+def test_other_numbers_of_vectors_and_lines_are_both_named(npy, lines, count):
+    npy.with_suffix(".txt").write_text("\n".join((SENTENCES * 2)[:lines]), encoding="utf-8")
+    with pytest.raises(DataError, match=rf"mine\.npy has 7 vectors, but mine\.txt has {count} lines"):
+        read(opened(npy))
+
+
+BAD_ARRAYS = [
+    (np.array([{"a": 1}], dtype=object), "Python objects, which are never unpickled"),
+    (VECTORS[0], r"shape \(4,\)"),
+    (VECTORS[:0], r"shape \(0, 4\)"),
+    (VECTORS[None], r"shape \(1, 7, 4\)"),
+    (np.arange(8).reshape(2, 4), "holds int64"),
+    (VECTORS.astype(complex), "holds complex128"),
+]
+
+
+@pytest.mark.parametrize(("array", "words"), BAD_ARRAYS, ids=[words for _, words in BAD_ARRAYS])
+def test_an_array_that_is_none_of_vectors_is_refused(npy, array, words):
+    np.save(npy, array, allow_pickle=True)
+    with pytest.raises(DataError, match=words):
+        opened(npy)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x93NUMPY", b"\x80\x04K\x01.", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{'descr'"]
+)
+def test_damaged_files_are_refused(npy, tmp_path, data):
+    npy.write_bytes(data)
+    with pytest.raises(StrataError, match=r"mine\.npy"):
+        opened(npy)
+    (tmp_path / "mine.parquet").write_bytes(data)
+    with pytest.raises(UnreadableFile, match="not a readable Parquet file"):
+        opened(tmp_path / "mine.parquet")
+    assert not is_vectors(str(tmp_path / "mine.parquet"))
+
+
+def test_a_cut_off_npy_file_is_refused(npy):
+    npy.write_bytes(npy.read_bytes()[:-4])
+    with pytest.raises(UnreadableFile, match=r"mine\.npy"):
+        opened(npy)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [(None, "Row 4 of .* has no vector"), ([1.0], "Row 4 of .* a vector of width 1; that of row 0 is 4")],
+)
+def test_a_row_without_its_vector_is_named(tmp_path, row, words):
+    rows = [*VECTORS[:4].tolist(), row, *VECTORS[5:].tolist()]
+    with pytest.raises(DataError, match=words):
+        read(opened(table(tmp_path / "mine.parquet", pa.array(rows, pa.list_(pa.float32())))))
+    if row is None:
+        with pytest.raises(DataError, match=words):
+            read(opened(table(tmp_path / "mine.parquet", pa.array(rows, pa.list_(pa.float32(), WIDTH)))))
+
+
+def test_what_holds_no_vectors_is_none(tmp_path, npy):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    pq.write_table(pa.table({"sentence": SENTENCES}), tmp_path / "text.parquet")
+    for source in ("sample", str(tmp_path), str(tmp_path / "a.csv"), str(tmp_path / "text.parquet"), "\0", "~no/x", ""):
+        assert not is_vectors(source)
+    for source, words in ((tmp_path, "no manifest.json"), (tmp_path / "a.csv", "no file of vectors")):
+        with pytest.raises(UnreadableFile, match=words):
+            opened(source)
+    with pytest.raises(UnreadableFile, match="There is no"):
+        opened(tmp_path / "absent.npy")
+    with pytest.raises(DataError, match="holds its own sentences"):
+        opened(table(tmp_path / "mine.parquet", fixed()), npy.with_suffix(".txt"))
+
+
+def test_blocks_have_a_size_that_fits_into_memory():
+    assert vector_files.AT_ONCE * 4096 * 4 < 2**28
