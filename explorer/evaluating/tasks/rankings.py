@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.encoded import Encoded, encoded
 from explorer.evaluating.measured import Setting
-from explorer.measuring.neighbours.batch_search import Found, IndexSetting, batch_search, rankable
+from explorer.measuring.neighbours.batch_search import Found, batch_search, rankable
+from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Work
 

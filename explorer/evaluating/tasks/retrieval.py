@@ -20,7 +20,8 @@ from explorer.evaluating.encoded import checked_titles, titles_of
 from explorer.evaluating.measured import Items, Measured
 from explorer.evaluating.tasks.layer_choice import intervals
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
-from explorer.measuring.neighbours.batch_search import FLAT, Found, IndexSetting
+from explorer.measuring.neighbours.batch_search import Found
+from explorer.measuring.neighbours.index_setting import FLAT, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import DEPTH, MEASURES, measures
 from explorer.progress import Work
 

@@ -23,7 +23,8 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.encoded import checked_titles
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
 from explorer.evaluating.tasks.rankings import of_encoder, ranked
-from explorer.measuring.neighbours.batch_search import FLAT, PER_LIST, Found, IndexSetting
+from explorer.measuring.neighbours.batch_search import Found
+from explorer.measuring.neighbours.index_setting import FLAT, PER_LIST, IndexSetting
 from explorer.measuring.neighbours.ranking_measures import MRR, reciprocal_ranks
 from explorer.progress import Work
 

@@ -1,1 +1,1 @@
-"""Nearest neighbours: an exact index, queries, and neighbour overlap between two encoders."""
+"""Nearest neighbours: exact and approximate indexes, queries, and neighbour overlap between two encoders."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -11,39 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
+from explorer.measuring.neighbours.index_setting import FLAT, IVF, IndexSetting, faiss_library
 from explorer.measuring.scores.correlation import SAME_VECTOR
 from explorer.progress import Progress, Work
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 
-FLAT, IVF = "flat", "ivf"
-INDEXES = (FLAT, IVF)
-PER_LIST = 39  # training vectors that FAISS wants for each list; with fewer it warns
+INDEXES = (FLAT, IVF)  # those that are built for one search
 AT_ONCE = 8192  # queries between two progress reports
 _ORDERED = 1024  # queries whose results are ordered at once, to limit memory
-
-
-@dataclass(frozen=True)
-class IndexSetting:
-    """The index to build: flat (exact), or inverted lists of which the nearest ones are searched."""
-
-    kind: str = FLAT
-    nlist: int = 1024
-    nprobe: int = 5
-
-    def __post_init__(self) -> None:
-        if self.kind not in INDEXES:
-            raise BadChoice(f"There is no index '{self.kind}'. Choose one of {', '.join(INDEXES)}.")
-        if min(self.nlist, self.nprobe) < 1:
-            raise BadChoice(f"nlist is {self.nlist} and nprobe {self.nprobe}; both have to be 1 or more.")
-
-    def adapted(self, documents: int) -> IndexSetting:
-        """The same with as many lists as this many documents can train."""
-        if self.kind == FLAT:
-            return self
-        nlist = max(1, min(self.nlist, documents // PER_LIST))
-        return IndexSetting(self.kind, nlist, min(self.nprobe, nlist))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +43,9 @@ def batch_search(documents: Floats, queries: Floats, k: int, setting: IndexSetti
 
     Documents at equal distances are in their own order, as far as FAISS returns them.
     """
-    import faiss
-
-    if sys.platform == "darwin":
-        faiss.omp_set_num_threads(1)  # its OpenMP together with torch's kills the process there (faiss-wheels issue 73)
+    if setting.kind not in INDEXES:
+        raise BadChoice(f"This search has no index '{setting.kind}'. Choose one of {', '.join(INDEXES)}.")
+    faiss = faiss_library()
     yield Progress("building the index", 0, 0)
     index = _built(documents, setting)
     k = min(k, len(documents))

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.retrieval.retrieval_set import Judged, RetrievalSet
-from explorer.measuring.neighbours.batch_search import IndexSetting, batch_search, rankable
+from explorer.measuring.neighbours.batch_search import batch_search, rankable
+from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.neighbours.ranking_measures import MEASURES, NDCG, TOP, measures
 from explorer.measuring.scores.bootstrap import Interval, mean_difference
 from explorer.measuring.scores.correlation import unit

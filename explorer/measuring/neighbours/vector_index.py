@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.errors import BadChoice
+from explorer.measuring.neighbours.index_setting import faiss_library
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
 
@@ -126,10 +126,7 @@ def _cosines(one: Floats, other: Floats) -> Floats:
 
 def _flat(known: Floats) -> tuple[Any, Floats]:
     """An exact index by inner product, and a view of its vectors, so that they are in memory once."""
-    import faiss
-
-    if sys.platform == "darwin":
-        faiss.omp_set_num_threads(1)  # its OpenMP together with torch's kills the process there (faiss-wheels issue 73)
+    faiss = faiss_library()
     index = faiss.IndexFlatIP(known.shape[1])
     index.add(known)
     return index, faiss.rev_swig_ptr(index.get_xb(), known.size).reshape(known.shape)

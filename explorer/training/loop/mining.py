@@ -10,7 +10,8 @@ import numpy as np
 from explorer.data.kinds import Columns, Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
-from explorer.measuring.neighbours.batch_search import IndexSetting, batch_search
+from explorer.measuring.neighbours.batch_search import batch_search
+from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.methods._mining import Mining
 from explorer.progress import Progress, Work

@@ -10,7 +10,8 @@ from explorer.data.graded import sts
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.suites import ALL, Options
 from explorer.evaluating.tasks import transfer
-from explorer.measuring.neighbours.batch_search import FLAT, INDEXES, IVF
+from explorer.measuring.neighbours.batch_search import INDEXES
+from explorer.measuring.neighbours.index_setting import FLAT, IVF
 
 SEEDS, LENGTH, AGAIN = "seeds of the classifier", "maximum length of texts", "measure again"
 TEXT, PROBE, INDEX, TITLES = "text of STS sets", "classifier", "search index", "layers & poolings to score"

@@ -6,7 +6,8 @@ import pytest
 
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours import batch_search as searching
-from explorer.measuring.neighbours.batch_search import IndexSetting, batch_search
+from explorer.measuring.neighbours.batch_search import batch_search
+from explorer.measuring.neighbours.index_setting import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
 
@@ -104,8 +105,20 @@ def test_each_list_has_39_documents_to_train_on(documents, nlist, nprobe):
     assert IndexSetting("flat").adapted(documents) == IndexSetting("flat")
 
 
+def test_a_graph_is_built_only_to_be_saved():
+    with pytest.raises(BadChoice, match=r"no index 'hnsw'.*flat, ivf"):
+        finish(batch_search(vectors(4), vectors(1), 1, IndexSetting("hnsw")))
+
+
 @pytest.mark.parametrize(
-    ("setting", "found"), [(("hnsw",), "hnsw.*flat, ivf"), (("ivf", 0, 5), "nlist is 0"), (("ivf", 5, -1), "nprobe -1")]
+    ("setting", "found"),
+    [
+        (("pq",), "pq.*flat, ivf, hnsw"),
+        (("ivf", 0, 5), "nlist is 0"),
+        (("ivf", 5, -1), "nprobe -1"),
+        (("hnsw", 5, 1, 1), "links is 1"),
+        (("hnsw", 5, 1, 16, 0), "ef 0"),
+    ],
 )
 def test_an_impossible_index_is_refused(setting, found):
     with pytest.raises(BadChoice, match=found):
