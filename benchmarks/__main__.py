@@ -10,8 +10,8 @@ import tempfile
 
 QUICK = ("grid", "step", "start", "compare")
 SLOW = (
-    *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "maps", "dragging", "exact"),
-    *("demonstration", "gpu"),
+    *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "large", "maps", "dragging"),
+    *("exact", "demonstration", "gpu"),
 )
 
 

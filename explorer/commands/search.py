@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts import reading_flags
+from explorer.commands.parts import reading_flags, vector_query
 from explorer.commands.parts.line import Line
 from explorer.errors import BadChoice
 
@@ -25,9 +25,7 @@ def add(verbs: Any) -> None:
     )
     verb.set_defaults(verb=_search)
     verb.add_argument("query", metavar="QUERY", help="a sentence; a sentence of the corpus does not find itself")
-    verb.add_argument(
-        "--corpus", default="sample", metavar="FILE|NAME", help="a file, a set such as 'STS-B dev', or sample (default)"
-    )
+    verb.add_argument("--corpus", metavar="FILE|NAME", help="a file, a set such as 'STS-B dev', or sample (default)")
     verb.add_argument(
         "--model",
         action="append",
@@ -47,6 +45,7 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)",
     )
+    vector_query.add(verb)
     reading_flags.add(verb)
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
@@ -60,16 +59,20 @@ def _search(options: argparse.Namespace) -> None:
     from explorer.measuring.neighbours.search_tables import Asked, as_json, as_text
     from explorer.progress import finish
 
+    if options.k < 1:
+        raise BadChoice(f"--k {options.k} is not possible. Choose 1 or more.")
+    vector_query.check(options)
+    if options.vectors:
+        print(vector_query.answer(options))
+        return
     query, models = asked(options.query), options.model or [bundled.NAME]
     if len(models) > 2:
         raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
-    if options.k < 1:
-        raise BadChoice(f"--k {options.k} is not possible. Choose 1 or more.")
     if options.whole and len(models) == 1:
         raise BadChoice(
             "--whole compares two encoders, but only one was named. Give --model twice, or leave --whole out."
         )
-    searched = of_source(options.corpus, online=options.online)
+    searched = of_source(options.corpus or "sample", online=options.online)
     found = [find(name, online=options.online) for name in models]
     titles = (options.reading, options.other_reading or options.reading)
     with Line() as line:

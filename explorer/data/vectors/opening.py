@@ -25,8 +25,17 @@ def is_vectors(source: str) -> bool:
     return False
 
 
-def opened(source: str | Path, text: str | Path | None = None, columns: Mapping[str, str] | None = None) -> VectorFiles:
-    """The vectors of a source; `text` is the file of the sentences of a .npy, `columns` are names by role."""
+def opened(
+    source: str | Path,
+    text: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> VectorFiles:
+    """The vectors of a source.
+
+    `text` is the file of the sentences of a .npy, `columns` are names by role, and `title` is the layer & pooling
+    whose vectors are taken of those that `embed` wrote.
+    """
     path, ending = Path(source).expanduser(), Path(source).suffix.lower()
     chosen = dict(columns or {})
     for role in chosen:
@@ -37,9 +46,9 @@ def opened(source: str | Path, text: str | Path | None = None, columns: Mapping[
     if text is not None and ending != NPY:
         raise DataError(f"{path.name} holds its own sentences, so a text file cannot be given. Leave it out.")
     if path.is_dir():
-        return _of_embed(path, chosen)
+        return _of_embed(path, chosen, title)
     if ending == PARQUET:
-        return ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"))
+        return ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"), title)
     if ending != NPY:
         raise UnreadableFile(
             f"{path.name} is no file of vectors. Choose a folder that `embed` wrote, a {PARQUET} file with columns of "
@@ -50,7 +59,7 @@ def opened(source: str | Path, text: str | Path | None = None, columns: Mapping[
     return NpyFile(path, Path(text).expanduser() if text is not None else None)
 
 
-def _of_embed(folder: Path, columns: Mapping[str, str]) -> VectorFiles:
+def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> VectorFiles:
     """The shards of an embedding, which has to be complete and to hold its sentences."""
     manifest = manifests.read(folder) if (folder / manifests.NAME).is_file() else None
     if manifest is None:
@@ -69,7 +78,7 @@ def _of_embed(folder: Path, columns: Mapping[str, str]) -> VectorFiles:
             f"{folder.name} was embedded without its sentences. Embed the text again with --with-text into another "
             "folder."
         )
-    found = ParquetFiles(folder.name, shards, columns.get("sentence", manifests.TEXT), columns.get("vector"))
+    found = ParquetFiles(folder.name, shards, columns.get("sentence", manifests.TEXT), columns.get("vector"), title)
     if found.rows != manifest.rows:
         raise DataError(
             f"The shards of {folder.name} have {found.rows:,} rows, its {manifests.NAME} states {manifest.rows:,}. "

@@ -21,11 +21,25 @@ LISTED = 12  # columns that an error names
 class ParquetFiles(VectorFiles):
     """Files with the same columns, one after the other; columns that are not named are recognised."""
 
-    def __init__(self, name: str, paths: Sequence[Path], text: str | None = None, vectors: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        paths: Sequence[Path],
+        text: str | None = None,
+        vectors: str | None = None,
+        title: str | None = None,
+    ) -> None:
         import pyarrow as pa
 
         self.name, self.files = name, tuple(paths)
         schema = _opened(paths[0]).schema_arrow
+        try:
+            stated = typed_json.parsed((schema.metadata or {}).get(ABOUT, b"null"))
+        except ValueError:
+            stated = None
+        self.origin = typed_json.read(Origin, stated)
+        if self.origin is not None:  # `embed` names columns of vectors by their layer & pooling
+            vectors = vectors or title
         kinds = {field.name: field.type for field in schema}
         texts = [column for column, kind in kinds.items() if _is_text(kind)]
         lists = [column for column, kind in kinds.items() if is_vector(kind)]
@@ -37,11 +51,6 @@ class ParquetFiles(VectorFiles):
         self.rows = sum(_opened(path).metadata.num_rows for path in paths)
         self.width = kind.list_size if pa.types.is_fixed_size_list(kind) else self._first_width()
         check_shape(name, (self.rows, self.width), self.dtype)
-        try:
-            stated = typed_json.parsed((schema.metadata or {}).get(ABOUT, b"null"))
-        except ValueError:
-            stated = None
-        self.origin = typed_json.read(Origin, stated)
         self.title = self._vectors if self.origin else None
 
     def blocks(self) -> Iterator[Block]:

@@ -1,0 +1,128 @@
+"""The part of `search` that searches vectors on disk: its flags, the query's encoder, and the answer."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from explorer.commands.parts.line import Line
+from explorer.commands.parts.named_values import role_and_name
+from explorer.errors import BadChoice, ModelError
+
+if TYPE_CHECKING:
+    from explorer.data.vectors.vector_corpus import VectorCorpus
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.readings import Reading
+    from explorer.measuring.neighbours.vector_index import Hits
+    from explorer.measuring.neighbours.vector_search import VectorSearch
+
+EXACT = "exact"
+INDEXES = {EXACT: "flat", "ivf": "ivf", "hnsw": "hnsw"}  # as in `index_setting`, which is not loaded before
+
+
+def add(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument(
+        "--vectors",
+        metavar="FOLDER|FILE",
+        help="search vectors on disk instead of a text: a folder of `embed --with-text`, a .parquet file with columns "
+        "of sentences and vectors, or a .npy file. The model and the layer & pooling of a folder are those it states",
+    )
+    verb.add_argument(
+        "--text", metavar="FILE", help="the sentences of a .npy, one a line (default: its name with .txt)"
+    )
+    verb.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="of a .parquet file, the column that has a role: sentence, vector",
+    )
+    verb.add_argument(
+        "--index",
+        choices=list(INDEXES),
+        help="of --vectors: search all, inverted lists, or a graph (default: exact up to 200,000, then ivf)",
+    )
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse flags that have no effect together."""
+    given = {
+        "--corpus": options.corpus,
+        "--other-reading": options.other_reading,
+        "--whole": options.whole,
+    }
+    for_vectors = {"--text": options.text, "--column": options.column, "--index": options.index}
+    wrong = [flag for flag, value in (given if options.vectors else for_vectors).items() if value]
+    if wrong:
+        reason = "has no effect with --vectors" if options.vectors else "needs --vectors"
+        raise BadChoice(f"{wrong[0]} {reason}. Leave one of them out.")
+    if options.vectors and len(options.model or ()) > 1:
+        raise BadChoice(f"--model was given {len(options.model)} times. One encoder made the vectors: give it once.")
+
+
+def answer(options: argparse.Namespace) -> str:
+    """The sentences nearest to the query, and what the search cost, as text or JSON."""
+    from explorer.data.vectors.opening import opened
+    from explorer.data.vectors.preparing import corpus
+    from explorer.measuring.neighbours.query_results import asked
+    from explorer.measuring.neighbours.saved_index import searchable
+    from explorer.measuring.neighbours.vector_tables import Answer, as_json, as_text
+    from explorer.progress import finish
+
+    query = asked(options.query)
+    columns = dict(role_and_name(column) for column in options.column)
+    files = opened(options.vectors, options.text, columns, options.reading)
+    with Line(logged=10) as line:
+        found = finish(corpus(files), line.tell)
+        search = finish(searchable(found, INDEXES.get(options.index or "")), line.tell)
+        place = found.place_of(query)
+        by = None if place is not None else _encoder(found, options)
+        vector = None if by is None else _vector(query, by, found, options)
+    hits, seconds = _timed(search, vector, place, options.k)
+    told = Answer(query, options.k, search, hits, seconds, by, place)
+    return (as_json if options.json else as_text)(told)
+
+
+def _timed(search: VectorSearch, vector: object, place: int | None, k: int) -> tuple[Hits, float]:
+    """The results, and the seconds of a search after one that has read the files."""
+    for _ in range(2):
+        started = time.perf_counter()
+        hits = search.nearest(vector, k) if place is None else search.neighbours(place, k)  # type: ignore[arg-type]
+    return hits, time.perf_counter() - started
+
+
+def _encoder(found: VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
+    """The encoder of the query: that which is named, or that which made the vectors."""
+    from explorer.encoding.load.declared import named
+    from explorer.encoding.locate.model_names import find
+
+    origin = found.origin
+    if not options.model and origin is None:
+        raise BadChoice(
+            f"No sentence of {found.name} is the query, and nothing says which encoder made its vectors. Name the "
+            "encoder with --model (and --reading), or ask for a sentence of the corpus."
+        )
+    name = options.model[0] if options.model else origin.model if origin else ""
+    try:
+        model = find(name, online=options.online)
+    except ModelError as error:
+        if options.model:
+            raise
+        raise BadChoice(f"{found.name} was made by '{name}'. {error} Or name its folder with --model.") from error
+    if origin is not None and model.digest != origin.model_digest:
+        raise BadChoice(
+            f"{found.name} was made by '{origin.model}' with other weights than '{model.name}' has here. Name the "
+            "model that made it with --model, or embed the text again."
+        )
+    return model, named(found.title if origin else options.reading, model.folder)
+
+
+def _vector(query: str, by: tuple[Found, Reading], found: VectorCorpus, options: argparse.Namespace) -> object:
+    from explorer.measuring.neighbours.query_results import vector_of
+    from explorer.measuring.scores.measure import Settings, load_encoder
+
+    longest = options.max_length or (found.origin.max_length if found.origin else None)
+    encoder = load_encoder(by[0], Settings(options.precision, options.device, longest))
+    return vector_of(encoder, query, by[1], longest)
