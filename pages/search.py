@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from explorer.data.vectors.opening import is_vectors
 from explorer.measuring.neighbours.query_results import Findings, place_of, scored, search
 from explorer.measuring.neighbours.search_tables import told_share
 from explorer.ui.access import side_readers, sidebar_choice
@@ -14,6 +15,7 @@ from explorer.ui.search import (
     query_form,
     result_list,
     side_index,
+    vector_results,
 )
 
 
@@ -28,8 +30,13 @@ page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
 query = query_form.query()
 line = st.container(horizontal=True, vertical_alignment="bottom")
-corpus = corpus_form.asked_for(choice, line)
+source = corpus_form.source(line)
 k = query_form.size(line)
+if is_vectors(source):
+    if query is not None:
+        vector_results.show(source, choice, bool(other), query, k)
+    st.stop()
+corpus = corpus_form.corpus(source, choice)
 if corpus is not None and corpus.task is not None:
     judged_queries.choose(corpus.task, query)
 if query is None or corpus is None:

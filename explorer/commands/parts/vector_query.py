@@ -11,6 +11,9 @@ from explorer.commands.parts.named_values import role_and_name
 from explorer.errors import BadChoice, ModelError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from explorer.data.vectors.vector_corpus import VectorCorpus
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
@@ -78,18 +81,19 @@ def answer(options: argparse.Namespace) -> str:
         found = finish(corpus(files), line.tell)
         search = finish(searchable(found, INDEXES.get(options.index or "")), line.tell)
         place = found.place_of(query)
-        by = None if place is not None else _encoder(found, options)
-        vector = None if by is None else _vector(query, by, found, options)
-    hits, seconds = _timed(search, vector, place, options.k)
+        by = _encoder(found, options) if place is None else None
+        wanted = _vector(query, by, found, options) if by is not None else place
+    assert wanted is not None, "it is a row, or an encoder is named"
+    hits, seconds = _timed(search, wanted, options.k)
     told = Answer(query, options.k, search, hits, seconds, by, place)
     return (as_json if options.json else as_text)(told)
 
 
-def _timed(search: VectorSearch, vector: object, place: int | None, k: int) -> tuple[Hits, float]:
+def _timed(search: VectorSearch, query: NDArray[np.float32] | int, k: int) -> tuple[Hits, float]:
     """The results, and the seconds of a search after one that has read the files."""
     for _ in range(2):
         started = time.perf_counter()
-        hits = search.nearest(vector, k) if place is None else search.neighbours(place, k)  # type: ignore[arg-type]
+        hits = search.found(query, k)
     return hits, time.perf_counter() - started
 
 
@@ -119,7 +123,9 @@ def _encoder(found: VectorCorpus, options: argparse.Namespace) -> tuple[Found, R
     return model, named(found.title if origin else options.reading, model.folder)
 
 
-def _vector(query: str, by: tuple[Found, Reading], found: VectorCorpus, options: argparse.Namespace) -> object:
+def _vector(
+    query: str, by: tuple[Found, Reading], found: VectorCorpus, options: argparse.Namespace
+) -> NDArray[np.float32]:
     from explorer.measuring.neighbours.query_results import vector_of
     from explorer.measuring.scores.measure import Settings, load_encoder
 

@@ -47,6 +47,10 @@ class VectorSearch:
     facts: IndexFacts
     faiss: Any = None
 
+    def found(self, query: Floats | int, k: int) -> Hits:
+        """The k sentences nearest to a vector, or to a row of the corpus."""
+        return self.neighbours(query, k) if isinstance(query, int) else self.nearest(query, k)
+
     def nearest(self, query: Floats, k: int) -> Hits:
         """The k sentences nearest to a vector (width,)."""
         if len(query) != self.corpus.width:

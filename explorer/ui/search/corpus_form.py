@@ -34,11 +34,11 @@ class Corpus:
     task: RetrievalSet | None = None
 
 
-def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Corpus | None:
-    """The corpus; None, with the error shown, if there is none. The widgets are drawn into `line`."""
+def source(line: DeltaGenerator) -> str:
+    """What names the corpus; the widgets are drawn into `line`."""
     renamed_options.accept(SOURCE, RENAMED)
     with line:
-        source: str = st.selectbox(
+        chosen: str = st.selectbox(
             "Search in",
             upload_boxes.offered(
                 sidebar.with_current([PAIRS, SAMPLE, SEARCH, *user_sets.names(), *sts.menu()], SOURCE)
@@ -49,7 +49,9 @@ def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Corpus | N
             accept_new_options=True,
             width=360,
             help="The sentences of the sidebar's evaluation set, the sample, another set, or a file: type its path on "
-            "this machine and press Enter. Of a retrieval set, also as a folder, the documents are searched.",
+            "this machine and press Enter. Of a retrieval set, also as a folder, the documents are searched. Vectors "
+            "can be searched without being encoded again, and may be any number: the path of a folder of "
+            "`embed --with-text`, of a .parquet file of sentences and vectors, or of a .npy with its .txt.",
         )
         upload_boxes.to_stay(
             "Corpus (file)",
@@ -60,7 +62,12 @@ def asked_for(choice: sidebar_choice.Choice, line: DeltaGenerator) -> Corpus | N
             "For more than 20 MB, type the file's path instead.",
         )
     refused_clicks.refused()
-    found = _read(source.strip(), choice)
+    return chosen.strip()
+
+
+def corpus(source: str, choice: sidebar_choice.Choice) -> Corpus | None:
+    """The corpus of a text; None, with the error shown, if there is none."""
+    found = _read(source, choice)
     if found is not None:
         st.caption(messages.plain(found.sentences.note))
         for dropped in found.sentences.dropped:

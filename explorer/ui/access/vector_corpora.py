@@ -1,0 +1,56 @@
+"""Vectors on disk for the pages: opened, checked and indexed in the background, once for every visitor."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextlib import suppress
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.data.vectors import manifest, opening, preparing
+from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.data.vectors.vector_files import VectorFiles
+from explorer.errors import WrongColumns
+from explorer.measuring.neighbours import saved_index
+from explorer.measuring.neighbours.vector_search import VectorSearch
+from explorer.ui.access import remembered
+
+
+def corpus(source: str, title: str) -> VectorCorpus | None:
+    """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
+    stamp = _stamp(source)
+    files = _opened(source, title, stamp)
+    key = f"vectors on disk {source} {' '.join(files.columns)} {stamp}"
+    found: VectorCorpus | None = remembered.made(key, f"Vectors of {files.name}", lambda: preparing.corpus(files))
+    return found
+
+
+def searchable(found: VectorCorpus, kind: str | None) -> VectorSearch | None:
+    """The vectors with an index; None, with progress and Stop shown, until it is built."""
+    search: VectorSearch | None = remembered.made(
+        f"index of vectors {found.digest} {kind}",
+        f"Index of {found.name}",
+        lambda: saved_index.searchable(found, kind),
+    )
+    return search
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
+    with suppress(WrongColumns):
+        return opening.opened(source, title=title)
+    return opening.opened(source)
+
+
+def _stamp(source: str) -> tuple[tuple[str, int, int], ...]:
+    """A value that changes when one of the files changes."""
+    path = Path(source).expanduser()
+    shards = sorted((path / manifest.SHARDS).glob("*.parquet")) if path.is_dir() else []
+    files = [path, path / manifest.NAME, *shards, path.with_suffix(".txt")]
+    found = []
+    for file in files:
+        with suppress(OSError):  # reading it says what is wrong
+            stat = file.stat()
+            found.append((file.name, stat.st_size, stat.st_mtime_ns))
+    return tuple(found)

@@ -1,0 +1,116 @@
+"""Search vectors on disk on the page: the index, the query's encoder, the results, and what the index misses."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.encoding.load import declared
+from explorer.errors import StrataError
+from explorer.measuring.neighbours.index_setting import FLAT, HNSW, IVF
+from explorer.measuring.neighbours.query_results import vector_of
+from explorer.measuring.neighbours.vector_index import Hits
+from explorer.measuring.neighbours.vector_search import VectorSearch
+from explorer.measuring.neighbours.vector_tables import rows, told_cost, told_index
+from explorer.ui import messages
+from explorer.ui.access import availability, encoder_loading, sidebar_choice, vector_corpora
+from explorer.ui.messages import shortened
+from explorer.ui.search import query_form, result_list
+from explorer.ui.widgets import downloads, segments
+
+AUTOMATIC = "automatic"
+INDEXES = {AUTOMATIC: None, "exact": FLAT, "IVF": IVF, "HNSW": HNSW}
+ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
+OTHER_MODEL = (
+    "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
+    "sentence of the corpus."
+)
+
+
+def show(source: str, choice: sidebar_choice.Choice, beside: bool, query: str, k: int) -> None:
+    """The index to choose, then the results, once everything is ready; until then progress or the error."""
+    kind = INDEXES[
+        segments.chosen(
+            "Index",
+            list(INDEXES),
+            default=AUTOMATIC,
+            key="index",
+            help="Exact compares every vector. IVF searches the nearest of many lists, HNSW follows the links of a "
+            "graph; both are built once and miss some neighbours, which is measured. Automatic: exact up to 200,000 "
+            "vectors, IVF beyond.",
+        )
+    ]
+    try:
+        _show(source, choice, query, k, kind)
+    except StrataError as error:
+        messages.trouble(error)
+    if beside:
+        st.caption(ONE_ENCODER)
+
+
+def _show(source: str, choice: sidebar_choice.Choice, query: str, k: int, kind: str | None) -> None:
+    found = availability.encoder(choice.source)
+    if found is None:
+        return
+    corpus = vector_corpora.corpus(source, choice.reading_of(found.folder).title)
+    if corpus is None:
+        return
+    st.caption(messages.plain(corpus.note))
+    search = vector_corpora.searchable(corpus, kind)
+    if search is None:
+        return
+    place = corpus.place_of(query)
+    if place is not None:
+        st.caption(query_form.LEFT_OUT)
+    answered = _answered(search, choice, query, place, k)
+    if answered is None:
+        return
+    hits, seconds = answered
+    st.caption(told_index(search.facts))
+    st.caption(told_cost(search.facts, corpus.vectors.nbytes, seconds))
+    found_rows = rows(search, hits)
+    for row in found_rows:
+        sentence, rank = str(row["sentence"]), int(str(row["rank"]))
+        result_list.item(f"vector {row['row']}", rank, sentence, f":small[cosine {row['cosine']:.3f}]")
+    downloads.rows(found_rows, shortened(query, 40), "Results (CSV)")
+
+
+def _answered(
+    search: VectorSearch, choice: sidebar_choice.Choice, query: str, place: int | None, k: int
+) -> tuple[Hits, float] | None:
+    """The results and the seconds of the search; None while the encoder of the query is being loaded."""
+    asked: NDArray[np.float32] | int | None = place
+    if asked is None:
+        asked = _encoded(search.corpus, choice, query)
+    if asked is None:
+        return None
+    started = time.perf_counter()
+    hits = search.found(asked, k)
+    return hits, time.perf_counter() - started
+
+
+def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) -> NDArray[np.float32] | None:
+    """The vector of the query under model A, with the layer & pooling of the vectors."""
+    found = availability.encoder(choice.source)
+    if found is None or _is_other(corpus, found.digest):
+        return None
+    encoder = encoder_loading.encoder(found, choice.settings)
+    if encoder is None:
+        return None
+    reading = declared.named(corpus.title, found.folder) if corpus.origin else choice.reading_of(found.folder)
+    longest = choice.settings.max_length or (corpus.origin.max_length if corpus.origin else None)
+    st.markdown(f"**A** {messages.plain(found.name)}, {messages.plain(declared.described(reading, found.folder))}")
+    return vector_of(encoder, query, reading, longest)
+
+
+def _is_other(corpus: VectorCorpus, digest: str) -> bool:
+    """Whether another model made the vectors; then the visitor is told so."""
+    if corpus.origin is None or corpus.origin.model_digest == digest:
+        return False
+    told = OTHER_MODEL.format(messages.plain(corpus.name), messages.plain(corpus.origin.model))
+    st.warning(told, icon=":material/sync_problem:")
+    return True

@@ -1,0 +1,120 @@
+"""Test the Search page on vectors on disk, without a browser."""
+
+import json
+
+import numpy as np
+import pytest
+
+from explorer.__main__ import main
+from explorer.ui.access import jobs
+from explorer.ui.search import query_form, vector_results
+from tests.studies.embedding.desk import LINES, furnish
+from tests.tiny_models import save_tiny
+from tests.ui.search.test_search_page import searched
+from tests.visits import buttons, lead, words
+
+TITLE = "mean of layer 2"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    desk = furnish(tmp_path_factory.mktemp("desk"))
+    desk.embed("vectors", titles=(TITLE,), with_text=True)
+    np.save(desk.folder / "mine.npy", np.random.default_rng(0).normal(size=(len(LINES), 5)))
+    (desk.folder / "mine.txt").write_text("\n".join(LINES), encoding="utf-8")
+    return desk
+
+
+@pytest.fixture
+def app(furnished, desk):
+    furnished.switch_page("pages/search.py")
+    furnished.query_params["corpus"], furnished.query_params["precision"] = str(desk.folder / "vectors"), "float32"
+    furnished.query_params["model"] = str(desk.model)
+    return furnished
+
+
+def shown(app):
+    return [text.value for text in app.text]
+
+
+@pytest.mark.parametrize("index", ["exact", "IVF", "HNSW"])
+def test_the_page_shows_what_the_command_finds_and_what_the_index_misses(app, desk, capsys, index):
+    app.query_params["query"], app.query_params["index"] = "a red ball", index
+    searched(app)
+    capsys.readouterr()
+    asked = [
+        "search",
+        "a red ball",
+        "--vectors",
+        desk.folder / "vectors",
+        "--model",
+        desk.model,
+        "--index",
+        index.lower(),
+    ]
+    assert main([*map(str, asked), "--precision", "float32", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert shown(app) == [row["sentence"] for row in told["results"]]
+    assert any(f"{len(LINES)} sentences of vectors" in one for one in words(app.caption))
+    assert any("Recall@10 1.000" in one for one in words(app.caption)) is (index != "exact")
+    assert any("ms for this query" in one for one in words(app.caption))
+    assert any(TITLE in one for one in words(app.markdown)), "the layer & pooling is that of the vectors"
+
+
+def test_a_result_can_be_the_next_query_and_needs_no_encoder(app, desk):
+    searched(app)
+    first = shown(app)[0]
+    next(one for one in app.button if (one.key or "").startswith("search for vector ")).click()
+    searched(app)
+    assert app.text_area(key=query_form.QUERY).value == first
+    assert query_form.LEFT_OUT in words(app.caption)
+
+
+def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app, desk):
+    save_tiny("bert", desk.folder / "other", initializer_range=0.5)
+    app.query_params["model"] = str(desk.folder / "other")
+    searched(app)
+    assert any(lead(vector_results.OTHER_MODEL.partition("}")[2]) in one for one in words(app.warning))
+    assert not shown(app)
+    app.text_area(key=query_form.QUERY).set_value(LINES[3])
+    searched(app)
+    assert len(shown(app)) == 10
+
+
+@pytest.mark.parametrize(("name", "reason"), [("mine", "32 dimensions"), ("absent", "There is no")])
+def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(app, desk, name, reason):
+    app.query_params["corpus"] = str(desk.folder / f"{name}.npy")
+    searched(app)
+    assert any(reason in one for one in words(app.error))
+
+
+def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
+    import threading
+
+    from explorer.measuring.neighbours import saved_index
+
+    go, real = threading.Event(), saved_index._trained_lists
+
+    def slow(corpus, setting):
+        from explorer.progress import Progress
+
+        while not go.wait(0.02):
+            yield Progress("training the index", 1, 10)
+        return (yield from real(corpus, setting))
+
+    monkeypatch.setattr(saved_index, "_trained_lists", slow)
+    np.save(desk.folder / "again.npy", np.random.default_rng(1).normal(size=(len(LINES), 5)))
+    (desk.folder / "again.txt").write_text("\n".join(LINES), encoding="utf-8")
+    app.query_params["corpus"], app.query_params["query"] = str(desk.folder / "again.npy"), LINES[2]
+    app.query_params["index"] = "IVF"
+    while not any(key.startswith("stop index of vectors") for key in buttons(app.run())):
+        pass
+    next(one for one in app.button if (one.key or "").startswith("stop index of vectors")).click().run()
+    while any(job.live for job in jobs._jobs.values()):
+        pass
+    app.run()
+    assert any(one.startswith("Stopped") for one in words(app.info))
+    go.set()
+    next(one for one in app.button if (one.key or "").startswith("again index of vectors")).click()
+    searched(app)
+    assert len(shown(app)) == 10
