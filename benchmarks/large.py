@@ -35,7 +35,7 @@ SHORTEST = 6  # words of a sentence that is recombined
 
 def main() -> None:
     asked = os.environ.get("STRATA_LARGE", str(COUNT))
-    source = asked if is_vectors(asked) else str(_written(int(asked)))
+    source = asked if is_vectors(asked) else str(recombined(int(asked)))
     started = time.perf_counter()
     found = finish(corpus(opened(source)))
     seconds = time.perf_counter() - started
@@ -67,7 +67,7 @@ def _measure(found: VectorCorpus, kind: str) -> None:
     print(f"| {kind} | {facts.seconds:.0f} | {size} | {speed} | {recall} | {how[kind]} |", flush=True)
 
 
-def _written(count: int) -> Path:
+def recombined(count: int) -> Path:
     """The vectors of recombined sentences as .npy, with their text."""
     encoder = load(model_names.find("all-MiniLM-L6-v2"), "float32", "cpu")
     path = places.cache_folder() / f"recombined-{count}.npy"

@@ -6,7 +6,7 @@ from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import side_readers, sidebar_choice
 from explorer.ui.frame import page_frame, second_encoder
-from explorer.ui.map import map_data, map_view, projection_form, sentence_source
+from explorer.ui.map import large_map_view, map_data, map_view, projection_form, sentence_source
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), second_encoder.beside()
@@ -19,6 +19,9 @@ try:
     with above:
         sentences = sentence_source.asked_for(choice, way.seed)
     if sentences is None:
+        st.stop()
+    if isinstance(sentences, sentence_source.VectorSource):
+        large_map_view.show(sentences.path, reading[0], way, len(reading) > 1)
         st.stop()
     seen = map_data.mapped(sentences, reading, way)
 except StrataError as error:

@@ -13,7 +13,7 @@ from explorer.progress import Progress, Work
 
 NEAREST = 15
 MOST = 2000  # sentences that are checked; their neighbours are searched among all
-_ROWS = 256  # in memory at once
+_ROWS, _CELLS = 256, 2**23  # sentences, and distances, in memory at once
 _SAME = 1e-6  # cosines that differ by less are those of duplicates
 
 
@@ -38,22 +38,31 @@ class Faithfulness:
 
 
 def faithfulness(
-    vectors: NDArray[np.floating], near: Neighbourhoods, places: NDArray[np.floating], stage: str, seed: int = 0
+    vectors: NDArray[np.floating],
+    near: Neighbourhoods | None,
+    places: NDArray[np.floating],
+    stage: str,
+    seed: int = 0,
+    most: int | None = None,
 ) -> Work[Faithfulness]:
-    """Compare positions (sentence, axis) with vectors (sentence, width); trustworthiness as in Venna and Kaski "
-    "(2001)."""
+    """Compare positions (sentence, axis) with vectors (sentence, width); trustworthiness as in Venna and Kaski (2001).
+
+    At most so many sentences are checked, 2,000 by default; without `near`, their neighbours are found here.
+    """
     count = len(vectors)
     nearest = min(NEAREST, (count - 1) // 2)  # the definition requires less than half of all
     looked_at = np.arange(count)
-    if count > MOST:
-        looked_at = np.sort(np.random.default_rng(seed).choice(count, MOST, replace=False))
+    checked = most or MOST
+    if count > checked:
+        looked_at = np.sort(np.random.default_rng(seed).choice(count, checked, replace=False))
     if nearest < 1:
         return Faithfulness(float("nan"), float("nan"), nearest, count)
     known = unit(vectors)
     too_far, kept = 0, 0
-    for start in range(0, len(looked_at), _ROWS):
+    rows = max(1, min(_ROWS, _CELLS // count))
+    for start in range(0, len(looked_at), rows):
         yield Progress(stage, start, len(looked_at))
-        some = looked_at[start : start + _ROWS]
+        some = looked_at[start : start + rows]
         own = np.arange(len(some))
         in_map = _squared_distances(places, some)
         in_map[own, some] = np.inf
@@ -64,7 +73,8 @@ def faithfulness(
         # equally near sentences have the rank of the first
         ranks = np.stack([(full < column[:, None] - _SAME).sum(1) for column in of_found.T], axis=1) + 1
         too_far += int(np.maximum(ranks - nearest, 0).sum())
-        kept += int((of_found <= near.distances[some, nearest - 1 : nearest] + _SAME).sum())
+        last = np.partition(full, nearest - 1, axis=1) if near is None else near.distances[some]
+        kept += int((of_found <= last[:, nearest - 1 : nearest] + _SAME).sum())
     worst = len(looked_at) * nearest * (2 * count - 3 * nearest - 1) / 2
     return Faithfulness(1 - too_far / worst, kept / (len(looked_at) * nearest), nearest, len(looked_at))
 

@@ -16,6 +16,8 @@ from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.vector_search import VectorSearch
 from explorer.ui.access import remembered
 
+ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
+
 
 def corpus(source: str, title: str) -> VectorCorpus | None:
     """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from explorer.data import map_sentences
 from explorer.data.kinds import Sentences
 from explorer.data.tables.files import ENDINGS, read_bytes
+from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
@@ -31,8 +32,15 @@ SUGGESTED = "\n".join(
 )  # fmt: skip
 
 
-def asked_for(choice: Choice, seed: int) -> Sentences | None:
-    """The sentences with their attributes; None, with the error shown, if there are none."""
+@dataclass(frozen=True)
+class VectorSource:
+    """Vectors on disk, by their path."""
+
+    path: str
+
+
+def asked_for(choice: Choice, seed: int) -> Sentences | VectorSource | None:
+    """The sentences with their attributes, or vectors of sentences; None, with the error shown, if there are none."""
     renamed_options.accept("mapped", RENAMED)
     kind: str = segments.chosen(
         "Sentences",
@@ -44,13 +52,13 @@ def asked_for(choice: Choice, seed: int) -> Sentences | None:
     )
     try:
         found = _of_kind(kind, choice, seed)
-        return None if found is None else map_sentences.sampled(found, seed=seed)
+        return map_sentences.sampled(found, seed=seed) if isinstance(found, Sentences) else found
     except StrataError as error:
         messages.trouble(error)
         return None
 
 
-def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | None:
+def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | VectorSource | None:
     if kind == FILE:
         return _of_file()
     if kind == TYPED:
@@ -61,7 +69,7 @@ def _of_kind(kind: str, choice: Choice, seed: int) -> Sentences | None:
     return map_sentences.extremes(pairs, seed) if kind == EXTREMES else cached_text.described_pairs(pairs)
 
 
-def _of_file() -> Sentences | None:
+def _of_file() -> Sentences | VectorSource | None:
     """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
     refused_clicks.refused()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -70,12 +78,16 @@ def _of_file() -> Sentences | None:
             key="map_file",
             bind="query-params",
             placeholder="sentences.csv",
-            help=f"A file on this machine: {', '.join(ENDINGS)}. Its columns can colour the sentences.",
+            help=f"A file on this machine: {', '.join(ENDINGS)}. Its columns can colour the sentences. Vectors are "
+            "mapped as they are, up to 200,000: the path of a folder of `embed --with-text`, of a .parquet file of "
+            "sentences and vectors, or of a .npy with its .txt.",
         ).strip()
         upload_boxes.to_stay("Sentences (file)", UPLOAD, _take)
     if not file:
         st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
         return None
+    if is_vectors(file):
+        return VectorSource(file)
     names = cached_text.columns_of(file)
     column = None
     if len(names) > 1:

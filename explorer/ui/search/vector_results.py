@@ -24,7 +24,6 @@ from explorer.ui.widgets import downloads, segments
 
 AUTOMATIC = "automatic"
 INDEXES = {AUTOMATIC: None, "exact": FLAT, "IVF": IVF, "HNSW": HNSW}
-ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
 OTHER_MODEL = (
     "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
     "sentence of the corpus."
@@ -49,7 +48,7 @@ def show(source: str, choice: sidebar_choice.Choice, beside: bool, query: str, k
     except StrataError as error:
         messages.trouble(error)
     if beside:
-        st.caption(ONE_ENCODER)
+        st.caption(vector_corpora.ONE_ENCODER)
 
 
 def _show(source: str, choice: sidebar_choice.Choice, query: str, k: int, kind: str | None) -> None:

@@ -1,0 +1,104 @@
+"""Map up to 200,000 vectors of a corpus on disk: PCA of all, or UMAP of a sample with the others placed next to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.errors import BadChoice
+from explorer.measuring.maps import projection
+from explorer.measuring.maps.cluster_names import clusters
+from explorer.measuring.maps.faithfulness import Faithfulness, faithfulness
+from explorer.measuring.maps.pca import principal
+from explorer.measuring.maps.projection import Way
+from explorer.measuring.neighbours.index_setting import faiss_library
+from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.progress import Progress, Work
+
+Places = NDArray[np.float32]
+Vectors = NDArray[np.float32]
+
+MOST = 200_000  # points of a map
+FITTED = 20_000  # vectors that UMAP lays out itself
+BESIDE = 5  # of them, next to which any other vector is placed
+CHECKED = 500  # vectors whose neighbours are compared with those of the map
+AT_ONCE = 4096
+KINDS = ("UMAP", "PCA")
+
+
+@dataclass(frozen=True, eq=False)
+class LargeMap:
+    """Positions (sentence, axis) of rows of a corpus, named regions, and what the map preserves."""
+
+    rows: NDArray[np.int64]
+    places: Places
+    names: tuple[tuple[str, tuple[float, float]], ...]
+    faithfulness: Faithfulness
+    told: str
+
+
+def large_map(corpus: VectorCorpus, way: Way) -> Work[LargeMap]:
+    """Lay out all rows of a corpus, or as many as a map has at most, drawn at random."""
+    if way.kind not in KINDS or way.axes != 2:
+        raise BadChoice(
+            f"{way.kind} in {way.axes} dimensions is not possible for vectors on disk. Choose {' or '.join(KINDS)} in "
+            "2 dimensions."
+        )
+    if len(corpus) < 2:
+        raise BadChoice(f"A map needs at least 2 sentences; {corpus.name} has {len(corpus)}.")
+    drawn = np.random.default_rng(way.seed)
+    rows = np.arange(len(corpus))
+    told = f"All {len(corpus):,} sentences. "
+    if len(corpus) > MOST:
+        rows = np.sort(drawn.choice(len(corpus), MOST, replace=False))
+        told = f"{MOST:,} of {len(corpus):,} sentences, drawn at random. "
+    yield Progress("reading vectors", 0, 0)
+    vectors = corpus.rows(rows)
+    fitted = np.sort(drawn.choice(len(rows), min(FITTED, len(rows)), replace=False))
+    if way.kind == "PCA":
+        yield Progress("principal components", 0, 0)
+        places, _, (share,) = principal(vectors, None, 2)
+        told += projection.EXPLAINED.format(2, f"{share:.0%} of the variance")
+    else:
+        near = yield from neighbourhoods(vectors[fitted], "finding neighbours in the sample")
+        maps = yield from projection.maps(vectors[fitted], None, (near,), replace(way, kind="UMAP"))
+        places = yield from _placed(vectors, fitted, maps.one.places)
+        told += maps.told[0]
+        if len(fitted) < len(rows):
+            told += (
+                f" UMAP lays out {len(fitted):,} of them, drawn at random; each other one is placed between its "
+                f"{BESIDE} nearest of these, closest to the nearest."
+            )
+    faith = yield from faithfulness(vectors, None, places, "trustworthiness of the map", way.seed, CHECKED)
+    yield Progress("naming clusters", 0, 0)
+    texts = corpus.texts(rows[fitted].tolist())
+    names = tuple((one.name, one.middle(places[fitted])) for one in clusters(texts, places[fitted]))
+    return LargeMap(rows, places, names, faith, told)
+
+
+def _placed(vectors: Vectors, fitted: NDArray[np.int64], of_fitted: Places) -> Work[Places]:
+    """Each vector at the weighted mean of its nearest fitted ones; a fitted one where it was laid out.
+
+    The weights are those of UMAP's graph in form: exp(-(d - d1) / s), where d1 is the least distance and s the mean of
+    d - d1, so that a vector between two clusters is close to one of them.
+    """
+    places = np.empty((len(vectors), of_fitted.shape[1]), dtype=np.float32)
+    places[fitted] = of_fitted
+    others = np.setdiff1d(np.arange(len(vectors)), fitted)
+    if not len(others):
+        return places
+    index = faiss_library().IndexFlatIP(vectors.shape[1])
+    index.add(vectors[fitted])
+    for start in range(0, len(others), AT_ONCE):
+        yield Progress("placing the other sentences", start, len(others))
+        some = others[start : start + AT_ONCE]
+        cosines, nearest = index.search(vectors[some], min(BESIDE, len(fitted)))
+        beyond = cosines[:, :1] - cosines
+        scale = beyond.mean(axis=1, keepdims=True)
+        weights = np.exp(-beyond / np.where(scale > 0, scale, 1))
+        weights /= weights.sum(axis=1, keepdims=True)
+        places[some] = np.einsum("sn,sna->sa", weights, of_fitted[nearest])
+    return places

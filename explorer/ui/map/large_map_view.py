@@ -1,0 +1,103 @@
+"""Map vectors on disk: a canvas of up to 200,000 points, PCA until UMAP is ready, and neighbours of a clicked point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.drawing.maps import density_map
+from explorer.errors import StrataError
+from explorer.measuring.maps import large_map
+from explorer.measuring.maps.large_map import LargeMap
+from explorer.measuring.maps.projection import Way
+from explorer.measuring.neighbours.index_setting import FLAT
+from explorer.measuring.neighbours.neighbour_overlap import COMPARED
+from explorer.measuring.neighbours.vector_tables import rows
+from explorer.ui import messages
+from explorer.ui.access import remembered, vector_corpora
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.map.map_view import QUALITY
+from explorer.ui.messages import shortened
+from explorer.ui.widgets import downloads
+
+UNTIL_READY = "This is PCA, until UMAP is ready."
+NOT_POSSIBLE = "Vectors on disk are mapped by UMAP or PCA, in two dimensions. This is {} in two dimensions."
+PICKED = "_map_picked_row"
+
+
+def show(path: str, reader: Reader, way: Way, beside: bool) -> None:
+    """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
+    if beside:
+        st.caption(vector_corpora.ONE_ENCODER)
+    corpus = vector_corpora.corpus(path, reader.reading.title)
+    if corpus is None:
+        return
+    st.markdown(messages.plain(corpus.note))
+    kind = way.kind if way.kind in large_map.KINDS else "UMAP"
+    used = Way(kind, 2, way.neighbours, way.min_dist, seed=way.seed)
+    if (kind, 2) != (way.kind, way.axes):
+        st.caption(NOT_POSSIBLE.format(kind))
+    at_once = _made(corpus, Way("PCA", seed=way.seed))
+    if at_once is None:
+        return
+    found = at_once if kind == "PCA" else _made(corpus, used)
+    if found is None:
+        st.caption(UNTIL_READY)
+    _draw(corpus, at_once if found is None else found)
+
+
+def _made(corpus: VectorCorpus, way: Way) -> LargeMap | None:
+    """The map; None, with progress shown, until it is computed."""
+    found: LargeMap | None = remembered.made(
+        f"large map {corpus.digest} {way}", f"{way.kind} of {corpus.name}", lambda: large_map.large_map(corpus, way)
+    )
+    return found
+
+
+@st.fragment
+def _draw(corpus: VectorCorpus, found: LargeMap) -> None:
+    """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
+    mount = st.components.v2.component(
+        "density_map", html=density_map.HTML, css=density_map.CSS, js=density_map.script()
+    )
+    event = mount(
+        key=f"map of vectors {corpus.digest[:12]}",
+        data=_content(corpus.digest, found.told, found, corpus),
+        on_picked_change=lambda: None,
+    )
+    st.caption(messages.plain(found.told))
+    st.caption(found.faithfulness.told, help=QUALITY)
+    picked = getattr(event, "picked", None)
+    if picked is not None:
+        st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))
+    digest, row = st.session_state.get(PICKED, ("", 0))
+    if digest == corpus.digest:
+        _neighbours(corpus, row)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _content(digest: str, told: str, _found: LargeMap, _corpus: VectorCorpus) -> Any:
+    return density_map.content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
+
+
+def _neighbours(corpus: VectorCorpus, row: int) -> None:
+    try:
+        search = vector_corpora.searchable(corpus, FLAT)
+    except StrataError as error:
+        messages.trouble(error)
+        return
+    if search is None:
+        return
+    st.subheader("Nearest neighbours")
+    text = corpus.text(row)
+    st.caption(f"Of “{messages.plain(shortened(text, 200))}”, by cosine of the full vectors.")
+    near = rows(search, search.neighbours(row, COMPARED))
+    number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
+    st.dataframe(
+        near,
+        hide_index=True,
+        column_config={"sentence": st.column_config.TextColumn(width="large"), "cosine": number},
+    )
+    downloads.rows(near, f"neighbours of {shortened(text, 40)}", "Neighbours (CSV)")
