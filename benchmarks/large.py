@@ -41,7 +41,9 @@ def main() -> None:
     seconds = time.perf_counter() - started
     size = found.vectors.nbytes
     print(f"\n{found.note} {in_words.size(size)} of {found.vectors.dtype}; checked in {seconds:.0f} s")
-    print("| index | build, s | size | ms per query, median (95 %) | recall@10 | searched |\n|---|---|---|---|---|---|")
+    print(f"  load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    print("| index | build, s | size | ms per query, median (95 %) | of processor | recall@10 | searched |")
+    print("|---|---|---|---|---|---|---|")
     for kind in KINDS:
         _measure(found, kind)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -52,19 +54,20 @@ def _measure(found: VectorCorpus, kind: str) -> None:
     finish(searchable(found, kind))
     search = finish(searchable(found, kind))  # as it is opened from the disk
     rows = np.random.default_rng(1).choice(len(found), QUERIES + 5, replace=False).tolist()
-    times = []
+    times, busy = [], []
     for row in rows:
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         search.neighbours(row, K)
         times.append(1000 * (time.perf_counter() - started))
-    times = sorted(times[5:])  # the first ones read the files
+        busy.append(1000 * (time.process_time() - used))
+    times, processor = sorted(times[5:]), statistics.median(busy[5:])  # the first ones read the files
     facts = search.facts
     setting = facts.setting
     how = {"flat": "all vectors", "ivf": f"{setting.nprobe} of {setting.nlist:,} lists", "hnsw": f"ef {setting.ef}"}
     recall = "1 (exact)" if facts.recall is None else f"{facts.recall:.3f} on {facts.queries} vectors"
     size = in_words.size(facts.bytes or found.vectors.nbytes)
     speed = f"{statistics.median(times):.1f} ({times[int(0.95 * len(times))]:.1f})"
-    print(f"| {kind} | {facts.seconds:.0f} | {size} | {speed} | {recall} | {how[kind]} |", flush=True)
+    print(f"| {kind} | {facts.seconds:.0f} | {size} | {speed} | {processor:.1f} | {recall} | {how[kind]} |", flush=True)
 
 
 def recombined(count: int) -> Path:

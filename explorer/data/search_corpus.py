@@ -51,7 +51,8 @@ def _note(name: str, kept: int, distinct: int, repeats: int) -> str:
     """The number of sentences and what was left out, in words."""
     told = f"{kept:,} sentence{'s' * (kept != 1)} of {name}"
     if kept < distinct:
-        told += f", spread evenly over its {distinct:,} (more than {MOST:,} are not searched)"
+        told += f", spread evenly over its {distinct:,} (of a text, {MOST:,} are searched at most; vectors on disk may "
+        told += "be any number)"
     if repeats:
         told += f"; {repeats:,} repeated {'is' if repeats == 1 else 'are'} left out"
     return f"{told}."

@@ -69,7 +69,7 @@ def test_of_too_many_sentences_some_are_taken_from_all_over(monkeypatch):
     found = of_pairs(GradedPairs("many", tuple(map(str, range(40))), ("39",) * 40, (1.0,) * 40, ("",) * 40))
     assert found.texts == tuple(map(str, range(0, 40, 4)))
     assert "40 repeated" in found.note
-    assert "10 sentences of many, spread evenly over its 40 (more than 10 are not searched)" in found.note
+    assert "10 sentences of many, spread evenly over its 40 (of a text, 10 are searched at most" in found.note
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,10 @@ def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
 def _stamp(source: str) -> tuple[tuple[str, int, int], ...]:
     """A value that changes when one of the files changes."""
     path = Path(source).expanduser()
-    shards = sorted((path / manifest.SHARDS).glob("*.parquet")) if path.is_dir() else []
-    files = [path, path / manifest.NAME, *shards, path.with_suffix(".txt")]
+    if path.is_dir():
+        files = [path / manifest.NAME, *sorted((path / manifest.SHARDS).glob("*.parquet"))]
+    else:
+        files = [path, path.with_suffix(".txt")]
     found = []
     for file in files:
         with suppress(OSError):  # reading it says what is wrong
