@@ -35,7 +35,7 @@ HOUSE = {  # everything here is allowed
 
 MOST_ARROWS = {
     "explorer.commands": 12,
-    "explorer.data": 50,
+    "explorer.data": 51,
     "explorer.drawing": 6,
     "explorer.encoding": 9,
     "explorer.evaluating": 19,
