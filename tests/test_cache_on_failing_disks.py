@@ -91,7 +91,7 @@ def test_what_cannot_be_kept_is_refused_and_is_kept_when_it_can_be(own_cache, na
 
 def test_scores_are_shown_though_they_cannot_be_kept(own_cache, tiny_encoder, few_pairs, caplog):
     own_cache.mkdir()
-    found = SimpleNamespace(digest="of a model", name="tiny")
+    found = SimpleNamespace(digest="of a model", name="tiny", folder=tiny_encoder.folder)
     with watched(ReadOnlyDisk(own_cache, 0)):
         scores = finish(measure(found, few_pairs, Settings("float32", "cpu"), lambda *_: tiny_encoder))
     assert np.isfinite(scores.cosines).any()

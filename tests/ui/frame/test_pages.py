@@ -244,6 +244,15 @@ def test_a_layer_and_pooling_outside_of_the_grid_is_compared(app, bundled_encode
     assert {f"{scores.score(side):.2f}" for side in (one, other)} <= set(shown.values())
 
 
+@pytest.mark.parametrize("page", ["start", "sentences", "map", "search", "layer_attention"])
+def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(app, page):
+    app.query_params["reading"], app.query_params["beside"] = "last of layers 4-6", "all-MiniLM-L6-v2"
+    app.query_params["beside_reading"] = "weighted mean of layer 3"
+    app.switch_page(f"pages/{page}.py")
+    measured(app)
+    assert [*app.exception, *app.error, *app.sidebar.warning] == []
+
+
 @pytest.mark.parametrize("typed", ["last of layer 7", "median of layer 1", "mean of layers 5-3", "anything"])
 def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app, typed):
     app.switch_page("pages/start.py").run()
