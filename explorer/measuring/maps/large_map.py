@@ -16,6 +16,7 @@ from explorer.measuring.maps.pca import principal
 from explorer.measuring.maps.projection import Way
 from explorer.measuring.neighbours.index_setting import faiss_library
 from explorer.measuring.neighbours.nearest import neighbourhoods
+from explorer.measuring.table_cells import Rows
 from explorer.progress import Progress, Work
 
 Places = NDArray[np.float32]
@@ -77,6 +78,12 @@ def large_map(corpus: VectorCorpus, way: Way) -> Work[LargeMap]:
     texts = corpus.texts(rows[fitted].tolist())
     names = tuple((one.name, one.middle(places[fitted])) for one in clusters(texts, places[fitted]))
     return LargeMap(rows, places, names, faith, told)
+
+
+def table(corpus: VectorCorpus, found: LargeMap) -> Rows:
+    """A row for each sentence of the map: its number in the corpus, its text and its position."""
+    every = zip(found.rows.tolist(), found.places.round(5).tolist(), strict=True)
+    return [{"row": row, "sentence": corpus.text(row), "x": x, "y": y} for row, (x, y) in every]
 
 
 def _placed(vectors: Vectors, fitted: NDArray[np.int64], of_fitted: Places) -> Work[Places]:

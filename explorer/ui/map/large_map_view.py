@@ -69,6 +69,7 @@ def _draw(corpus: VectorCorpus, found: LargeMap) -> None:
     )
     st.caption(messages.plain(found.told))
     st.caption(found.faithfulness.told, help=QUALITY)
+    downloads.rows(lambda: large_map.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
     picked = getattr(event, "picked", None)
     if picked is not None:
         st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import streamlit as st
 
 from explorer.measuring.scores.score_tables import as_csv
 
+Rows = list[dict[str, object]]
 
-def rows(numbers: list[dict[str, object]], stem: str, label: str) -> None:
-    """A button that downloads the numbers of a figure as CSV."""
+
+def rows(numbers: Rows | Callable[[], Rows], stem: str, label: str) -> None:
+    """A button that downloads the numbers of a figure as CSV; very many are gathered only when it is clicked."""
     st.download_button(
         label,
-        lambda: as_csv(numbers),
+        lambda: as_csv(numbers() if callable(numbers) else numbers),
         f"{file_name(stem)}.csv",
         "text/csv",
         icon=":material/table:",

@@ -90,6 +90,15 @@ def test_all_equal_vectors_and_two_sentences_are_mapped(tmp_path, few):
         assert len(found.places) == rows
 
 
+def test_the_table_has_the_position_of_each_row(corpus, few, monkeypatch):
+    monkeypatch.setattr(large_map, "MOST", 100)
+    found = mapped(corpus, "PCA")
+    rows = large_map.table(corpus, found)
+    assert [row["row"] for row in rows] == found.rows.tolist()
+    assert [row["sentence"] for row in rows] == [f"sentence {row}" for row in found.rows]
+    np.testing.assert_allclose([[row["x"], row["y"]] for row in rows], found.places, atol=1e-5)
+
+
 @pytest.mark.parametrize("way", [Way("t-SNE"), Way("PCA", 3)])
 def test_other_projections_are_refused(corpus, way):
     with pytest.raises(BadChoice, match="UMAP or PCA"):
