@@ -33,7 +33,7 @@ def show(subject: Subject, picture: Picture) -> None:
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."
         )
         return
-    usual = runs_folder().parent / "smaller" / downloads.file_name(point.title)
+    usual = runs_folder() / "smaller" / downloads.file_name(point.title)
     written = st.text_input(
         "Folder",
         key=FOLDER,
@@ -42,7 +42,7 @@ def show(subject: Subject, picture: Picture) -> None:
         "are really removed.",
     )
     folder = Path(written.strip()).expanduser() if written.strip() else usual
-    key = f"export {folder}"
+    key = f"export {point.title} to {folder}"
     job = jobs.find(key)
     if job is not None and job.state == jobs.DONE:
         _tell(folder, point)
