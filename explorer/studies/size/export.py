@@ -28,10 +28,10 @@ def export(
     from explorer.encoding.export import exporting
     from explorer.encoding.tune.tunable import Tunable
 
-    exporting.opener(encoder)  # refuses what cannot be saved, before any work
+    opener = exporting.opener(encoder)  # refuses what cannot be saved, before any work
     small = yield from built(encoder, point.size, fit_on, picture.way)
     yield Progress("writing the encoder", 0, 0)
-    text = card(small, found, picture, point, exporting.opener(encoder))
+    text = card(small, found, picture, point, opener)
     exporting.export(Tunable(small.encoder, small.encoder.max_length), small.head, folder, text, found.folder)
 
 
@@ -47,13 +47,12 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
         "tags": [name, "sentence-similarity", "feature-extraction", "strata"],
         **({"base_model": hub} if hub else {}),
     }
-    whole: int = small.encoder.model.config.num_hidden_layers
     size = point.size
     parts = (
         f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
         f"# {plain(found.name)}, smaller",
-        f"{plain(found.name)} with its first {whole} layers: {plain(small.head.describe())}. Made with Strata. SHA-256 "
-        f"of the model that was cut: {found.digest}.",
+        f"{plain(found.name)} with its first {size.layers} layers: {plain(small.head.describe())}. Made with Strata. "
+        f"SHA-256 of the model that was cut: {found.digest}.",
         "## Use",
         fenced("python", usage_code.sentence_transformers(small.head)),
         *_stored(small, size.stored, size.dimensions),
@@ -66,10 +65,9 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
 
 
 def _rows(point: Point, whole: Point) -> list[tuple[str, str, str]]:
-    gap = f"{point.difference:+.2f} ({point.low:+.2f} to {point.high:+.2f})"
     return [
         ("Score", in_words.number(point.score), in_words.number(whole.score)),
-        ("Difference (95 % CI)", gap, ""),
+        ("Difference (95 % CI)", point.gap, ""),
         ("Layers", f"{point.size.layers}", f"{whole.size.layers}"),
         ("Dimensions", f"{point.size.dimensions}", f"{whole.size.dimensions}"),
         ("Stored as", point.size.stored, whole.size.stored),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -220,8 +220,8 @@ def _cell(found: Encoded, cell: tuple[int, str], title: str, texts: int) -> Cell
     return Cell(*cell, vectors[:texts], vectors[texts:])
 
 
-def _check(what: str, given: Sequence[object], known: object, told: str) -> None:
-    wrong = [one for one in given if one not in known]  # type: ignore[operator]
+def _check(what: str, given: Sequence[object], known: Container[object], told: str) -> None:
+    wrong = [one for one in given if one not in known]
     if wrong:
         raise BadChoice(f"{wrong[0]} is not a possible {what}. Choose {told}.")
 

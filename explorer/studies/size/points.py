@@ -67,6 +67,11 @@ class Point:
         return f"{self.model}, {self.size.title}"
 
     @property
+    def gap(self) -> str:
+        """The difference to the whole model with its interval: `-0.42 (-0.89 to +0.05)`."""
+        return f"{self.difference:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+
+    @property
     def is_worse(self) -> bool:
         """Whether the score is significantly lower than that of the whole model."""
         return self.high < 0

@@ -22,7 +22,7 @@ def told(picture: Picture) -> tuple[str, ...]:
             return ("Only the whole model was measured.",)
         return (
             f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
-            f"The nearest is {picture.named(worst)}: {_gap(worst)}.",
+            f"The nearest is {picture.named(worst)}, difference (95 % CI) {worst.gap}.",
         )
     found = [_smallest(good, picture, lambda point: point.vector_bytes, "The smallest vectors", _bytes)]
     if any(point.size.layers < whole.size.layers for point in good):
@@ -38,7 +38,7 @@ def _smallest(
     """Among equal costs the one with the highest score."""
     best = min(good, key=lambda point: (cost(point), -point.score))
     size = f"{picture.named(best)}, {told(best, picture.whole)}"
-    return f"{name} without a significant loss: {size}. Difference {_gap(best)}."
+    return f"{name} without a significant loss: {size}. Difference (95 % CI): {best.gap}."
 
 
 def _bytes(point: Point, whole: Point) -> str:
@@ -48,7 +48,3 @@ def _bytes(point: Point, whole: Point) -> str:
 def _times(point: Point, whole: Point) -> str:
     faster = point.sentences_per_second / whole.sentences_per_second
     return f"{faster:.1f} times as many sentences per second"
-
-
-def _gap(point: Point) -> str:
-    return f"{point.difference:+.2f} (95 % CI {point.low:+.2f} to {point.high:+.2f})"

@@ -67,14 +67,13 @@ def _content(point: Point) -> dict[str, object]:
 
 
 def _row(point: Point) -> tuple[str, ...]:
-    gap = f"{point.difference:+.2f} ({point.low:+.2f} to {point.high:+.2f})"
     return (
         point.model,
         point.size.reading,
         f"{point.size.dimensions}",
         point.size.stored,
         in_words.number(point.score),
-        gap,
+        point.gap,
         f"{point.sentences_per_second:,.0f}",
         f"{point.query_ms:.2f}",
         f"{point.vector_bytes:,}",

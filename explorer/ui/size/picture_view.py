@@ -110,8 +110,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
 
 def _mark(picture: Picture, point: Point, number: int, cost: str) -> Mark:
     told = (
-        f"{picture.named(point)}: {point.score:.2f}, difference {point.difference:+.2f} "
-        f"({point.low:+.2f} to {point.high:+.2f}), "
+        f"{picture.named(point)}: {point.score:.2f}, difference {point.gap}, "
         f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
         f"{point.vector_bytes:,} bytes per vector"
     )

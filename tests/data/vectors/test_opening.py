@@ -8,34 +8,8 @@ import pytest
 from explorer.data.vectors import vector_files
 from explorer.data.vectors.opening import is_vectors, opened
 from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
+from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, WIDTH, fixed, table
 from tests.studies.embedding.desk import LINES, columns, furnish
-
-ROWS, WIDTH = 7, 4
-SENTENCES = [f"Sentence {number}, écrit." for number in range(ROWS)]
-VECTORS = np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    for module in ("npy_file", "parquet_files"):
-        monkeypatch.setattr(f"explorer.data.vectors.{module}.AT_ONCE", 3)
-
-
-@pytest.fixture
-def npy(tmp_path):
-    path = tmp_path / "mine.npy"
-    np.save(path, VECTORS)
-    path.with_suffix(".txt").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
-    return path
-
-
-def table(path, vectors, name="vector", texts=SENTENCES, column="text", **others):
-    pq.write_table(pa.table({column: pa.array(texts), name: vectors, **others}), path, row_group_size=2)
-    return path
-
-
-def fixed(vectors=VECTORS):
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
 
 
 def read(files):

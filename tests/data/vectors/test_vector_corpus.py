@@ -10,18 +10,18 @@ from explorer.data.vectors.opening import opened
 from explorer.errors import DataError
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
-from tests.data.vectors.test_opening import ROWS, SENTENCES, VECTORS, fixed, npy, small_blocks, table  # noqa: F401
+from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, fixed, table
 
 
 def corpus(path, **given):
     return finish(preparing.corpus(opened(path, **given)))
 
 
-def both(npy, tmp_path):  # noqa: F811
+def both(npy, tmp_path):
     return corpus(npy), corpus(table(tmp_path / "mine.parquet", fixed()))
 
 
-def test_any_row_has_length_1_and_its_sentence(npy, tmp_path):  # noqa: F811
+def test_any_row_has_length_1_and_its_sentence(npy, tmp_path):
     for found in both(npy, tmp_path):
         np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(VECTORS))
         np.testing.assert_array_equal(found.rows(np.array([5, 1])), unit(VECTORS)[[5, 1]])
@@ -31,7 +31,7 @@ def test_any_row_has_length_1_and_its_sentence(npy, tmp_path):  # noqa: F811
         assert (len(found), found.width) == VECTORS.shape
 
 
-def test_a_sentence_is_found_by_its_text_whole(npy, tmp_path):  # noqa: F811
+def test_a_sentence_is_found_by_its_text_whole(npy, tmp_path):
     lines = ["a b", "", "b", "ab", "a", "b", "é"]
     npy.with_suffix(".txt").write_text("\n".join(lines), encoding="utf-8")
     for found in (corpus(npy), corpus(table(tmp_path / "mine.parquet", fixed(), texts=lines))):
@@ -41,13 +41,13 @@ def test_a_sentence_is_found_by_its_text_whole(npy, tmp_path):  # noqa: F811
         ] * 3
 
 
-def test_a_zero_vector_stays_one(npy):  # noqa: F811
+def test_a_zero_vector_stays_one(npy):
     np.save(npy, np.where(np.arange(ROWS)[:, None] == 2, 0, VECTORS))
     assert not corpus(npy).rows(np.array([2])).any()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_number_that_is_not_finite_is_named_with_its_row(npy, tmp_path, value):  # noqa: F811
+def test_a_number_that_is_not_finite_is_named_with_its_row(npy, tmp_path, value):
     bad = VECTORS.copy()
     bad[4, 1] = value
     np.save(npy, bad)
@@ -56,7 +56,7 @@ def test_a_number_that_is_not_finite_is_named_with_its_row(npy, tmp_path, value)
             corpus(path)
 
 
-def test_what_was_checked_is_not_checked_again_until_a_file_changes(npy, monkeypatch):  # noqa: F811
+def test_what_was_checked_is_not_checked_again_until_a_file_changes(npy, monkeypatch):
     first = corpus(npy)
     seen = []
     monkeypatch.setattr(preparing, "_prepare", lambda files, folder: seen.append(folder) or iter(()))
@@ -69,7 +69,7 @@ def test_what_was_checked_is_not_checked_again_until_a_file_changes(npy, monkeyp
     assert seen[0] != first.folder
 
 
-def test_a_check_that_was_stopped_leaves_no_corpus(npy):  # noqa: F811
+def test_a_check_that_was_stopped_leaves_no_corpus(npy):
     np.save(npy, VECTORS + 1)  # which no other test has checked
     work = preparing.corpus(opened(npy))
     while next(work).stage != "checking mine.npy":

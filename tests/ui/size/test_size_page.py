@@ -101,5 +101,5 @@ def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():
     (told,) = summary.told(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
     assert told.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
-    assert "mean of layer 6, 100 dimensions, int8: -2.00 (95 % CI -4.00 to -1.00)" in told
+    assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) -2.00 (-4.00 to -1.00)" in told
     assert summary.told(picture()) == ("Only the whole model was measured.",)
