@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.measuring.maps import umap_code
 from explorer.measuring.neighbours.nearest import Neighbourhoods
 from explorer.progress import Progress, Work
 
@@ -82,19 +83,16 @@ class _Layout:
     """Points that are attracted by neighbours and repelled by random points, epoch by epoch."""
 
     def __init__(self, graph: coo_matrix, start: Places, min_dist: float, seed: int, epochs: int) -> None:
-        from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
-        from umap.umap_ import find_ab_params, make_epochs_per_sample
-
         graph.data[graph.data < graph.data.max() / epochs] = 0.0
         graph.eliminate_zeros()
         self.places = np.ascontiguousarray(start, dtype=np.float32).copy()
         self._graph, self._epochs = graph, epochs
-        every = make_epochs_per_sample(graph.data, epochs)
+        every = umap_code.epochs_between(graph.data, epochs)
         self._every_negative = every / NEGATIVES
         self._next_one, self._next_negative = every.copy(), self._every_negative.copy()
         drawn = np.random.RandomState(seed).randint(-(2**31) + 1, 2**31 - 2, (len(start), 3)).astype(np.int64)
-        self._step = _get_optimize_layout_euclidean_single_epoch_fn()
-        self._shape = (len(start), every, *find_ab_params(1.0, min_dist), drawn, 1.0, start.shape[1], True)
+        self._step = umap_code.one_epoch()
+        self._shape = (len(start), every, *umap_code.curve(min_dist), drawn, 1.0, start.shape[1], True)
 
     def move(self, epoch: int) -> None:
         """Run one epoch; the learning rate decreases."""

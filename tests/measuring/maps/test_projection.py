@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
-from umap import layouts
-from umap.umap_ import compute_membership_strengths, smooth_knn_dist
 
 from explorer.errors import BadChoice
-from explorer.measuring.maps import projection
+from explorer.measuring.maps import projection, umap_code
 from explorer.measuring.maps.pca import principal, turned_onto
 from explorer.measuring.maps.projection import KINDS, Way, maps
 from explorer.measuring.maps.umap_layout import joined, loaded, memberships, umap_layout, umap_layouts
@@ -30,14 +28,14 @@ def mapped(one, other=None, **way):
     return finish(maps(one, other, near, Way(**way)))
 
 
-def test_memberships_are_umaps():
+def test_memberships_are_umaps(umap_learn):
     vectors = clusters()
     vectors[7] = vectors[8]
     near = finish(neighbourhoods(vectors))
     places = np.c_[np.arange(60), near.places[:, :9]]
     distances = np.c_[np.zeros(60), near.distances[:, :9]].astype(np.float32)
-    widths = smooth_knn_dist.py_func(distances, 10.0)  # as it is written: compiling it takes seconds
-    rows, columns, strengths, _ = compute_membership_strengths.py_func(places, distances, *widths)
+    widths = umap_learn.smooth_knn_dist.py_func(distances, 10.0)  # as it is written: compiling it takes seconds
+    rows, columns, strengths, _ = umap_learn.compute_membership_strengths.py_func(places, distances, *widths)
     one_way = np.zeros((60, 60))
     one_way[rows, columns] = strengths
     ours = memberships(near, 10)
@@ -50,11 +48,11 @@ def test_memberships_are_umaps():
 def test_umap_that_is_loaded_ahead_is_compiled_for_a_map_and_changes_none():
     before = mapped(clusters(), kind="UMAP").one.places
     finish(loaded())
-    compiled = len(layouts._get_optimize_layout_euclidean_single_epoch_fn().signatures)
+    compiled = len(umap_code.one_epoch().signatures)
     assert compiled
     assert mapped(clusters(), kind="UMAP").one.places.tolist() == before.tolist()
     mapped(clusters(), clusters(seed=1), kind="UMAP", axes=3)
-    assert len(layouts._get_optimize_layout_euclidean_single_epoch_fn().signatures) == compiled
+    assert len(umap_code.one_epoch().signatures) == compiled
 
 
 def test_a_view_alone_is_laid_out_as_by_itself_and_views_that_are_drawn_together_lie_nearer():
