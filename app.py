@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from explorer.ui.frame import page_frame, same_origin
-from explorer.ui.runs import restored_queue
+from explorer.ui.frame import lifespan, page_frame, same_origin
 
 if page_frame.in_a_visit():
     page_frame.run()
 else:
-    app = st.App(__file__, lifespan=restored_queue.until_the_server_ends, middleware=same_origin.MIDDLEWARE)
+    app = st.App(__file__, lifespan=lifespan.until_the_server_ends, middleware=same_origin.MIDDLEWARE)

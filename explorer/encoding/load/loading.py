@@ -9,7 +9,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
-from explorer.encoding.load import checking, declared, hardware, tokenizing, transformer
+from explorer.encoding.load import checking, declared, hardware, libraries, tokenizing, transformer
 from explorer.encoding.locate import layout, weights
 from explorer.encoding.read import panics
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
@@ -26,6 +26,7 @@ ONE_AT_A_TIME = threading.RLock()
 
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Encoder:
     """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
+    libraries.load()
     from explorer.encoding.load import modules, simcse_folder
     from explorer.encoding.read.encoder import Encoder
 

@@ -10,9 +10,10 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.errors import StrataError
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import measure, shelf_key
+from explorer.measuring.scores.measure import Settings, measure, shelf_key
 from explorer.ui import messages
 from explorer.ui.access import availability, cached, jobs, remembered
+from explorer.ui.access.jobs import Job, Make
 from explorer.ui.access.sidebar_choice import Choice
 
 
@@ -47,19 +48,34 @@ def shown(choice: Choice) -> Shown | None:
     return None if scores is None else Shown(found, pairs, scores, reading)
 
 
+def are_kept(choice: Choice) -> bool:
+    """Whether the scores of a choice were measured before."""
+    return cached.kept_scores(choice.found(), choice.pairs(), choice.settings) is not None
+
+
+def measure_ahead(choice: Choice) -> Job:
+    """Begin to measure in the background what a choice will show."""
+    return jobs.follow(*_job(choice.found(), choice.pairs(), choice.settings, ()))
+
+
 def _scores(found: Found, pairs: GradedPairs, choice: Choice, also: tuple[Reading, ...]) -> LayerScores | None:
-    # the folder too: an error of one folder must not be shown for another with the same content
-    key = " ".join(map(str, (found.folder, shelf_key(found, pairs, choice.settings), *(one.title for one in also))))
+    key, title, make = _job(found, pairs, choice.settings, also)
     scores = cached.kept_scores(found, pairs, choice.settings, also)
     if scores is not None:
         jobs.forget(key)  # the job has a second reference to the scores and the pairs
         return scores
-    job = remembered.finished(
-        key,
-        f"{found.name} on {pairs.name}",
-        lambda: measure(found, pairs, choice.settings, load=cached.encoder, also=also),
-    )
+    job = remembered.finished(key, title, make)
     if job is None:
         return None
     of_job: LayerScores = job.result  # the store is read-only or was emptied
     return of_job
+
+
+def _job(found: Found, pairs: GradedPairs, settings: Settings, also: tuple[Reading, ...]) -> tuple[str, str, Make]:
+    # the folder too: an error of one folder must not be shown for another with the same content
+    key = " ".join(map(str, (found.folder, shelf_key(found, pairs, settings), *(one.title for one in also))))
+    return (
+        key,
+        f"{found.name} on {pairs.name}",
+        lambda: measure(found, pairs, settings, load=cached.encoder, also=also),
+    )

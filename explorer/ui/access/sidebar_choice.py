@@ -7,8 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.data.graded import sets
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load import declared
+from explorer.encoding.locate import bundled
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.errors import BadChoice
@@ -38,6 +40,11 @@ class Choice:
     def reading_of(self, folder: Path) -> Reading:
         """The layer & pooling, in the encoder of that folder."""
         return declared.named(self.reading, folder)
+
+
+def first() -> Choice:
+    """What a visit shows before anything was chosen."""
+    return Choice(bundled.NAME, sets.SAMPLE, None, Settings())
 
 
 def chosen() -> Choice:

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from explorer.errors import RunBusy, StrataError
 from explorer.places import runs_folder
 from explorer.run_folder import QUEUED, STATUS
 from explorer.training.record import folder_lock
-from explorer.ui.access import jobs
 from explorer.ui.runs import plan_queue, training_queue
 
-if TYPE_CHECKING:
-    from streamlit.starlette import App
-
 logger = logging.getLogger(__name__)
-
-
-@asynccontextmanager
-async def until_the_server_ends(app: App) -> AsyncIterator[None]:
-    """Restore the queue in a thread, so that the first page does not wait; stop every job when the server ends."""
-    threading.Thread(target=restore, name="restoring the queue", daemon=True).start()
-    async with jobs.until_the_server_ends(app):
-        yield
 
 
 def restore() -> None:

@@ -1,0 +1,47 @@
+import subprocess
+import sys
+
+AT_ONCE = """
+import gc, sys, threading
+from explorer.encoding.load import libraries
+usual, troubles = gc.get_threshold(), []
+
+def load():
+    try:
+        libraries.load()
+        from transformers import AutoModel, AutoTokenizer, MODEL_MAPPING
+    except BaseException as trouble:
+        troubles.append(repr(trouble))
+
+threads = [threading.Thread(target=load) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not troubles, troubles
+assert gc.get_threshold() == usual, gc.get_threshold()
+assert [stage.done for stage in libraries.loading()] == list(range(len(libraries._LIBRARIES)))
+assert set(libraries._LIBRARIES) <= set(sys.modules)
+"""
+ALREADY = """
+import sys
+import {last}
+wanted = {wanted}
+assert not (missing := [name for name in wanted if name not in sys.modules]), missing
+"""
+
+
+def run(code):
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr[-2000:]
+
+
+def test_threads_that_need_the_libraries_at_once_all_get_them_whole():
+    run(AT_ONCE)
+
+
+def test_nothing_is_imported_that_an_encoder_would_not_import():
+    from explorer.encoding.load import libraries
+
+    wanted = [name for name in libraries._LIBRARIES if "models.auto" not in name]
+    run(ALREADY.format(last="transformers.models.bert.modeling_bert", wanted=wanted))
