@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -11,7 +14,11 @@ from benchmarks.timing import told
 from tests import live
 
 ROOT = Path(__file__).parent.parent
-ROUNDS = 5
+ROUNDS, FEW = 5, 3
+PICTURES = ("layers", "map")
+WAITED = (0, 10)  # seconds from the start of the server to the visit; 0: the server's start is counted too
+# a figure with values: an empty one is drawn while the server measures
+DRAWN = "[...document.querySelectorAll('.js-plotly-plot')].some(it => it._fullData?.[0]?.x?.length > 1)"
 
 
 def main() -> None:
@@ -22,12 +29,16 @@ def main() -> None:
     imports, streamlit = map(list, zip(*both, strict=True))  # in turn, as all that is compared
     print(f"  imports of app.py                       {told(imports)}")
     print(f"    of which streamlit                    {told(streamlit)}")
-    first = _picture()
-    print(
-        f"  Layers picture, nothing measured yet    {first:7.3f} s  (process start to the drawn grid)" if first else ""
-    )
-    warm = [seconds for seconds in (_picture() for _ in range(ROUNDS)) if seconds]
-    print(f"  Layers picture, warm                    {told(warm)}" if warm else "  no browser: no picture was timed")
+    if live.executable() is None:
+        print("  no browser: no picture was timed")
+    else:
+        for page, waited in itertools.product(PICTURES, WAITED):
+            seconds = told([_picture(page, waited) for _ in range(FEW)])
+            print(f"  {page:7} first picture, {waited:2} s after the start  {seconds}")
+        kept = os.environ["STRATA_CACHE"]
+        _picture("layers", 0, kept)
+        seconds = told([_picture("layers", 0, kept) for _ in range(ROUNDS)])
+        print(f"  layers  first picture, scores kept           {seconds}")
     print(f"  re-run of the Layers page               {told(_reruns())}")
 
 
@@ -52,15 +63,15 @@ def _reruns() -> list[float]:
     return times
 
 
-def _picture() -> float | None:
-    """Seconds from the start of the process until the grid is drawn in a browser; None without a browser."""
-    if live.executable() is None:
-        return None
-    with live.browser() as browser:
-        page = browser.new_page()
+def _picture(page: str, waited: int, kept: str = "") -> float:
+    """Seconds until a page's figure is drawn in a browser: from the start of the process, or from a later visit."""
+    with live.browser() as browser, tempfile.TemporaryDirectory() as fresh:
+        tab = browser.new_page()
         started = time.perf_counter()
-        with live.server() as address:
-            page.goto(f"{address}/layers")
-            page.wait_for_function("document.querySelector('.js-plotly-plot')?._fullData?.length > 0", timeout=120_000)
-            seconds = time.perf_counter() - started
-    return seconds
+        with live.server(STRATA_CACHE=kept or fresh) as address:
+            if waited:
+                time.sleep(waited)
+                started = time.perf_counter()
+            tab.goto(f"{address}/{page}")
+            tab.wait_for_function(DRAWN, timeout=120_000)
+            return time.perf_counter() - started

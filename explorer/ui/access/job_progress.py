@@ -16,6 +16,7 @@ def progress_of(job: Job) -> None:
     """Show a job without a result: its progress and Stop, or how it ended and a button to restart it."""
     if job.live:
         _follow(job.key)
+        _fetch_the_code_of_figures(job)
     elif job.state == jobs.STOPPED:
         st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
         _again(job, "Start again")
@@ -24,6 +25,12 @@ def progress_of(job: Job) -> None:
         _again(job, "Try again")
     else:
         st.rerun()  # it ended since the page asked for its result; otherwise the page would stay empty
+
+
+def _fetch_the_code_of_figures(job: Job) -> None:
+    """Draw an empty figure: the browser needs a second and more to run plotly for the first time."""
+    empty = {"data": [{"type": "scatter"}]}
+    st.plotly_chart(empty, height=1, config={"staticPlot": True}, key=f"empty {job.key}", alt="Empty")
 
 
 @st.fragment(run_every=0.5)

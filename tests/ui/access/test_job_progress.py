@@ -1,0 +1,37 @@
+import threading
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.progress import Progress
+from explorer.ui.access import jobs
+
+
+@pytest.fixture(autouse=True)
+def empty_registry():
+    yield
+    jobs.stop_all()
+    jobs._jobs.clear()
+
+
+def two_jobs():
+    from explorer.ui.access import job_progress, jobs
+
+    for key in ("one", "two"):
+        job_progress.progress_of(jobs.find(key))
+
+
+def test_two_jobs_on_a_page_each_have_their_progress_and_a_figure_that_loads_the_browsers_code():
+    gate = threading.Event()
+
+    def waiting():
+        yield Progress("waiting", 0, 2)
+        gate.wait(30)
+
+    for key, lane in (("one", jobs.MEASURING), ("two", jobs.LOADING)):
+        jobs.follow(key, f"Job {key}", waiting, lane=lane)
+    page = AppTest.from_function(two_jobs).run(timeout=30)
+    gate.set()
+    assert not page.exception
+    assert [button.label for button in page.button] == ["Stop", "Stop"]
+    assert len(page.get("plotly_chart")) == 2
