@@ -151,6 +151,11 @@ def in_front(job: Job) -> Job | None:
     return next((other for other in list(_jobs.values()) if other.state == RUNNING and other.lane == job.lane), None)
 
 
+def idle(lane: str) -> bool:
+    """Whether nothing runs or waits in a lane."""
+    return not any(job.live and job.lane == lane for job in list(_jobs.values()))
+
+
 def forget(key: str) -> None:
     """Remove an ended job, so that it can be started again."""
     with _lock:

@@ -44,7 +44,7 @@ def _first_page() -> Work[None]:
     from explorer.encoding.load import libraries
 
     yield from libraries.loading()
-    if not measured:
+    if not measured and jobs.idle(jobs.MEASURING):  # otherwise a visitor is there, and may have asked for another page
         measuring = side_scores.measure_ahead(first)
         while not measuring.ends_within(1):
             yield measuring.progress

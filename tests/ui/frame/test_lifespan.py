@@ -1,9 +1,10 @@
 import asyncio
+import threading
 
 import pytest
 
 from explorer.encoding.load import libraries
-from explorer.progress import finish
+from explorer.progress import Progress, finish
 from explorer.ui.access import jobs, side_scores, sidebar_choice
 from explorer.ui.frame import lifespan
 
@@ -29,6 +30,19 @@ def test_what_the_first_page_shows_is_measured_once_before_anybody_asks():
     jobs._jobs.clear()
     finish(lifespan._first_page())
     assert not jobs._jobs, "what is kept is not measured again"
+
+
+def test_a_visitor_who_asked_for_something_else_does_not_wait_for_it():
+    gate = threading.Event()
+
+    def of_a_visitor():
+        yield Progress("encoding", 0, 1)
+        gate.wait(60)
+
+    jobs.follow("of a visitor", "Vectors", of_a_visitor)
+    finish(lifespan._first_page())
+    assert set(jobs._jobs) == {"of a visitor"}
+    gate.set()
 
 
 def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
