@@ -10,7 +10,6 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
@@ -24,24 +23,32 @@ _ONE_AT_A_TIME = threading.Lock()
 def one_epoch() -> Callable[..., Any]:
     """umap-learn's compiled function for one epoch of a layout."""
     with _ONE_AT_A_TIME:
-        layouts = sys.modules.get("umap.layouts") or _alone()
+        if "umap" not in sys.modules:
+            sys.modules["umap"] = _package()
+        layouts = importlib.import_module("umap.layouts")
     found: Callable[..., Any] = layouts._get_optimize_layout_euclidean_single_epoch_fn()
     return found
 
 
-@cache
-def _alone() -> ModuleType:
-    """umap.layouts, imported from a package whose own code is not run; afterwards `import umap` works as ever."""
-    package = find_spec("umap")
-    if package is None:
+def _package() -> ModuleType:
+    """The package umap, whose own code runs when a name is asked for that it defines, such as `umap.UMAP`.
+
+    It stays among the modules, since numba imports it again by its name for the functions that it keeps on disk.
+    """
+    spec = find_spec("umap")
+    if spec is None or spec.loader is None:
         raise ModuleNotFoundError("umap-learn is not installed. Run `make setup`.", name="umap")
-    sys.modules["umap"] = module_from_spec(package)
-    try:
-        layouts = importlib.import_module("umap.layouts")
-    finally:
-        for name in [name for name in sys.modules if name.split(".")[0] == "umap"]:
-            del sys.modules[name]
-    return layouts
+    package, loader = module_from_spec(spec), spec.loader
+
+    def run(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        del package.__dict__["__getattr__"]
+        loader.exec_module(package)
+        return getattr(package, name)
+
+    package.__dict__["__getattr__"] = run
+    return package
 
 
 def curve(min_dist: float) -> tuple[float, float]:
