@@ -10,6 +10,7 @@ from explorer.ui.access.jobs import Job
 from explorer.ui.messages import plain, trouble
 
 WAITING = "Waiting for: {}"
+_FIRST = "_first wait"
 
 
 def progress_of(job: Job) -> None:
@@ -28,9 +29,10 @@ def progress_of(job: Job) -> None:
 
 
 def _fetch_the_code_of_figures(job: Job) -> None:
-    """Draw an empty figure: the browser needs a second and more to run plotly for the first time."""
-    empty = {"data": [{"type": "scatter"}]}
-    st.plotly_chart(empty, height=1, config={"staticPlot": True}, key=f"empty {job.key}", alt="Empty")
+    """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
+    if st.session_state.setdefault(_FIRST, job.key) == job.key:
+        empty = {"data": [{"type": "scatter"}]}
+        st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
 
 
 @st.fragment(run_every=0.5)
