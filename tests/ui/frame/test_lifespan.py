@@ -14,9 +14,9 @@ def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(lifespan, "LEFT_ALONE", 0)
+    monkeypatch.setattr(jobs, "_jobs", {})  # tests of other files may have left theirs
     yield
     jobs.stop_all()
-    jobs._jobs.clear()
 
 
 def test_what_the_first_page_shows_is_measured_once_before_anybody_asks():
