@@ -35,7 +35,7 @@ def _first_page() -> Work[None]:
     """Import what every measurement needs, and measure what the first page shows, while nobody waits for it yet."""
     yield Progress("looking", 0, 0)
     inspect.stack()  # Streamlit does so before it first draws; the path of every module is known from then on
-    importlib.import_module("pandas")  # before plotly, which takes a pandas that is half imported for a whole one
+    importlib.import_module("pandas")  # every page needs it before it can draw
     first = sidebar_choice.first()
     measured = side_scores.are_kept(first)
     for _ in range(LEFT_ALONE if measured else 0):  # the first page is faster without: it shows what was kept

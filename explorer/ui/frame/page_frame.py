@@ -88,7 +88,7 @@ def _nothing() -> None:
 
 
 def _opened() -> StreamlitPage:
-    # before any thread does: plotly takes a pandas that is half imported for a whole one, and fails
+    # whole, before plotly: that takes a pandas that another thread has half imported for a whole one, and fails
     importlib.import_module("pandas")
     st.set_page_config(page_title="Strata", page_icon=str(ICON), layout="wide")
     menu: dict[str, list[StreamlitPage]] = {}
