@@ -8,7 +8,7 @@ import threading
 
 from explorer.progress import Progress, Work
 
-# what a tokenizer and the class of an encoder import in any case, in parts: between them a server can be stopped
+# what an encoder and its tokenizer import in any case, in parts: between them a server can be stopped
 _LIBRARIES = (
     "torch",
     "torch.distributed.tensor",

@@ -1,7 +1,8 @@
 """Take from umap-learn the code that moves points, without its search for neighbours.
 
 `import umap` also imports pynndescent, which compiles itself the first time it is imported after an installation:
-half a minute on two cores, for a search that is not used here. The two small functions that it has beside that search are written anew.
+half a minute on two cores, for a search that is not used here. The two small functions that it has beside that
+search are written anew.
 """
 
 from __future__ import annotations
