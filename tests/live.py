@@ -146,11 +146,15 @@ def parameters(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
 
 
+# not the empty one of a first wait, which stays until the script has ended
+FIGURES = ".js-plotly-plot:not(.st-key-empty-figure *)"
+
+
 def plots(page: Page, count: int) -> None:
     """Wait until so many figures are drawn."""
     page.wait_for_function(
-        "count => document.querySelectorAll('.js-plotly-plot').length === count",
-        arg=count,
+        "([figures, count]) => document.querySelectorAll(figures).length === count",
+        arg=[FIGURES, count],
         timeout=120_000,
         polling=100,  # by default at each frame, and a page in the background has none
     )
@@ -158,9 +162,15 @@ def plots(page: Page, count: int) -> None:
 
 
 def hover_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
-    """Move to a place of a figure, in the numbers of its axes."""
-    page.mouse.move(*_in_the_window(page, column, row, plot))
-    page.wait_for_timeout(200)  # a click counts for what is hovered
+    """Move to a place of a figure, in the numbers of its axes, until the figure says what is there."""
+    said = page.locator(FIGURES).nth(plot).locator(".hoverlayer .hovertext")
+    for _ in range(100):  # a figure that is still being drawn does not notice the mouse
+        page.mouse.move(*_in_the_window(page, column, row, plot))
+        page.wait_for_timeout(200)  # a click counts for what is hovered
+        if said.count():
+            return
+        page.mouse.move(0, 0)
+    raise TimeoutError(f"figure {plot} says nothing of column {column}, row {row}")
 
 
 def click_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
@@ -171,7 +181,7 @@ def click_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
 
 def _in_the_window(page: Page, column: float, row: float, plot: int) -> tuple[float, float]:
     x, y = (
-        page.locator(".js-plotly-plot")
+        page.locator(FIGURES)
         .nth(plot)
         .evaluate(
             """(plot, [column, row]) => {

@@ -51,6 +51,9 @@ def start(page, address, query="", **fields):
         field.fill(value)
         field.press("Enter")
         settle(page)
+    told = page.get_by_test_id("stCode").filter(has_text=" train ")
+    for label in fields.keys() - {"Run_name"}:  # the server may hear of a field after the next one was filled
+        told.filter(has_text=f"={fields[label]}").wait_for()
     keyed(page, START).click()
     page.wait_for_url("**run=*")
     return runs.find(parameters(page)["run"])
