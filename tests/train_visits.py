@@ -22,10 +22,15 @@ START = "run start"  # the key of its button
 def say(app: AppTest, **knobs: object) -> AppTest:
     """Fill fields of SG-OPT."""
     for name, value in knobs.items():
-        key = f"knob sg-opt {name}"
-        (field,) = (one for kind in (app.number_input, app.selectbox, app.text_input) for one in kind if one.key == key)
-        field.set_value(value)
+        field(app, name).set_value(value)
     return app.run()
+
+
+def field(app: AppTest, knob: str) -> Any:
+    """The field of a hyperparameter of SG-OPT."""
+    kinds = (app.number_input, app.selectbox, app.text_input)
+    (found,) = (one for kind in kinds for one in kind if one.key == f"knob sg-opt {knob}")
+    return found
 
 
 def new(place: trainings.Place, **changes: Any) -> Run:

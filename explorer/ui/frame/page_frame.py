@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import presentation, second_encoder, sidebar, training_line
 from explorer.ui.frame.page_list import PAGES, named
+from explorer.ui.widgets import late_clicks
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -45,6 +46,7 @@ def run() -> None:
         _draw_sidebar(scores=named(page.url_path).scores)
     _run_again_when_reconnected()
     page.run()
+    late_clicks.forget()
 
 
 def enter() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,14 @@ from explorer.ui import messages
 from explorer.ui.access import cached_text, jobs
 from explorer.ui.plans import plan_form, plan_in_address
 from explorer.ui.runs import estimate_button, plan_queue
-from explorer.ui.widgets import refused_clicks
+from explorer.ui.widgets import late_clicks, refused_clicks
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Cell, Plan
 
 NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
+_STARTED = "_plan started"
 FORM = "plan"  # the name of a plan that is not started yet
 FIX = "Fix the highlighted fields to start."
 TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch size or add text."
@@ -34,6 +36,8 @@ def form() -> None:
     given = _uploaded()
     plan = plan_form.plan(FORM) if given is None else given
     found = _checked(replace(plan, name=FORM)) if plan is not None else None
+    if st.session_state.pop(_STARTED, False):
+        st.session_state[NAME] = ""  # the next plan has another name
     line = st.container(horizontal=True, vertical_alignment="bottom")
     usual = plan.name if given is not None and plan is not None else _free_name()
     typed = line.text_input(
@@ -45,15 +49,8 @@ def form() -> None:
         help="The names of its runs begin with it: letters, digits, '-', '_' and '.'. Optional.",
     )
     named = replace(plan, name=typed.strip() or usual) if plan is not None else None
-    line.button(
-        "Start",
-        key=START,
-        type="primary",
-        icon=":material/play_arrow:",
-        disabled=not found,
-        on_click=_start,
-        args=(named,),
-    )
+    start = partial(_start, named) if named is not None and found else None
+    late_clicks.button(line, "Start", start, key=START, type="primary", icon=":material/play_arrow:")
     if named is None or not found:
         st.caption(FIX)
         return
@@ -137,11 +134,8 @@ def _free_name() -> str:
 
 
 def _start(plan: Plan) -> None:
-    def start() -> None:
-        plan_in_address.choose(plan_queue.start(plan).name)
-        st.session_state[NAME] = ""
-
-    refused_clicks.attempt(start)
+    plan_in_address.choose(plan_queue.start(plan).name)
+    st.session_state[_STARTED] = True
 
 
 def _estimate(plan: Plan, line: DeltaGenerator) -> None:

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.ui.access import job_progress, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
+from explorer.ui.widgets import late_clicks
 
 
 def show(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
@@ -19,17 +20,13 @@ def show(job: Job | None, line: DeltaGenerator, key: str, what: str, start: Call
     if job is not None:
         job_progress.progress_of(job)
         return None
-
-    def click() -> None:
-        start()
-
     busy = bool(training_queue.under_way())
-    line.button(
+    late_clicks.button(
+        line,
         "Estimate time and memory",
+        None if busy else start,
         key=key,
         icon=":material/speed:",
-        disabled=busy,
-        on_click=click,
         help="Not available while another run trains: the times would be wrong."
         if busy
         else f"Trains one step {what} and reports time, memory and disk. Nothing is saved.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -15,7 +16,7 @@ from explorer.ui.access import cached, job_progress, jobs
 from explorer.ui.frame import second_encoder
 from explorer.ui.size import picture_view
 from explorer.ui.size.measured_sizes import Subject
-from explorer.ui.widgets import downloads
+from explorer.ui.widgets import downloads, late_clicks
 
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
 CODES = "The model card in it has the lines that store vectors as {}."
@@ -51,12 +52,8 @@ def show(subject: Subject, picture: Picture) -> None:
     else:
         if job is not None and job.error:
             messages.trouble(job.error, job.details)
-        st.button(
-            "Export",
-            key=WRITE,
-            icon=":material/download:",
-            on_click=lambda: _start(key, subject, picture, point, folder),
-        )
+        start = partial(_start, key, subject, picture, point, folder)
+        late_clicks.button(st.container(), "Export", start, key=WRITE, icon=":material/download:")
 
 
 def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: Path) -> None:

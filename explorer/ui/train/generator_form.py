@@ -17,6 +17,7 @@ from explorer.ui import messages
 from explorer.ui.access import availability, job_progress, jobs
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.train import knob_form, text_form
+from explorer.ui.widgets import late_clicks
 
 MISSING = (
     "{} needs a {}: a masked language model with the encoder's vocabulary. '{}' is not on this machine. Fetch it from "
@@ -75,13 +76,9 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
         job_progress.progress_of(job)
     else:
         columns = text_form.columns(sources, card.eats)
-        st.button(
-            f"Make one from {messages.plain(base)} and this text",
-            key=f"make {knob.name}",
-            icon=":material/build:",
-            on_click=_begin,
-            args=(key, partial(_make, base, sources, columns, folder)),
-        )
+        label = f"Make one from {messages.plain(base)} and this text"
+        make = partial(_begin, key, partial(_make, base, sources, columns, folder))
+        late_clicks.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
 
 
 def _begin(key: str, make: jobs.Make) -> None:

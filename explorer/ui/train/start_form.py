@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,19 +11,22 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.runs import estimate_button, run_in_address, training_queue
-from explorer.ui.widgets import refused_clicks
+from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
+_STARTED = "_run started"
 ESTIMATE = "Estimate: {}."
 
 
 def buttons(recipe: Recipe | None) -> None:
     """Start, estimate, and the same run from the command line."""
+    if st.session_state.pop(_STARTED, False):
+        st.session_state[NAME] = ""  # the next run has another name
     line = st.container(horizontal=True, vertical_alignment="bottom")
-    line.text_input(
+    name = line.text_input(
         "Run name",
         key=NAME,
         width=280,
@@ -30,15 +34,8 @@ def buttons(recipe: Recipe | None) -> None:
         persist_state="session",
         help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
     )
-    line.button(
-        "Start",
-        key="run start",
-        type="primary",
-        icon=":material/play_arrow:",
-        disabled=recipe is None,
-        on_click=_start,
-        args=(recipe,),
-    )
+    start = None if recipe is None else partial(_start, recipe, name.strip())
+    late_clicks.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
         st.caption("Fix the highlighted fields to start.")
         return
@@ -56,12 +53,9 @@ def buttons(recipe: Recipe | None) -> None:
     )
 
 
-def _start(recipe: Recipe) -> None:
-    def start() -> None:
-        run_in_address.choose(training_queue.start(recipe, st.session_state.get(NAME, "").strip()))
-        st.session_state[NAME] = ""
-
-    refused_clicks.attempt(start)
+def _start(recipe: Recipe, name: str) -> None:
+    run_in_address.choose(training_queue.start(recipe, name))
+    st.session_state[_STARTED] = True
 
 
 def _trial(recipe: Recipe, line: DeltaGenerator) -> None:

@@ -13,7 +13,7 @@ REFUSED = "_refused"
 
 
 def attempt(act: Callable[[], object]) -> None:
-    """Call `act`; keep its error for `refused`, since a callback cannot draw. Only in a callback."""
+    """Call `act`; keep its error for `refused`, since neither a callback nor a run that is drawn anew can show it."""
     try:
         act()
     except StrataError as error:

@@ -148,7 +148,7 @@ def test_a_plan_that_is_copied_fills_every_field(app, plan):
 
 
 def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_table(app, plan):
-    filled(app, plan).text_input(key=plan_start.NAME).set_value("mine").run()
+    filled(app, plan).text_input(key=plan_start.NAME).set_value("mine")  # the click itself leaves the field
     app.button(key=plan_start.START).click().run()
     assert app.query_params["plan"] in ("mine", ["mine"])
     folder = plan_folder.find("mine")

@@ -68,8 +68,8 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     if measured_sizes.START in buttons(app):  # a test before this one may have measured the same
         pressed(app, measured_sizes.START)
     app.session_state[picture_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
-    app.session_state[export_form.FOLDER] = str(tmp_path / "small")
-    pressed(app.run(), export_form.WRITE)
+    app.run().text_input(key=export_form.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
+    pressed(app, export_form.WRITE)
     assert any(str(tmp_path / "small") in told for told in words(app.success))
     opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
     assert opened[0].auto_model.config.num_hidden_layers == 1

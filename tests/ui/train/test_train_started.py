@@ -10,7 +10,7 @@ from explorer.ui.access import job_progress
 from explorer.ui.runs import training_queue
 from explorer.ui.train import run_scores, run_view
 from tests import trainings
-from tests.train_visits import START, ended, say, started, well
+from tests.train_visits import START, ended, field, say, started, well
 from tests.visits import buttons, cards, lead, wait_until, words
 
 
@@ -43,6 +43,15 @@ def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
 def test_a_run_is_called_what_the_visitor_says(tiny):
     tiny.text_input(key="run name").set_value("mine").run()
     assert started(tiny).name == "mine"
+
+
+def test_what_is_typed_when_the_click_comes_is_what_is_trained(tiny):
+    tiny.text_input(key="run name").set_value("mine")
+    field(tiny, "steps").set_value(3)
+    run = started(tiny)
+    assert (run.name, run.recipe().settings["steps"]) == ("mine", 3)
+    del tiny.query_params["run"]
+    assert tiny.run().text_input(key="run name").value == "", "the next run has another name"
 
 
 def test_a_name_that_cannot_be_is_told_and_nothing_starts(tiny):

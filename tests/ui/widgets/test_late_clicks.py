@@ -1,0 +1,71 @@
+"""Test buttons that act on what the fields say in the run of the click."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.visits import words
+
+
+def _page():
+    import streamlit as st
+
+    from explorer.errors import BadChoice
+    from explorer.ui.widgets import late_clicks, refused_clicks
+
+    refused_clicks.refused()
+    typed = st.text_input("Name", "first", key="name")
+
+    def act():
+        if typed == "wrong":
+            raise BadChoice("Type another name.")
+        st.session_state["done"] = [*st.session_state.get("done", ()), typed]
+
+    late_clicks.button(st.container(), "Do it", act if typed else None, key="do")
+
+
+@pytest.fixture
+def app():
+    return AppTest.from_function(_page).run()
+
+
+def done(app):
+    return app.session_state.get("done", [])
+
+
+def test_a_field_that_is_left_by_the_click_itself_counts(app):
+    app.text_input(key="name").set_value("second")
+    app.button(key="do").click().run()
+    assert done(app) == ["second"]
+    assert done(app.run()) == ["second"], "one click acts once"
+
+
+def test_an_error_is_shown_once(app):
+    app.text_input(key="name").set_value("wrong")
+    app.button(key="do").click().run()
+    assert words(app.error) == ["Type another name."]
+    assert done(app) == words(app.run().error) == []
+
+
+def test_a_click_whose_button_is_gone_by_then_is_forgotten_with_the_run():
+    def page():
+        import streamlit as st
+
+        from explorer.ui.widgets import late_clicks
+
+        if st.toggle("Shown", value=True, key="shown"):
+            late_clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
+        late_clicks.forget()  # as the frame does after each page
+
+    app = AppTest.from_function(page).run()
+    app.toggle(key="shown").set_value(False)
+    app.button(key="do").click().run()
+    assert done(app.toggle(key="shown").set_value(True).run()) == []
+    assert done(app.button(key="do").click().run()) == ["it"]
+
+
+def test_nothing_is_done_if_the_field_was_made_empty_by_then(app):
+    app.text_input(key="name").set_value("")
+    app.button(key="do").click().run()
+    assert app.button(key="do").disabled
+    assert done(app) == []
+    assert done(app.text_input(key="name").set_value("later").run()) == []
