@@ -33,4 +33,5 @@ def forget() -> None:
 
 
 def _note(key: str) -> None:
-    st.session_state[_CLICKED] = key  # the run of the click may start over before it comes to the button
+    # the run of the click may start over before it comes to the button, which then no longer counts as clicked
+    st.session_state[_CLICKED] = key

@@ -13,7 +13,7 @@ REFUSED = "_refused"
 
 
 def attempt(act: Callable[[], object]) -> None:
-    """Call `act`; keep its error for `refused`, since neither a callback nor a run that is drawn anew can show it."""
+    """Call `act`; keep its error for `refused`, since it is called where nothing can be shown yet."""
     try:
         act()
     except StrataError as error:
