@@ -7,6 +7,7 @@ run; the tests take one of them.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
 import os
 import re
@@ -48,9 +49,11 @@ CONNECTED = "[data-testid=stApp][data-test-connection-state=CONNECTED]"
 APART = "[data-testid=stApp]:not([data-test-connection-state=CONNECTED])"
 
 
-def serve(port: int, environment: dict[str, str]) -> None:
-    """The app, in this process."""
+def serve(port: int, environment: dict[str, str], stacks: Path | None = None) -> None:
+    """The app, in this process; asked for it, it writes to `stacks` what each of its threads is doing."""
     os.environ.update(environment)
+    if stacks is not None:
+        faulthandler.register(signal.SIGUSR1, stacks.open("w"), all_threads=True)
     sys.argv = ["streamlit", "run", str(live.ROOT / "app.py"), "--server.port", str(port)]
     runpy.run_module("streamlit", run_name="__main__")
 
@@ -74,6 +77,14 @@ def served(port: int, do: Callable[..., None], *arguments: object) -> Iterator[B
     finally:
         server.terminate()
         server.join(PATIENCE)
+
+
+def doing(server: BaseProcess, stacks: Path) -> str:
+    """What each thread of a served app is doing."""
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGUSR1)
+    server.join(1)  # it writes for a moment
+    return stacks.read_text(encoding="utf-8")
 
 
 def free_port() -> int:

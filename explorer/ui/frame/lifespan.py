@@ -48,4 +48,5 @@ def _first_page() -> Work[None]:
         measuring = side_scores.measure_ahead(first)
         while not measuring.ends_within(1):
             yield measuring.progress
-    yield from umap_layout.loaded()
+    if jobs.idle(jobs.TRAINING):  # a run needs the processor more, and the first map can load it too
+        yield from umap_layout.loaded()

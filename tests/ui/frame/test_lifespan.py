@@ -57,6 +57,18 @@ def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
     assert stages.count("importing torch and transformers") == len(libraries._LIBRARIES)
 
 
+def test_a_run_in_training_does_not_share_the_processor_with_what_only_a_map_needs(gate, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(side_scores, "are_kept", lambda choice: True)
+    monkeypatch.setattr(lifespan.umap_layout, "loaded", lambda: loaded.append(True) or iter(()))
+    finish(lifespan._first_page())
+    assert not loaded
+    gate.set()
+    assert jobs.find("front").ends_within(60)
+    finish(lifespan._first_page())
+    assert loaded
+
+
 def test_the_server_begins_at_its_start_and_stops_at_its_end():
     async def server():
         async with lifespan.until_the_server_ends(None):

@@ -60,13 +60,13 @@ def start(page, address, query="", **fields):
     return runs.find(parameters(page)["run"])
 
 
-def stepping(page):
+def stepping(page, doing=lambda: ""):
     try:
         page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step [\d,]+ of")).wait_for()
     except PlaywrightError as error:  # what the page shows instead says more than that it took too long
         script = page.locator("[data-testid=stApp]").get_attribute("data-test-script-state")
         shown = page.get_by_test_id("stMain").inner_text()
-        raise AssertionError(f"{page.url}, script {script}, shows:\n{shown[:2000]}") from error
+        raise AssertionError(f"{page.url}, script {script}, shows:\n{shown[:2000]}\n{doing()}") from error
 
 
 def link_to_run(page):
@@ -139,11 +139,13 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
 
 
-def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(page, address, folders, quick):
-    port = app_kills.free_port()
-    with app_kills.served(port, app_kills.serve, port, folders):
+def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(
+    page, address, folders, quick, tmp_path
+):
+    port, stacks = app_kills.free_port(), tmp_path / "stacks.txt"
+    with app_kills.served(port, app_kills.serve, port, folders, stacks) as server:
         run = start(page, f"http://127.0.0.1:{port}", quick, Steps="1000000", Run_name="cut-off")
-        stepping(page)
+        stepping(page, lambda: app_kills.doing(server, stacks))
         drawn(page)
         link = f"/train?run={run.name}"
     assert run.status().state == statuses.INTERRUPTED
