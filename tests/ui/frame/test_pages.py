@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 from explorer.data import sample
 from explorer.data.graded import sets, sts, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import parse
 from explorer.errors import StrataError
 from explorer.measuring.scores import best_cell, layer_scores, missing_scores
@@ -16,6 +18,7 @@ from explorer.progress import finish
 from explorer.ui.access import availability
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.layers import best_layer, pictures
+from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, cards, fetches, lead, measured, words
@@ -210,6 +213,20 @@ def write_reading(app: AppTest, typed: str) -> None:
     box.set_value(typed).run()
 
 
+@pytest.fixture(scope="module")
+def six_layers(tmp_path_factory):
+    """An encoder with as many layers as the one that is included, which measures the sample in no time."""
+    return find(str(save_tiny("bert", tmp_path_factory.mktemp("six layers"), num_hidden_layers=6)))
+
+
+@pytest.fixture
+def of_six_layers(app, six_layers):
+    """The app with that encoder as A and as B, and the encoder."""
+    app.query_params["precision"] = "float32"
+    app.query_params["model"] = app.query_params["beside"] = str(six_layers.folder)
+    return app, load(six_layers, precision="float32", device=DEVICE)
+
+
 TYPED = {
     "last of layer 3": "last of layer 3",
     "mean of layers 4-6 ": "mean of layers 4-6",
@@ -218,35 +235,36 @@ TYPED = {
 
 
 @pytest.mark.parametrize(("typed", "title"), TYPED.items())
-def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(app, bundled_encoder, typed, title):
-    app.query_params["precision"] = "float32"
+def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(of_six_layers, typed, title):
+    app, encoder = of_six_layers
     app.switch_page("pages/layers.py")
     write_reading(app.run(), typed)
     measured(app)
     assert [*app.exception, *app.error, *app.sidebar.warning] == []
-    scores = finish(score_layers(bundled_encoder, sample.pairs(), also=[parse(title, 6)]))
+    scores = finish(score_layers(encoder, sample.pairs(), also=[parse(title, 6)]))
     half = scores.of_pairs(sample.pairs().rows_of(sample.test()))
     card = next(card for card in app.metric if card.label == best_layer.CHOSEN)
     assert float(card.value) == pytest.approx(half.score(parse(title, 6)), abs=0.01)
     assert card.delta == title
 
 
-def test_a_layer_and_pooling_outside_of_the_grid_is_compared(app, bundled_encoder):
-    app.query_params["precision"] = "float32"
-    app.query_params["reading"], app.query_params["beside"] = "mean of layers 4-6", "all-MiniLM-L6-v2"
+def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
+    app, encoder = of_six_layers
+    app.query_params["reading"] = "mean of layers 4-6"
     app.query_params["beside_reading"] = "last of layer 6"
     app.switch_page("pages/compare.py")
     measured(app)
     assert [*app.exception, *app.error, *app.sidebar.warning] == []
     one, other = parse("mean of layers 4-6", 6), parse("last of layer 6", 6)
-    scores = finish(score_layers(bundled_encoder, sample.pairs(), also=[one, other]))
+    scores = finish(score_layers(encoder, sample.pairs(), also=[one, other]))
     shown = {card.label: card.value for card in app.metric}
     assert {f"{scores.score(side):.2f}" for side in (one, other)} <= set(shown.values())
 
 
 @pytest.mark.parametrize("page", ["start", "sentences", "map", "search", "layer_attention"])
-def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(app, page):
-    app.query_params["reading"], app.query_params["beside"] = "last of layers 4-6", "all-MiniLM-L6-v2"
+def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_layers, page):
+    app, _ = of_six_layers
+    app.query_params["reading"] = "last of layers 4-6"
     app.query_params["beside_reading"] = "weighted mean of layer 3"
     app.switch_page(f"pages/{page}.py")
     measured(app)
