@@ -46,7 +46,7 @@ def check(folder: Path, free: float | None = None) -> Path:
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
-    sizes.check(place / "config.json", config, sizes.largest_dimension(layout.weights(place)))
+    sizes.check(place / "config.json", config, lambda: sizes.largest_dimension(layout.weights(place)))
     return place
 
 

@@ -6,7 +6,7 @@ import math
 import re
 import reprlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,16 +37,16 @@ _TENSORS = 1_000  # what a model may have beyond eight times as many as its weig
 _COPY = "Copy the config.json that was saved with the weights."
 
 
-def check(path: Path, stated: Mapping[str, Any], largest: int) -> None:
+def check(path: Path, stated: Mapping[str, Any], largest: Callable[[], int]) -> None:
     """Refuse a config.json with a size that no model has; `largest` is the largest dimension in its weights."""
     for name, number in numbers(stated):
         if _REPEATED.fullmatch(name) and number > layout.MOST_LAYERS:
             raise _absurd(path, name, number, f"at most {layout.MOST_LAYERS:,} is allowed")
-        if name == "num_labels" and number > max(MOST_LABELS, largest):
-            reason = f"the largest dimension in the weights is {largest:,}, and at most {MOST_LABELS:,} is allowed"
+        if name == "num_labels" and number > MOST_LABELS and number > largest():
+            reason = f"the largest dimension in the weights is {largest():,}, and at most {MOST_LABELS:,} is allowed"
             raise _absurd(path, name, number, reason)
         if (_NEEDED.fullmatch(name) or _OTHER.fullmatch(name)) and number > _MOST:
-            raise _absurd(path, name, number, f"the largest dimension in the weights is {largest:,}")
+            raise _absurd(path, name, number, f"the largest dimension in the weights is {largest():,}")
     for name, number in stated.items():
         if _NEEDED.fullmatch(name) and type(number) is int and number < 1:
             raise _absurd(path, name, number, "at least 1 is allowed")
@@ -66,7 +66,7 @@ def numbers(stated: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 def largest_dimension(paths: Iterable[Path]) -> int:
     """The largest dimension of the tensors in weights; of pickles, which are not opened, the number of values."""
-    return max((size for path in paths for size in _dimensions(path)), default=0)
+    return max((size for path in paths for size in _outline(path).dimensions), default=0)
 
 
 @contextmanager
@@ -95,10 +95,10 @@ class _Meter:
         files = layout.weights(folder)
         self.path = folder / "config.json"
         self.stated = configuration.settings(self.path)
-        self.dimensions = {size for path in files for size in _dimensions(path)}
-        # of a pickle, no value has fewer than two bytes
-        self.held = sum(weights.count(path, 2) for path in files)
-        self.saved = sum(map(_tensors, files))
+        outlines = [_outline(path) for path in files]
+        self.dimensions = {size for one in outlines for size in one.dimensions}
+        self.held = sum(one.values for one in outlines)
+        self.saved = sum(one.tensors for one in outlines)
         self.fit = free / 4
         self.thread = threading.get_ident()  # the hooks are of the whole process
         self.shared: set[tuple[int, ...]] = set()
@@ -160,15 +160,9 @@ class _Meter:
         return ", ".join(f"{name} {number:,}" for name, number in (new or known)[:8])
 
 
-def _dimensions(path: Path) -> set[int]:
-    if path.suffix == ".safetensors":
-        return {size for entry in weights.header(path).values() for size in entry.shape}
-    return {weights.count(path, 2)}
-
-
-def _tensors(path: Path) -> float:
-    """The number of tensors in weights; of a pickle, which is not opened, it is not known."""
-    return len(weights.header(path)) if path.suffix == ".safetensors" else math.inf
+def _outline(path: Path) -> weights.Outline:
+    """What weights hold at most: in a pickle, no value has fewer than two bytes."""
+    return weights.outline(path, 2)
 
 
 def _absurd(path: Path, name: str, number: int, reason: str) -> UnsupportedModel:

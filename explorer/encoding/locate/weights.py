@@ -43,12 +43,28 @@ class Entry:
         return start <= end and math.prod(self.shape) * _BITS.get(self.dtype, 0) in (0, 8 * (end - start))
 
 
+@dataclass(frozen=True)
+class Outline:
+    """What is known of a weights file without its weights; of a pickle, which is not opened, its size alone."""
+
+    values: int
+    tensors: float  # of a pickle: infinite
+    dimensions: frozenset[int]  # of a pickle: its values
+
+
+def outline(path: Path, bytes_each: int = 4) -> Outline:
+    """What a file holds; the values of a pickle are estimated from its size."""
+    if path.suffix == ".safetensors":
+        shapes = [entry.shape for entry in header(path).values()]
+        return Outline(sum(map(math.prod, shapes)), len(shapes), frozenset(size for shape in shapes for size in shape))
+    check_pickled(path)
+    values = path.stat().st_size // bytes_each
+    return Outline(values, math.inf, frozenset([values]))
+
+
 def count(path: Path, bytes_each: int = 4) -> int:
     """The number of values in a file; for a pickle, estimated from its size."""
-    if path.suffix == ".safetensors":
-        return sum(math.prod(entry.shape) for entry in header(path).values())
-    check_pickled(path)
-    return path.stat().st_size // bytes_each
+    return outline(path, bytes_each).values
 
 
 def header(path: Path) -> dict[str, Entry]:
@@ -71,9 +87,9 @@ def header(path: Path) -> dict[str, Entry]:
 
 
 def _entry(path: Path, name: str, stated: object) -> Entry:
-    wrong = typed_json.misfit(Entry, stated) if isinstance(stated, dict) else "it is no JSON object"
     found = typed_json.read(Entry, stated)
-    if wrong is not None or found is None:
+    if found is None:
+        wrong = typed_json.misfit(Entry, stated) if isinstance(stated, dict) else "it is no JSON object"
         raise _not_weights(path, f"its header describes '{name}' wrongly: {wrong}")
     if not found.is_possible:
         raise _not_weights(
