@@ -6,6 +6,7 @@ import importlib.metadata
 import math
 import platform
 from collections.abc import Iterable
+from functools import cache
 
 NONE = "none"  # a missing number is never 0
 
@@ -30,4 +31,9 @@ def size(count: float) -> str:
 
 def versions(libraries: Iterable[str]) -> dict[str, str]:
     """The versions of Python and of these libraries."""
-    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in libraries}
+    return {"python": platform.python_version()} | {name: _version(name) for name in libraries}
+
+
+@cache  # read from a file, which takes a millisecond each
+def _version(library: str) -> str:
+    return importlib.metadata.version(library)
