@@ -45,8 +45,8 @@ def run() -> None:
     with st.sidebar:
         _draw_sidebar(scores=named(page.url_path).scores)
     _run_again_when_reconnected()
-    page.run()
-    late_clicks.forget()
+    with late_clicks.heard():
+        page.run()
 
 
 def enter() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,6 +15,7 @@ from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture
 from explorer.ui.access import cached, jobs, remembered
 from explorer.ui.size.size_form import Asked
+from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
     from explorer.studies.size.evaluation import Evaluated
@@ -55,8 +57,9 @@ def picture(subject: Subject) -> Picture | None:
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
-        st.button("Measure sizes", key=START, icon=":material/play_arrow:", type="primary", on_click=started.add,
-                  args=(subject.key,), help=ABOUT)  # fmt: skip
+        start = partial(started.add, subject.key)
+        look = {"type": "primary", "icon": ":material/play_arrow:", "help": ABOUT}
+        late_clicks.button(st.container(), "Measure sizes", start, key=START, **look)
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
     found: Picture | None = remembered.made(subject.key, title, lambda: _measured(subject))

@@ -6,32 +6,44 @@ button was drawn with, those from before the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import RerunException
 
 from explorer.ui.widgets import refused_clicks
 
-_CLICKED = "_clicked"
+_NOTED, _HEARD = "_click that was noted", "_click of this run"
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """A run of a page, in which its buttons hear of the click, once.
+
+    Whether it ends, is stopped or fails: a click whose button it did not draw is forgotten, and does not act when the
+    button is there again. A run that starts over leaves its click to the next one.
+    """
+    st.session_state[_HEARD] = st.session_state.pop(_NOTED, None)
+    try:
+        yield
+    except RerunException:
+        st.session_state[_NOTED] = st.session_state[_HEARD]
+        raise
 
 
 def button(place: DeltaGenerator, label: str, act: Callable[[], object] | None, *, key: str, **look: Any) -> None:
     """A button that acts, keeps an error for `refused`, and draws the page anew; disabled if there is nothing to do."""
     place.button(label, key=key, disabled=act is None, on_click=_note, args=(key,), **look)
-    if st.session_state.get(_CLICKED) == key:
-        forget()
+    if st.session_state.get(_HEARD) == key:
+        st.session_state[_HEARD] = None
         if act is not None:
             refused_clicks.attempt(act)
             st.rerun()
 
 
-def forget() -> None:
-    """Forget a click whose button was not drawn: it must not act when it is there again."""
-    st.session_state.pop(_CLICKED, None)
-
-
 def _note(key: str) -> None:
     # the run of the click may start over before it comes to the button, which then no longer counts as clicked
-    st.session_state[_CLICKED] = key
+    st.session_state[_NOTED] = key

@@ -50,6 +50,14 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
     assert any(told.startswith(("The smallest vectors", "Every smaller encoder")) for told in words(app.info))
 
 
+def test_what_is_typed_before_the_click_is_measured(app):
+    app.session_state[size_form.DIMENSIONS] = "24"  # which no other test has measured
+    app.run().text_input(key=size_form.DIMENSIONS).set_value("16")
+    pressed(app, measured_sizes.START)
+    app.toggle(key=picture_view.ONLY_FRONT).set_value(False).run()
+    assert set(app.dataframe[0].value["dimensions"]) == {16, 32}, "and the whole model"
+
+
 def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
     app.session_state[size_form.DIMENSIONS] = "many"
     app.run()

@@ -12,15 +12,16 @@ def _page():
     from explorer.errors import BadChoice
     from explorer.ui.widgets import late_clicks, refused_clicks
 
-    refused_clicks.refused()
-    typed = st.text_input("Name", "first", key="name")
+    with late_clicks.heard():  # as in the frame
+        refused_clicks.refused()
+        typed = st.text_input("Name", "first", key="name")
 
-    def act():
-        if typed == "wrong":
-            raise BadChoice("Type another name.")
-        st.session_state["done"] = [*st.session_state.get("done", ()), typed]
+        def act():
+            if typed == "wrong":
+                raise BadChoice("Type another name.")
+            st.session_state["done"] = [*st.session_state.get("done", ()), typed]
 
-    late_clicks.button(st.container(), "Do it", act if typed else None, key="do")
+        late_clicks.button(st.container(), "Do it", act if typed else None, key="do")
 
 
 @pytest.fixture
@@ -46,20 +47,43 @@ def test_an_error_is_shown_once(app):
     assert done(app) == words(app.run().error) == []
 
 
-def test_a_click_whose_button_is_gone_by_then_is_forgotten_with_the_run():
+def test_a_click_whose_button_is_gone_by_then_is_forgotten_however_the_run_ends():
     def page():
         import streamlit as st
 
         from explorer.ui.widgets import late_clicks
 
-        if st.toggle("Shown", value=True, key="shown"):
-            late_clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
-        late_clicks.forget()  # as the frame does after each page
+        with late_clicks.heard():
+            end = st.radio("End", ["drawn", "gone", "stopped", "failed"], key="end")
+            if end == "stopped":
+                st.stop()
+            if end == "failed":
+                raise RuntimeError("the page is broken")
+            if end == "drawn":
+                late_clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
 
     app = AppTest.from_function(page).run()
-    app.toggle(key="shown").set_value(False)
-    app.button(key="do").click().run()
-    assert done(app.toggle(key="shown").set_value(True).run()) == []
+    for end in ("gone", "stopped", "failed"):
+        app.radio(key="end").set_value(end)
+        app.button(key="do").click().run()
+        assert done(app.radio(key="end").set_value("drawn").run()) == [], end
+    assert done(app.button(key="do").click().run()) == ["it"]
+
+
+def test_a_click_waits_for_a_run_that_starts_over_before_its_button():
+    def page():
+        import streamlit as st
+
+        from explorer.ui.widgets import late_clicks
+
+        with late_clicks.heard():
+            if st.toggle("Over", key="over") and not st.session_state.get("once"):
+                st.session_state["once"] = True
+                st.rerun()
+            late_clicks.button(st.container(), "Do it", lambda: st.session_state.update(done=["it"]), key="do")
+
+    app = AppTest.from_function(page).run()
+    app.toggle(key="over").set_value(True)
     assert done(app.button(key="do").click().run()) == ["it"]
 
 
