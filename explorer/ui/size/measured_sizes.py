@@ -57,9 +57,15 @@ def picture(subject: Subject) -> Picture | None:
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
-        start = partial(started.add, subject.key)
-        look = {"type": "primary", "icon": ":material/play_arrow:", "help": ABOUT}
-        late_clicks.button(st.container(), "Measure sizes", start, key=START, **look)
+        late_clicks.button(
+            st.container(),
+            "Measure sizes",
+            partial(started.add, subject.key),
+            key=START,
+            type="primary",
+            icon=":material/play_arrow:",
+            help=ABOUT,
+        )
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
     found: Picture | None = remembered.made(subject.key, title, lambda: _measured(subject))

@@ -1,7 +1,7 @@
 """Buttons that act on what the fields say in the run of the click.
 
 Who types into a field and then clicks a button changes the field and clicks at once. A callback has the values that its
-button was drawn with, those from before the change.
+button was drawn with, those from before the change. Only for the page itself: a fragment runs without `heard`.
 """
 
 from __future__ import annotations
