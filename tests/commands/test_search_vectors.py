@@ -59,7 +59,8 @@ def test_a_sentence_of_the_corpus_needs_no_encoder_and_does_not_find_itself(desk
     vectors = vectors_of(desk, LINES)
     np.save(tmp_path / "mine.npy", vectors)
     (tmp_path / "other.txt").write_text("\n".join(LINES), encoding="utf-8")
-    given = ("--vectors", tmp_path / "mine.npy", "--text", tmp_path / "other.txt", "--k", "3")
+    files = ("--vectors", tmp_path / "mine.npy", "--text", tmp_path / "other.txt")
+    given = (*files, "--k", "3", "--precision", "float32")
     told = found(said, "search", LINES[7], *given)
     assert [row["row"] for row in told["results"]] == slow(vectors, vectors[7], 3, without=7)[0]
     assert told["query_row"] == 7

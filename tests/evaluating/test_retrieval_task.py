@@ -68,7 +68,7 @@ def test_it_adds_the_prompts_that_sentence_transformers_adds(task, found, tmp_pa
     prompts = {"prompts": {"query": "question: ", "document": "An answer is this: "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     theirs = of_sentence_transformers(task, SentenceTransformer(str(folder), device="cpu"))
-    declared = finish(retrieval(load(find(str(folder)), device="cpu"), task, titles=[MODEL_DEFAULT]))
+    declared = finish(retrieval(load(find(str(folder)), "float32", "cpu"), task, titles=[MODEL_DEFAULT]))
     for measure in MEASURES:
         assert declared.score(MODEL_DEFAULT, measure) == pytest.approx(theirs[measure], abs=1e-4), measure
     assert declared.score() != found.score(), "the premise: prompts matter"

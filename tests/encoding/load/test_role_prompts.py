@@ -14,7 +14,7 @@ from tests.tiny_models import SENTENCES, WIDTH
 def test_prompts_of_queries_and_documents_are_those_that_sentence_transformers_adds(bert, tmp_path):
     prompts = {"query": "the dog ", "passage": "a man ", "document": "women "}
     folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), prompts=prompts)
-    encoder, opened = load(find(str(folder)), device="cpu"), SentenceTransformer(str(folder), device="cpu")
+    encoder, opened = load(find(str(folder)), "float32", "cpu"), SentenceTransformer(str(folder), device="cpu")
     roles = encoder.head.roles
     for prompt, encode in ((roles.query, opened.encode_query), (roles.document, opened.encode_document)):
         ids = encoder.tokens(list(SENTENCES), prompt=prompt).ids

@@ -62,8 +62,11 @@ def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus
 
 def test_the_trustworthiness_is_that_of_scikit_learn(corpus, vectors, few):
     found = mapped(corpus)
-    true = trustworthiness(unit(vectors), found.places, n_neighbors=found.faithfulness.nearest, metric="cosine")
-    assert found.faithfulness.trustworthiness == pytest.approx(true, abs=1e-6)
+    nearest = found.faithfulness.nearest
+    true = trustworthiness(unit(vectors), found.places, n_neighbors=nearest, metric="cosine")
+    one_rank = 2 / (ROWS * nearest * (2 * ROWS - 3 * nearest - 1))
+    # of two cosines that differ by rounding alone, scikit-learn takes either as the larger, and the map has a few such
+    assert found.faithfulness.trustworthiness == pytest.approx(true, abs=3.5 * one_rank)
     assert found.faithfulness.trustworthiness > 0.8
     assert found.faithfulness.sentences == ROWS
 
