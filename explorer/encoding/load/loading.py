@@ -9,6 +9,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
+from explorer.encoding.load import attention as attentions
 from explorer.encoding.load import checking, declared, hardware, libraries, tokenizing, transformer
 from explorer.encoding.locate import layout, weights
 from explorer.encoding.read import panics
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
 
-ATTENTIONS = ("sdpa", "eager")
+ATTENTIONS = (attentions.SDPA, attentions.EAGER)
 # while it builds a model, from_pretrained replaces functions of torch and transformers for the whole process, and two
 # calls at once would restore each other's replacements. Hold this lock to build a model of transformers.
 ONE_AT_A_TIME = threading.RLock()
 
 
-def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = "sdpa") -> Encoder:
+def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
     """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
     libraries.load()
     from explorer.encoding.load import modules, simcse_folder
@@ -42,7 +43,8 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         with ONE_AT_A_TIME:
             config = transformer.read_config(folder)
             tokenizer = tokenizing.tokenizer(_first(layout.vocabulary, adapter, folder))
-            model = transformer.read(folder, config, attention, adapter)
+            how = attentions.preferred(attention, precision, device)
+            model = transformer.read(folder, config, how, adapter)
             tokenizing.check_vocabulary(tokenizer, model, found.name)
             if device == "cuda":
                 checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))

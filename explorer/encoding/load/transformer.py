@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer.encoding.load import attention as attentions
 from explorer.encoding.load import merging, sizes
 from explorer.encoding.locate import adapters
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
@@ -34,9 +35,8 @@ def read(folder: Path, config: PreTrainedConfig, attention: str, adapter: Path |
     options: dict[str, Any] = {}
     if "add_pooling_layer" in inspect.signature(kind.__init__).parameters:
         options["add_pooling_layer"] = False  # trained for another task, or random if missing
-    if attention == "sdpa" and not getattr(kind, "_supports_sdpa", False):
-        attention = "eager"  # MPNet and DeBERTa have no other
-    model = opened(kind, folder, config, adapter, attn_implementation=attention, **options)
+    options["attn_implementation"] = attentions.supported(kind, attention)
+    model = opened(kind, folder, config, adapter, **options)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     return model

@@ -201,7 +201,7 @@ class Encoder:
         grid = torch.empty(len(self.rows), len(self.poolings), len(ids), self.width, device=self.device)
         for place, row in enumerate(self.rows):
             # (sentence, token, width): two layers are added token by token as in the papers, and halved after pooling
-            states = hidden[row.layers[0]]
+            states = hidden[row.layers[0]].float()  # once for all poolings, and before bfloat16 rounds a sum
             for layer in row.layers[1:]:
                 states = states + hidden[layer]
             for column, pooling in enumerate(self.poolings):

@@ -26,15 +26,15 @@ def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
 def pool_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     """The mean over real tokens, [CLS] and [SEP] included."""
     if mask is None:
-        return states.mean(1, dtype=torch.float32)
-    return _real_sum(states, mask) / mask.sum(1, keepdim=True)
+        return states.float().mean(1)
+    return _filled(states, mask, 0.0).sum(1) / mask.sum(1, keepdim=True)
 
 
 def pool_max(states: Tensor, mask: Tensor | None) -> Tensor:
     """The largest value of each dimension over real tokens."""
-    if mask is not None:  # not zero: hidden values are often negative
-        states = states.masked_fill(~mask.bool()[:, :, None], float("-inf"))
-    return states.amax(1).float()
+    # not zero: hidden values are often negative
+    real = states.float() if mask is None else _filled(states, mask, float("-inf"))
+    return real.amax(1)
 
 
 def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
@@ -50,20 +50,26 @@ def pool_weighted_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     sentences, tokens = states.shape[:2]
     places = torch.arange(1, tokens + 1, device=states.device, dtype=torch.float32).expand(sentences, tokens)
     weights = places if mask is None else places * mask
-    states = states.float() if mask is None else states.float().masked_fill(~mask.bool()[:, :, None], 0.0)
-    pooled: Tensor = torch.einsum("stw,st->sw", states, weights) / weights.sum(1, keepdim=True)
+    real = states.float() if mask is None else _filled(states, mask, 0.0)
+    pooled: Tensor = torch.einsum("stw,st->sw", real, weights) / weights.sum(1, keepdim=True)
     return pooled
 
 
 def pool_sqrt_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     """The sum over real tokens, divided by the root of their number."""
     if mask is None:
-        return states.sum(1, dtype=torch.float32) / math.sqrt(states.shape[1])
-    return _real_sum(states, mask) / mask.sum(1, keepdim=True).sqrt()
+        return states.float().sum(1) / math.sqrt(states.shape[1])
+    return _filled(states, mask, 0.0).sum(1) / mask.sum(1, keepdim=True).sqrt()
 
 
-def _real_sum(states: Tensor, mask: Tensor) -> Tensor:
-    return states.masked_fill(~mask.bool()[:, :, None], 0.0).sum(1, dtype=torch.float32)
+def _filled(states: Tensor, mask: Tensor, value: float) -> Tensor:
+    """States in float32 with one value for padding, whatever it held."""
+    padding = ~mask.bool()
+    if states.device.type != "cpu":  # where `nonzero` would have to be waited for
+        return states.float().masked_fill(padding[:, :, None], value)
+    # whole tokens at once: one by one, as `masked_fill` does, takes a processor three times as long
+    tokens = states.float().flatten(0, 1).index_fill(0, padding.flatten().nonzero()[:, 0], value)
+    return tokens.view(states.shape)
 
 
 POOLINGS: dict[str, Pooling] = {
@@ -82,7 +88,7 @@ def pooled(name: str, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) ->
     if max(layers) >= len(hidden):
         raise ValueError(f"there is no layer {max(layers)}; the last is {len(hidden) - 1}")
     states = [hidden[layer] for layer in layers]
-    if len(states) > 2:  # bfloat16 would round every sum of a long range
+    if len(states) > 1:  # bfloat16 would round the sum
         states[0] = states[0].float()
     # layers are added token by token as in the papers, and the sum is divided after pooling
     return POOLINGS[pooling](sum(states[1:], states[0]), mask) / len(states)

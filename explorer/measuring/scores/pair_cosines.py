@@ -118,14 +118,16 @@ class _Vectors:
 
     def take(self, views: Views) -> None:
         """Store a batch."""
-        for place, row in enumerate(views.grid):  # row by row, without copying the whole batch
-            self.grid[place][:, views.positions] = row
+        import torch
+
+        places = torch.tensor(views.positions).to(self.grid.device, non_blocking=True)
+        self.grid.index_copy_(2, places, views.grid)
         for one, vectors in self.also.items():
-            vectors[views.positions] = views.also[one]
+            vectors[places] = views.also[one]
         if views.own is not None:
             if self.own is None:
                 self.own = views.own.new_empty(self.grid.shape[2], views.own.shape[-1])
-            self.own[views.positions] = views.own
+            self.own[places] = views.own
 
 
 def exact_cosines(vectors: Tensor, first: Places, second: Places) -> Cosines:
