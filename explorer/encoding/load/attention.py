@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SDPA, EAGER = "sdpa", "eager"
 SDPA_IN_FLOAT32 = "sdpa_in_float32"  # the name that transformers has for `in_float32`
-AT_ONCE = 16  # float32 numbers that a processor adds at once: a few keys more or less than that take longer
+AT_ONCE = 16  # keys are filled up to a multiple of it, the float32 numbers of one vector: a remainder takes longer
 
 
 def preferred(asked: str, precision: str, device: str) -> str:
@@ -53,7 +53,7 @@ def in_float32(
     causal = given.get("is_causal")
     if causal is None:
         causal = getattr(module, "is_causal", True)
-    # no keys are added to what is laid out for the tokens alone
+    # a bias has no room for more keys, and a mask that is made here would have to be causal, too
     missing = 0 if bias is not None or (causal and mask is None) else -tokens % AT_ONCE
     if missing:
         mask = torch.ones(1, 1, 1, tokens, dtype=torch.bool) if mask is None else mask
