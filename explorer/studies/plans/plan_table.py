@@ -23,8 +23,9 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import Status
 
 FINISHED, MISSING = statuses.FINISHED, "not trained"
-BASE, TEST, DEV, GAIN, SECONDS, PER_POINT, MEMORY = (
-    "base", "test", "dev", "difference to the base", "seconds", "seconds per point", "memory (GB)",
+BASE, BEFORE, TEST, DEV, GAIN, SECONDS, PER_POINT, MEMORY = (
+    "base", "base, trained layer & pooling", "test", "dev", "difference to the base", "seconds", "seconds per point",
+    "memory (GB)",
 )  # fmt: skip
 
 
@@ -72,6 +73,12 @@ class Row:
         if column in self.tasks:
             return _score(self.tasks[column])
         return _score([_of_run(one.done, column) for one in self.cells])
+
+    @property
+    def before(self) -> Score | None:
+        """The base's test score under the layer & pooling that is trained, which need not be its model default."""
+        found = _score([_of_run(one.done, TEST, "same_reading_base") for one in self.cells])
+        return found and (found if found.std else Score(found.mean, None))  # a layer has no seed, a new pooler has
 
     @property
     def gain(self) -> Gain | None:
@@ -140,15 +147,15 @@ def table(plan: Plan) -> PlanTable:
 def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
     """Header and rows as text; an empty cell is a number that is not there."""
     tasks = [_column(task) for task in tasks_of(found.plan)]
-    header = ["row", "seeds", TEST, GAIN, DEV, *tasks, SECONDS, PER_POINT, MEMORY]
-    lines = [[f"{BASE} {model}", "", "", "", "", *(_number(scores[task]) for task in tasks), "", "", ""]
+    header = ["row", "seeds", BEFORE, TEST, GAIN, DEV, *tasks, SECONDS, PER_POINT, MEMORY]
+    lines = [[f"{BASE} {model}", "", "", "", "", "", *(_number(scores[task]) for task in tasks), "", "", ""]
              for model, scores in found.bases.items()]  # fmt: skip
     for row in found.rows:
         done = sum(one.done is not None for one in row.cells)
         lines.append([
             row.label,
             f"{done} of {len(row.cells)}",
-            *(_text(part) for part in (row.score(TEST), row.gain, row.score(DEV), *map(row.score, tasks))),
+            *map(_text, (row.before, row.score(TEST), row.gain, row.score(DEV), *map(row.score, tasks))),
             _number(row.seconds, 0),
             _number(row.seconds_per_point, 1),
             _number(None if row.memory is None else row.memory / 1e9),
@@ -162,6 +169,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
     rows = [
         {
             "row": row.label,
+            "before": _parts(row.before),
             "test": _parts(row.score(TEST)),
             "dev": _parts(row.score(DEV)),
             "difference": row.gain and [row.gain.mean, row.gain.low, row.gain.high],
@@ -176,10 +184,11 @@ def as_json(found: PlanTable) -> dict[str, object]:
     return {"plan": found.plan.name, "done": found.done, "trainings": found.total, "bases": found.bases, "rows": rows}
 
 
-def _of_run(status: Status | None, column: str) -> float | None:
-    """The exported model's score on the run's test or dev set."""
+def _of_run(status: Status | None, column: str, which: str = "exported") -> float | None:
+    """The score of the exported model, or another one, on the run's test or dev set."""
     outcome = status.verdict and getattr(status.verdict, column) if status else None
-    return outcome.exported if outcome else None
+    score: float | None = getattr(outcome, which) if outcome else None
+    return score
 
 
 def _by_task(

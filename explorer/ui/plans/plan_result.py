@@ -22,6 +22,8 @@ BEST_OF = (
     "intervals, without a correction for the number of rows."
 )
 HELP = {
+    "base, trained layer & pooling": "Test score of the base under the layer & pooling that is trained, before "
+    "training. The difference to the base is that to its model default instead, the model as people use it.",
     "test": "Test score of the tuned model: Spearman × 100, mean ± standard deviation over seeds. Higher is better, at "
     "most 100.",
     "difference to the base": "Test score minus that of the base under model default, with the widest 95 % interval of "

@@ -57,6 +57,7 @@ def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan):
         assert row.gain.mean == pytest.approx(sum(test.difference for test in tests) / 2)
         assert (row.gain.low, row.gain.high) == (min(test.low for test in tests), max(test.high for test in tests))
         assert row.memory > 0
+        assert str(row.before) == f"{tests[0].same_reading_base:.2f}", "the same for both seeds"
 
 
 def test_a_plan_that_is_stopped_at_every_step_ends_in_the_same_table(plan, unbroken):
