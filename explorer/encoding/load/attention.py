@@ -1,7 +1,7 @@
 """How attention is computed: in float32 where the rest of the model is bfloat16 on a CPU.
 
-For short sentences torch's kernel takes up to twice as long in bfloat16 as in float32, conversion included, and its
-result is less exact.
+For short sentences torch's kernel takes up to twice as long in bfloat16 as in float32, conversion included, four times
+and more with its gradient, and its result is less exact.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+    from transformers import PreTrainedModel
 
 SDPA, EAGER = "sdpa", "eager"
 SDPA_IN_FLOAT32 = "sdpa_in_float32"  # the name that transformers has for `in_float32`
@@ -36,6 +37,14 @@ def supported(kind: Any, name: str) -> str:
     return name
 
 
+def to_train(model: PreTrainedModel) -> None:
+    """Let a float32 model compute attention in float32 also where autocast computes the rest in bfloat16."""
+    if model.config._attn_implementation == SDPA:
+        name = supported(type(model), SDPA_IN_FLOAT32)
+        if name != SDPA:
+            model.set_attn_implementation(name)
+
+
 def in_float32(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
 ) -> tuple[Tensor, None]:
@@ -44,6 +53,10 @@ def in_float32(
     from torch.nn.functional import pad
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+    # with dropout torch has another kernel, which is no slower in bfloat16
+    if query.dtype != torch.bfloat16 or query.device.type != "cpu" or given.get("dropout"):
+        plain: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **given)
+        return plain
     mask, tokens = attention_mask, key.shape[2]
     if mask is not None and mask.is_floating_point():
         mask = mask.float()
@@ -59,7 +72,8 @@ def in_float32(
         mask = torch.ones(1, 1, 1, tokens, dtype=torch.bool) if mask is None else mask
         mask = pad(mask, (0, missing), value=float("-inf") if mask.is_floating_point() else False)
     keys, values = _widened(key, missing), _widened(value, missing)
-    found, _ = sdpa_attention_forward(module, query.float(), keys, values, mask, **given)
+    with torch.autocast("cpu", enabled=False):
+        found, _ = sdpa_attention_forward(module, query.float(), keys, values, mask, **given)
     return found.to(query.dtype), None
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
+from explorer.encoding.load import attention
 from explorer.encoding.read.batches import batches, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer
 from explorer.encoding.read.sentence_pairs import Composed
@@ -41,6 +42,7 @@ class Tunable(nn.Module):
         self.model: PreTrainedModel = (lora.sharing if adapters else copy.deepcopy)(encoder.model).float()
         self.model.requires_grad_(adapters is None)
         quicken(self.model)
+        attention.to_train(self.model)
         if adapters:
             lora.adapt(self.model, lora.targets_of(self.model, encoder.name, adapters.targets), adapters)
         look_at_no_mask()

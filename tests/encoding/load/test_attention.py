@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from explorer.encoding.load import attention
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.tune.tunable import Tunable
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
 
 
@@ -68,3 +70,50 @@ def test_only_bfloat16_on_a_processor_is_computed_so(folder):
     expected = others.get(folder.name, attention.SDPA_IN_FLOAT32)
     assert config._attn_implementation == expected
     assert attention.SDPA_IN_FLOAT32 not in config.to_json_string()
+
+
+@pytest.mark.parametrize("tokens", [5, 16, 20])
+def test_its_gradient_under_autocast_is_that_of_float64(tokens):
+    torch.manual_seed(tokens)
+    given = torch.randn(3, 4, 2, tokens, 8, dtype=torch.bfloat16)
+    seen = torch.ones(4, 1, tokens, tokens, dtype=torch.bool)
+    seen[1, :, :, 3:] = False
+    gradients = []
+    for kind in (torch.bfloat16, torch.float64):
+        query, key, value = (one.to(kind).requires_grad_() for one in given)
+        if kind == torch.bfloat16:
+            with torch.autocast("cpu", torch.bfloat16):
+                found, _ = attention.in_float32(torch.nn.Module(), query, key, value, seen, scaling=0.5)
+        else:
+            weights = (0.5 * query @ key.transpose(2, 3)).masked_fill(~seen, float("-inf")).softmax(-1)
+            found = (weights @ value).transpose(1, 2)
+        found.double().square().sum().backward()
+        gradients.append([one.grad.double() for one in (query, key, value)])
+    for one, due in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, due, rtol=0.02, atol=0.02)
+
+
+def test_dropout_and_float32_are_computed_as_torch_does():
+    query, key, value = torch.randn(3, 2, 2, 5, 8)
+    for kind, dropout in ((torch.bfloat16, 0.5), (torch.float32, 0.0)):
+        found = []
+        for compute in (attention.in_float32, sdpa_attention_forward):
+            torch.manual_seed(1)
+            states, _ = compute(
+                torch.nn.Module(),
+                *(one.to(kind) for one in (query, key, value)),
+                None,
+                dropout=dropout,
+                is_causal=False,
+            )
+            found.append(states)
+        assert torch.equal(*found)
+
+
+def test_a_model_in_training_has_it_and_its_encoder_does_not(folder):
+    encoder = load(of_folder("tiny", folder), precision="float32", device="cpu")
+    before = encoder.model.config._attn_implementation
+    trained = Tunable(encoder, 16).model.config._attn_implementation
+    able = before == attention.SDPA and type(encoder.model)._supports_attention_backend
+    assert trained == (attention.SDPA_IN_FLOAT32 if able else before)
+    assert encoder.model.config._attn_implementation == before
