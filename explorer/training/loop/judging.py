@@ -23,6 +23,10 @@ from explorer.methods import Method
 from explorer.progress import Progress, Work
 
 
+KEPT = 8
+_KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
+
+
 def judge_of(given: EvaluationSet, encoder: Encoder, prompts: RolePrompts) -> Judge:
     """How a set is scored: pairs by Spearman, a retrieval set by nDCG@10, held-out rows by MRR@10.
 
@@ -62,9 +66,27 @@ def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[BaseItems
 
 
 def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:
-    """What each item gets under each of some heads."""
+    """What each item gets under each of some heads; the runs of a plan have the base and the sets in common."""
+    asked = _asked(encoder, judge, heads)
+    if asked in _KNOWN:
+        yield Progress("evaluating the base", len(judge.texts), len(judge.texts))
+        return _KNOWN[asked]
     sides = yield from under_heads(encoder, judge.texts, heads, "evaluating the base")
-    return [judge.items(side) for side in sides]
+    found = [judge.items(side) for side in sides]
+    if asked:
+        _KNOWN[asked] = found
+        for oldest in list(_KNOWN)[:-KEPT]:
+            _KNOWN.pop(oldest, None)
+    return found
+
+
+def _asked(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> tuple[object, ...]:
+    """What items depend on; () if a head has weights of its own, such as new ones, which have no digest."""
+    default = encoder.default_head
+    if any(head != default and (head.dense or head.layers) for head in heads) or not encoder.digest:
+        return ()
+    named = tuple("default" if head == default else head for head in heads)
+    return (encoder.digest, encoder.device, encoder.max_length, type(judge), judge.digest, judge.texts, named)
 
 
 def under_heads(encoder: Encoder, texts: Sequence[str], heads: Sequence[Head], stage: str) -> Work[list[Tensor]]:
