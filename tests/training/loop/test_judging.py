@@ -46,9 +46,8 @@ def test_a_base_is_evaluated_once_for_each_pooling_set_and_folder(tmp_path, pass
     first, other = save_tiny("bert", tmp_path / "a"), save_tiny("bert", tmp_path / "b", seed=1)
     dev = GradedPairs("four pairs", tuple(FIRST), tuple(SECOND), (1.0, 2.0, 3.0, 4.0), ())
     items = judged(first, MEAN)
-    for folder, head, pairs, due in (
-        (first, MEAN, None, 1), (first, MAX, None, 2), (first, MEAN, dev, 3), (other, MEAN, None, 4), (first, MEAN, None, 4),
-    ):  # fmt: skip
+    asked = ((first, MEAN, None), (first, MAX, None), (first, MEAN, dev), (other, MEAN, None), (first, MEAN, None))
+    for (folder, head, pairs), due in zip(asked, (1, 2, 3, 4, 4), strict=True):
         found = judged(folder, head, pairs)
         assert len(passes) == due
         same = folder == first and head == MEAN and pairs is None
