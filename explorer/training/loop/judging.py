@@ -22,7 +22,6 @@ from explorer.measuring.scores.verdict import BaseItems, Outcome, outcome
 from explorer.methods import Method
 from explorer.progress import Progress, Work
 
-
 KEPT = 8
 _KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
 
