@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
+from explorer.data import measured_methods
 from explorer.knobs import Knob, Values
 
 
@@ -47,6 +49,8 @@ def _facts(name: str) -> dict[str, Any]:
         "name": name,
         "title": kind.title(),
         "about": kind.about(),
+        "when_to_use": kind.when_to_use,
+        "measured": [asdict(row) for row in measured_methods.of(name)],
         "family": kind.paper.family,
         "trains": kind.trains(),
         "eats": kind.eats.name,
@@ -78,6 +82,7 @@ def _page(name: str) -> str:
         "",
         facts["about"],
         "",
+        *(line for told in _use_of(name) for line in (told, "")),
         f"Family: {facts['family']}. Trains on {rows}. {facts['paper']}: {facts['link']}",
         *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
@@ -104,7 +109,9 @@ _PREFACE = """\
 
 Written by `python -m explorer methods --markdown`. A method with settings of its own lists them; what all share (steps,
 batch size, learning rate and others) is shown by `python -m explorer methods NAME`, with every default and range. The
-preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, and what the method adds to it.\
+preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, and what the method adds to it.
+
+{source}\
 """
 
 
@@ -115,7 +122,7 @@ def _markdown(names: Sequence[str]) -> str:
     families: dict[str, list[str]] = {}
     for name in names:
         families.setdefault(methods.load(name).paper.family, []).append(name)
-    parts = [_PREFACE]
+    parts = [_PREFACE.format(source=measured_methods.source())]
     for family, its_names in families.items():
         parts += [f"## {family}", *map(_section, its_names)]
     return "\n\n".join(parts)
@@ -136,8 +143,23 @@ def _section(name: str) -> str:
     own += [f"- Preset *{preset}*: {told}." for preset, told in _told(dict(kind.presets))]
     about = [facts["about"]] if facts["about"] else []
     return "\n\n".join(
-        [f"### `{name}`", facts["title"], *about, f"{source} {needs}".strip(), *["\n".join(own)] * bool(own)]
+        [
+            f"### `{name}`",
+            facts["title"],
+            *_use_of(name),
+            *about,
+            f"{source} {needs}".strip(),
+            *["\n".join(own)] * bool(own),
+        ]
     )
+
+
+def _use_of(name: str) -> list[str]:
+    """When to use it and what it scored, if that is stated."""
+    from explorer import methods
+
+    when = methods.load(name).when_to_use
+    return [f"When to use: {when} {measured_methods.told(name)}".strip()] if when else []
 
 
 def _paper(knob: Knob) -> str:

@@ -62,6 +62,7 @@ class Method(nn.Module, Knobs):
     kept_for_scores: ClassVar[tuple[str, ...]] = ()  # those of them that held-out rows are scored with
     unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
+    when_to_use: ClassVar[str] = ""  # one line for the menu, from measured results
     first: ClassVar[bool] = False  # the default of the form
     # what tests of all methods may expect: whether the loss of a row depends on the other rows of its batch, and on
     # their order, and whether rows have partners whose similarity is recorded

@@ -21,6 +21,7 @@ from explorer.methods._self_guided import SelfGuided
 class BackTranslationSGOpt(SelfGuided):
     """SG-OPT whose frozen copy encodes the back-translation."""
 
+    when_to_use = "Sentences with back-translations, of which none were at hand: not measured."
     eats = BACK_TRANSLATIONS
 
     released: ClassVar[Values] = {**SelfGuided.released, "original_views": True}

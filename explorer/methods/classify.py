@@ -34,6 +34,7 @@ AT_ONCE = 64  # rows that are classified together
 class Classify(Pooled):
     """Cross-entropy of a linear layer on the pooled last layer."""
 
+    when_to_use = "Labelled texts, to predict classes; judged by accuracy, so it was not measured on STS."
     eats = LABELLED_TEXTS
     paper = _papers.BERT
     compares_rows = False

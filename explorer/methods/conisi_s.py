@@ -13,6 +13,8 @@ from explorer.methods._conisi import ConIsI
 class ConIsISampled(ConIsI):
     """The easiest of the three: the two sentences are usually unrelated."""
 
+    when_to_use = "Only sentences, and [CLS] must be the vector; SimCSE gained more in less time."
+
     def others(self, sentences: list[str], pieces: list[list[int]]) -> list[list[int] | None]:
         """A random other row of the batch for each sentence."""
         return [pieces[place] for place in neighbours(len(pieces))]

@@ -40,6 +40,7 @@ _VIEW_HELP = (
 class ConSERT(Uncorrected):
     """Both views are anchors, and everything else in the batch is a negative."""
 
+    when_to_use = "With the preset tuned: at the published learning rate 200 updates hardly change an encoder."
     eats = SENTENCES
     paper = Paper(
         title="ConSERT: A Contrastive Framework for Self-Supervised Sentence Representation Transfer",

@@ -19,6 +19,7 @@ from explorer.methods._ranking import Ranked
 class ContrastPairs(Ranked):
     """Negatives: the other rows of the batch, and mined ones."""
 
+    when_to_use = "Pairs that mean the same; those of SNLI gave a tuned encoder nothing, and [CLS] some points."
     eats = PAIRS
 
     hard_negatives: int = knob(

@@ -14,5 +14,6 @@ from explorer.methods._ranking import Ranked
 class ContrastTriplets(Ranked):
     """Negatives: the other rows of the batch, and the third column."""
 
+    when_to_use = "Triplets; those of SNLI gave a tuned encoder nothing, and [CLS] some points."
     eats = TRIPLETS
     first = True

@@ -17,6 +17,7 @@ from explorer.methods._graded import Graded
 class CoSENT(Graded):
     """Trains the ranking that Spearman's correlation measures."""
 
+    when_to_use = "Scored pairs: the largest gain of all methods."
     paper = _papers.COSENT
 
     scale: float = knob(

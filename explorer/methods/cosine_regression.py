@@ -22,6 +22,7 @@ from explorer.methods._pooled import pooling_knob
 class CosineRegression(Graded):
     """Trains the distances between scores, not only their order."""
 
+    when_to_use = "Scored pairs: as large a gain as by CoSENT, within its interval."
     paper = _papers.SENTENCE_BERT
     as_published = True
     compares_rows = False

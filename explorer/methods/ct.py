@@ -26,6 +26,7 @@ FALLS = 4  # of the learning rate, each by a fifth of its first value
 class ContrastiveTension(Tension):
     """A batch is groups of 1 + 2 × negatives sentences: the first is paired with itself, the others with each other."""
 
+    when_to_use = "To repeat the paper: CT in a batch gained more with the same sentences."
     order_matters = True
     unused = ("warmup", "decay", "weight_decay", "beta2", "epsilon")
     schedule = Schedule(

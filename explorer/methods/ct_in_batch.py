@@ -23,6 +23,7 @@ SIMILARITIES = ("cosine", "dot product")
 class InBatchTension(Tension):
     """Negatives are the other sentences of the batch, by the other copy."""
 
+    when_to_use = "Only sentences and an encoder that is good already: without scores no method gained more."
     as_published = False
     schedule = Schedule(batch_size=64, learning_rate=5e-5, max_length=75, warmup=0.1, keep_duplicates=False)
 

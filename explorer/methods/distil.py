@@ -33,6 +33,7 @@ VECTORS, SIMILARITIES = "vectors", "similarities"
 class Distil(Pooled):
     """The whole encoder, frozen, teaches its own first layers."""
 
+    when_to_use = "To make an encoder smaller: training gives back a part of what the removed layers cost."
     eats = SENTENCES
     paper = Paper(
         title="Making Monolingual Sentence Embeddings Multilingual using Knowledge Distillation",

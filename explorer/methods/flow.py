@@ -31,6 +31,7 @@ FIRST = 64  # sentences that initialise the scalings: the paper's 32 pairs
 class Flow(After):
     """Minimises the negative log-likelihood under a normal distribution, in bits per dimension."""
 
+    when_to_use = "To map [CLS] or a weak layer and leave the encoder as it is; a tuned layer gained nothing."
     paper = _papers.FLOW
     # the paper's batch of 32 pairs is 64 sentences; its learning rate is unchanged
     schedule = Schedule(batch_size=64, learning_rate=1e-3, decay="none", max_length=64, weight_decay=0.01, epsilon=1e-6)

@@ -33,6 +33,7 @@ KERNELS = (1, 3, 5)  # tokens that a filter reads
 class ISBERT(Uncorrected):
     """The encoder and three convolutions are trained; the discriminator is the dot product, without weights."""
 
+    when_to_use = "To repeat the paper: on this tuned encoder the difference could be chance."
     eats = SENTENCES
     paper = Paper(
         title="An Unsupervised Sentence Embedding Method by Mutual Information Maximization",

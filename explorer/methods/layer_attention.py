@@ -18,6 +18,7 @@ from explorer.methods._objectives import FindsItself
 class LayerAttentionAlone(LayerAttended, FindsItself):
     """Dropout and the pooler's random slopes are the noise."""
 
+    when_to_use = "To study attention over layers; better than [CLS] before, and below the model default."
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, evaluate_every=125)
     by_family: ClassVar[Mapping[str, Values]] = {
         "RoBERTa-base": {"batch_size": 256, "learning_rate": 1e-5},

@@ -17,6 +17,7 @@ from explorer.methods._layer_attention import LayerAttended
 class LayerAttentionDiffCSE(LayerAttended, Differing):
     """The trained model's vector is the one that the discriminator uses."""
 
+    when_to_use = "To study attention over layers: it gained more on [CLS] than DiffCSE alone."
     paper = _papers.LAYER_ATTENTION
     released: ClassVar[Values] = {**LayerAttended.released, **Differing.released}
     training_only = ("guesser", "detector", "tell")

@@ -18,6 +18,7 @@ from explorer.methods._objectives import FindsPartnerBesideOpposite
 class LayerAttentionTriplets(LayerAttended, FindsPartnerBesideOpposite):
     """Negatives: the other rows of the batch, and the third column."""
 
+    when_to_use = "To study attention over layers on triplets; better than [CLS] before, below the model default."
     schedule = Schedule(batch_size=256, learning_rate=2e-5, max_length=64, epochs=3, evaluate_every=100)
     by_family: ClassVar[Mapping[str, Values]] = {
         "RoBERTa-base": {"learning_rate": 3e-5},

@@ -18,6 +18,7 @@ from explorer.methods._objectives import FindsPartner
 class LayerAttentionPairs(LayerAttended, FindsPartner):
     """Negatives: the other rows of the batch."""
 
+    when_to_use = "To study attention over layers on pairs; better than [CLS] before, below the model default."
     schedule = Schedule(batch_size=256, learning_rate=1e-5, max_length=64, epochs=3, evaluate_every=100)
     by_family: ClassVar[Mapping[str, Values]] = {
         "RoBERTa-base": {"learning_rate": 3e-5},

@@ -28,6 +28,7 @@ from explorer.methods._uncorrected import Uncorrected
 class SBERT(Uncorrected, Pooled):
     """Cross-entropy of a linear layer on [u; v; |u - v|]."""
 
+    when_to_use = "Pairs with classes, as in NLI; two classes, from triplets, gave a tuned encoder nothing."
     eats = LABELLED_TEXTS
     paper = _papers.SENTENCE_BERT_ON_LABELS
     compares_rows = False

@@ -17,6 +17,7 @@ from explorer.methods._self_guided import SelfGuided
 class SG(SelfGuided):
     """Both sides are anchors, and everything else in the batch is a negative."""
 
+    when_to_use = "Only sentences, and [CLS] must be the vector: there the self-guided methods gain most."
     eats = SENTENCES
 
     def contrast(self, tuned: Tensor, views: Tensor) -> Tensor:

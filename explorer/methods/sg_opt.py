@@ -18,6 +18,7 @@ from explorer.methods._self_guided import SelfGuided
 class SGOpt(SelfGuided):
     """The three objectives of the paper; the third is the method."""
 
+    when_to_use = "Only sentences, and [CLS] must be the vector; under the model default it gained, unlike SG."
     eats = SENTENCES
 
     objective: str = knob(

@@ -23,6 +23,7 @@ _FLAT = 1e-10  # of the largest variance: directions with less hold only roundin
 class Whitening(After):
     """A closed form; exported as a linear map and normalisation, which every library supports."""
 
+    when_to_use = "To map [CLS] or a weak layer in seconds, without training; a tuned layer gained nothing."
     paper = _papers.WHITENING
     schedule = Schedule()
 

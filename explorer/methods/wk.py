@@ -18,6 +18,7 @@ from explorer.methods import Method, Schedule, _papers, knob
 class WK(Method):
     """A pooling over layers; no weights are trained, and the text is not used."""
 
+    when_to_use = "To repeat the paper: on this tuned encoder it lost points."
     eats = SENTENCES
     paper = _papers.SBERT_WK
     schedule = Schedule()

@@ -27,6 +27,7 @@ class MethodCard:
     link: str
     knobs: Mapping[str, Knob]
     needs: tuple[Need, ...]  # what Strata does not ship
+    when_to_use: str = ""
     as_published: bool = True  # whether the values of its settings are the paper's
     released: Values = field(default_factory=dict)  # settings in which the released code differs from the paper
     by_family: Mapping[str, Values] = field(default_factory=dict)  # the paper's values for families of encoders
@@ -75,6 +76,7 @@ def read_all() -> dict[str, MethodCard]:
                 paper.link,
                 knobs_of(kind),
                 kind.needs,
+                kind.when_to_use,
                 kind.as_published,
                 kind.released,
                 kind.by_family,

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import streamlit as st
 
+from explorer.data import measured_methods
 from explorer.data.needs import Need
 from explorer.data.row_kinds import KINDS
 from explorer.progress import Progress, Work
@@ -33,6 +34,8 @@ def method() -> MethodCard:
     )
     card = cards[name]
     st.caption(f"{messages.plain(card.title)} Trains on {card.eats.title}.")
+    if card.when_to_use:
+        st.caption(_use_of(card), help=messages.plain(measured_methods.source()))
     return card
 
 
@@ -68,6 +71,7 @@ def every(sources: tuple[str, ...]) -> None:
     if not folded.open:
         return
     with folded:
+        st.caption(messages.plain(measured_methods.source()))
         for kind, of_kind in groupby(cards, key=lambda card: card.eats):
             st.markdown(f"**Trained on {kind.title}**")
             for family, of_family in groupby(of_kind, key=lambda card: card.family):
@@ -83,6 +87,12 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
     )
     told = messages.plain(card.title)
     about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
+    if card.when_to_use:
+        about.caption(_use_of(card))
+
+
+def _use_of(card: MethodCard) -> str:
+    return messages.plain(f"When to use: {card.when_to_use} {measured_methods.told(card.name)}".strip())
 
 
 def _choose(card: MethodCard) -> None:
