@@ -9,9 +9,9 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
-from explorer.encoding.load import attention as attentions
 from explorer.encoding.load import checking, declared, hardware, libraries, tokenizing, transformer
 from explorer.encoding.locate import layout, weights
+from explorer.encoding.read import attention as attentions
 from explorer.encoding.read import panics
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.encoding.load import attention as attentions
 from explorer.encoding.load import merging, sizes
 from explorer.encoding.locate import adapters
+from explorer.encoding.read import attention as attentions
 from explorer.errors import NotWeights, RemoteCodeRefused, UnsupportedModel, WeightsMissing
 
 if TYPE_CHECKING:

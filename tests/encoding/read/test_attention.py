@@ -4,9 +4,9 @@ import pytest
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from explorer.encoding.load import attention
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read import attention
 from explorer.encoding.tune.tunable import Tunable
 from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
 
