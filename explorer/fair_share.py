@@ -76,8 +76,11 @@ class Share:
 
 def adapt() -> None:
     """Between two pieces of work: set the number of threads that torch uses in this thread."""
-    torch = sys.modules.get("torch")  # before it is imported, nothing computes with it
-    if torch is None or "OMP_NUM_THREADS" in os.environ:
+    torch = sys.modules.get("torch")
+    # before it is imported, nothing computes with it; while another thread imports it, it has some of its functions
+    if not hasattr(torch, "get_num_threads") or not hasattr(torch, "set_num_threads"):
+        return
+    if "OMP_NUM_THREADS" in os.environ:
         return
     wanted = _share.decide()
     if torch.get_num_threads() != wanted:

@@ -1,6 +1,7 @@
 """Test how many threads are used beside other programs."""
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -101,3 +102,16 @@ def test_a_number_of_threads_that_is_set_stays(monkeypatch, given, used):
     assert job.ends_within(10)
     jobs.forget("shares")
     assert using[-1] == used
+
+
+def test_a_torch_that_another_thread_is_importing_is_left_alone(monkeypatch):
+    using = []
+    parts = {"get_num_threads": lambda: 2, "set_num_threads": using.append}
+    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1))
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    for ready in ({}, {"get_num_threads": parts["get_num_threads"]}, parts):
+        torch = ModuleType("torch")
+        vars(torch).update(ready)
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        fair_share.adapt()
+        assert using == [1] * (ready is parts)
