@@ -76,12 +76,11 @@ class Share:
 
 def adapt() -> None:
     """Between two pieces of work: set the number of threads that torch uses in this thread."""
-    torch = sys.modules.get("torch")
-    # before it is imported, nothing computes with it; while another thread imports it, it has some of its functions
-    if not hasattr(torch, "get_num_threads") or not hasattr(torch, "set_num_threads"):
+    torch = sys.modules.get("torch")  # before it is imported, nothing computes with it
+    if torch is None or "OMP_NUM_THREADS" in os.environ:
         return
-    if "OMP_NUM_THREADS" in os.environ:
-        return
+    if not (hasattr(torch, "get_num_threads") and hasattr(torch, "set_num_threads")):
+        return  # another thread is importing it
     wanted = _share.decide()
     if torch.get_num_threads() != wanted:
         torch.set_num_threads(wanted)
