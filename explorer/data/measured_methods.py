@@ -1,7 +1,8 @@
 """What each method scored with one budget: the same base, and the same number of updates and of rows per update.
 
-`measured/one_budget.yaml` is the plan, and `measured/one_budget.json` its table as `python -m explorer plan` printed
-it. The label of a row begins with the name of its method; what follows the comma is what differs, such as the pooling.
+`measured/one_budget.yaml` is the plan, and `measured/one_budget.json` the table that `python -m explorer plan --json`
+prints of it, without the names of the runs. The label of a row begins with the name of its method; what follows the
+comma is what differs, such as the pooling.
 """
 
 from __future__ import annotations
