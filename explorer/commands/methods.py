@@ -76,13 +76,14 @@ def _facts(name: str) -> dict[str, Any]:
 def _page(name: str) -> str:
     from explorer import methods
 
-    facts, rows = _facts(name), methods.load(name).eats.title
+    kind, facts = methods.load(name), _facts(name)
+    rows, advice = kind.eats.title, measured_methods.advice(name, kind.when_to_use)
     lines = [
         facts["title"],
         "",
         facts["about"],
         "",
-        *(line for told in _use_of(name) for line in (told, "")),
+        *([advice, ""] if advice else []),
         f"Family: {facts['family']}. Trains on {rows}. {facts['paper']}: {facts['link']}",
         *(f"Needs {need['name']}, which is {_here(need)}" for need in facts["needs"]),
         "",
@@ -132,6 +133,7 @@ def _section(name: str) -> str:
     from explorer import methods
 
     kind, facts = methods.load(name), _facts(name)
+    advice = measured_methods.advice(name, kind.when_to_use)
     source = f"Trains on {kind.eats.title}. [{facts['paper']}]({facts['link']})."
     needs = " ".join(f"Needs {need['name']}." for need in facts["needs"])
     own = [
@@ -146,20 +148,12 @@ def _section(name: str) -> str:
         [
             f"### `{name}`",
             facts["title"],
-            *_use_of(name),
+            *[advice] * bool(advice),
             *about,
             f"{source} {needs}".strip(),
             *["\n".join(own)] * bool(own),
         ]
     )
-
-
-def _use_of(name: str) -> list[str]:
-    """When to use it and what it scored, if that is stated."""
-    from explorer import methods
-
-    when = methods.load(name).when_to_use
-    return [f"When to use: {when} {measured_methods.told(name)}".strip()] if when else []
 
 
 def _paper(knob: Knob) -> str:

@@ -42,10 +42,11 @@ def of(method: str) -> tuple[Measured, ...]:
     return tuple(_measured(row) for row in _rows() if _named(row)[0] == method)
 
 
-def told(method: str) -> str:
-    """Its scores in one sentence; empty if it was not measured."""
+def advice(method: str, when: str) -> str:
+    """When to use a method, and its scores if it was measured; empty without the first."""
     rows = "; ".join(map(str, of(method)))
-    return f"Measured: {rows}." if rows else ""
+    scores = f" Measured: {rows}." if rows else ""
+    return f"When to use: {when}{scores}" if when else ""
 
 
 def source() -> str:

@@ -42,13 +42,14 @@ def test_the_documentation_has_each_row_with_the_same_scores(rows):
 
 def test_a_method_is_told_with_its_scores_before_and_after(rows):
     own = [row for row in rows if row["row"].startswith("simcse, ")]
-    told = measured_methods.told("simcse")
-    assert told.startswith("Measured: ")
+    told = measured_methods.advice("simcse", "Often.")
+    assert told.startswith("When to use: Often. Measured: ")
     for row in own:
         setting, (mean, std) = row["row"].partition(", ")[2], row["test"]
         spread = "" if std is None else f" ± {std:.2f}"
         assert f"{setting} {row['before'][0]:.2f} → {mean:.2f}{spread}" in told
-    assert measured_methods.told("bt") == ""
+    assert measured_methods.advice("bt", "Seldom.") == "When to use: Seldom."
+    assert measured_methods.advice("simcse", "") == ""
     assert "scores 82.03." in measured_methods.source()
 
 

@@ -48,7 +48,7 @@ def to_train(model: PreTrainedModel) -> None:
 def in_float32(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
 ) -> tuple[Tensor, None]:
-    """Attention as SDPA computes it, of float32 tensors; the result has the type of `query`."""
+    """Attention as SDPA computes it, of float32 tensors where that is faster; the result has the type of `query`."""
     import torch
     from torch.nn.functional import pad
     from transformers.integrations.sdpa_attention import sdpa_attention_forward

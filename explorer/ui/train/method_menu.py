@@ -35,7 +35,7 @@ def method() -> MethodCard:
     card = cards[name]
     st.caption(f"{messages.plain(card.title)} Trains on {card.eats.title}.")
     if card.when_to_use:
-        st.caption(_use_of(card), help=messages.plain(measured_methods.source()))
+        st.caption(_advice(card), help=messages.plain(measured_methods.source()))
     return card
 
 
@@ -88,11 +88,11 @@ def _one_of_many(card: MethodCard, lack: str) -> None:
     told = messages.plain(card.title)
     about.markdown(f":gray[{told} Does not fit: {messages.plain(lack)}.]" if lack else told)
     if card.when_to_use:
-        about.caption(_use_of(card))
+        about.caption(_advice(card))
 
 
-def _use_of(card: MethodCard) -> str:
-    return messages.plain(f"When to use: {card.when_to_use} {measured_methods.told(card.name)}".strip())
+def _advice(card: MethodCard) -> str:
+    return messages.plain(measured_methods.advice(card.name, card.when_to_use))
 
 
 def _choose(card: MethodCard) -> None:
