@@ -1,4 +1,8 @@
-"""Measure the time and memory of a training step of each method: batches of 64, one process per method."""
+"""Measure the time and memory of a training step of each method, one process per method.
+
+A batch has 64 rows, or as many as BATCH says. Texts are read from STRATA_DATA; those that are not there are of the
+sample. docs/results.md says how to make back-translations and documents.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from explorer import methods
 from explorer.data.corpora import Corpus, corpus
-from explorer.data.row_kinds import PAIRS, SENTENCES, TRIPLETS, Kind
+from explorer.data.row_kinds import BACK_TRANSLATIONS, DOCUMENTS, PAIRS, SENTENCES, TRIPLETS, Kind
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.errors import StrataError
@@ -23,8 +27,16 @@ from explorer.progress import finish
 if TYPE_CHECKING:
     from explorer.training.loop.learner import Learner
 
-BATCH, WARM, STEPS, SEED = 64, 5, 15, 1
+BATCH, WARM, STEPS, SEED = int(os.environ.get("BATCH", 64)), 5, 15, 1
 MODEL = "all-MiniLM-L6-v2"
+TEXTS = {
+    SENTENCES: "wiki/sentences.tsv",
+    PAIRS: "SNLI/triplets_dev.tsv",
+    TRIPLETS: "SNLI/triplets_dev.tsv",
+    BACK_TRANSLATIONS: "wiki/back_translations.tsv",
+    DOCUMENTS: "wiki/documents.tsv",
+}
+PRESETS = {"declutr": "short text"}  # its documents as published are longer than articles
 
 
 def main() -> None:
@@ -47,9 +59,8 @@ def _generator(folder: Path) -> Path:
 
 
 def _text(eats: Kind) -> Corpus:
-    """Sentences of Wikipedia and triplets of SNLI where STRATA_DATA has them, else the sample."""
-    places = {SENTENCES: "wiki/sentences.tsv", PAIRS: "SNLI/triplets_dev.tsv", TRIPLETS: "SNLI/triplets_dev.tsv"}
-    path = Path(os.environ.get("STRATA_DATA", "")) / places.get(eats, "")
+    """The text of a kind from STRATA_DATA, else the sample."""
+    path = Path(os.environ.get("STRATA_DATA", "")) / TEXTS.get(eats, "")
     return corpus([str(path) if path.is_file() else "sample"], eats)[0]
 
 
@@ -76,7 +87,8 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
 
     kind = methods.load(name)
     named = {one.name: generator for one in kind.knobs.values() if one.masked_model}
-    recipe = Recipe(name, settings={"batch_size": BATCH, "steps": 10_000, **named}).checked()
+    preset = kind.presets[PRESETS[name]] if name in PRESETS else {}
+    recipe = Recipe(name, settings={**preset, "batch_size": BATCH, "steps": 10_000, **named}).checked()
     text, encoder = _text(kind.eats), load(find(MODEL), "float32")
     with kept_while_training():
         held = psutil.Process().memory_info().rss

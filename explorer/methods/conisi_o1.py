@@ -15,7 +15,7 @@ from explorer.methods._conisi import ConIsI
 class ConIsIReplaced(ConIsI):
     """The hardest of the three if few words are replaced."""
 
-    when_to_use = "Only sentences and the model default: a small gain; [CLS] got worse."
+    when_to_use = "To repeat the paper: the gain of the model default could be chance, and [CLS] got worse."
     chosen: float = knob(
         0.15, low=0.01, high=1.0, front=True, help="Share of tokens chosen to be replaced (not given in the paper)."
     )

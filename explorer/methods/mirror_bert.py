@@ -34,7 +34,7 @@ SHORTEST = 30  # characters: of shorter sentences too little would be left
 class MirrorBERT(Pooled):
     """Both views are anchors, and everything else in the batch is a negative."""
 
-    when_to_use = "Only sentences: a small gain under the model default; [CLS] gained more than by SimCSE."
+    when_to_use = "Only sentences: a gain like SimCSE's under the model default, and a larger one of [CLS]."
     eats = SENTENCES
     paper = Paper(
         title="Fast, Effective, and Self-Supervised: Transforming Masked Language Models into Universal "

@@ -18,7 +18,7 @@ from explorer.methods._simcse import KeptDenseHead
 class SimCSETriplets(KeptDenseHead, FindsPartnerBesideOpposite):
     """Negatives: the other rows of the batch, and the third column."""
 
-    when_to_use = "Triplets, and [CLS] must be the vector; the model default got worse with those of SNLI."
+    when_to_use = "Triplets, and [CLS] must be the vector; those of SNLI gave the model default nothing."
     schedule = Schedule(batch_size=512, learning_rate=5e-5, max_length=32, epochs=3, evaluate_every=125)
     by_family: ClassVar[Mapping[str, Values]] = {
         "BERT-large": {"learning_rate": 1e-5},
