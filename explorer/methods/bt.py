@@ -20,7 +20,7 @@ from explorer.methods._self_guided import SelfGuided
 class BackTranslation(SelfGuided):
     """Both sides are encoded by the trained copy, or the back-translation by the frozen copy."""
 
-    when_to_use = "Sentences with back-translations, of which none were at hand: not measured."
+    when_to_use = "Back-translations and the model default: a small gain; BT + SG-OPT gained more."
     eats = BACK_TRANSLATIONS
 
     released: ClassVar[Values] = {**SelfGuided.released, "guided": False}

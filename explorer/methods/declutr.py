@@ -76,7 +76,7 @@ class LongDocuments(Sampler):
 class DeCLUTR(Uncorrected, Pooled):
     """Anchors of one document are negatives of each other, as are those of other documents."""
 
-    when_to_use = "Whole documents, of which none were at hand: not measured."
+    when_to_use = "Texts of many sentences, and [CLS] must be the vector; the model default gained nothing."
     eats = DOCUMENTS
     paper = Paper(
         title="DeCLUTR: Deep Contrastive Learning for Unsupervised Textual Representations",

@@ -48,7 +48,7 @@ def test_a_method_is_told_with_its_scores_before_and_after(rows):
         setting, (mean, std) = row["row"].partition(", ")[2], row["test"]
         spread = "" if std is None else f" ± {std:.2f}"
         assert f"{setting} {row['before'][0]:.2f} → {mean:.2f}{spread}" in told
-    assert measured_methods.advice("bt", "Seldom.") == "When to use: Seldom."
+    assert measured_methods.advice("classify", "Seldom.") == "When to use: Seldom."
     assert measured_methods.advice("simcse", "") == ""
     assert "scores 82.03." in measured_methods.source()
 
