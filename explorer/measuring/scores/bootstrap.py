@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import SAME
 from explorer.measuring.scores.layer_scores import check_agreement
 
@@ -138,7 +139,10 @@ def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float3
 
 
 def _agreement(gold: Floats, times: NDArray[np.float32], metric: str) -> _Spearman | _Pearson:
-    return _Spearman(gold, times) if metric == "Spearman" else _Pearson(gold, times)
+    known = {"Spearman": _Spearman, "Pearson": _Pearson}
+    if metric not in known:
+        raise BadChoice(f"There is no confidence interval of {metric}. Choose one of {', '.join(known)}.")
+    return known[metric](gold, times)
 
 
 class _Spearman:

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from explorer.errors import BadChoice
-from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.bootstrap import difference, mean_difference
+from explorer.measuring.scores import bootstrap, layer_scores
+from explorer.measuring.scores.bootstrap import difference, mean_difference, resampled
 
 SLOW = {"Spearman": spearmanr, "Pearson": pearsonr}
 
@@ -105,3 +105,11 @@ def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_
     same = mean_difference(items, items)
     assert float(same.difference) == float(same.low) == float(same.high) == 0
     assert np.isnan(mean_difference(items, np.full(30, np.nan)).low)
+
+
+@pytest.mark.parametrize("interval", [lambda gold, one, **how: difference(gold, one, one, **how), resampled])
+def test_a_metric_without_an_interval_of_its_own_never_gets_that_of_another(interval, monkeypatch):
+    monkeypatch.setitem(layer_scores.METRICS, "Kendall", layer_scores.METRICS["Spearman"])
+    gold, one, _ = rows(shape=(2,))
+    with pytest.raises(BadChoice, match="interval of Kendall"):
+        interval(gold, one, metric="Kendall")
