@@ -60,6 +60,15 @@ def examples_folder() -> Path:
     return Path(__file__).parent / "data" / "examples"
 
 
+def stamp(path: Path) -> tuple[int, ...]:
+    """Numbers that change if a file does, or another one takes its place.
+
+    A copy may keep size and time of modification (`cp -p`, tar, rsync), but not the time of its inode.
+    """
+    now = path.stat()
+    return now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
+
+
 def write_whole(
     path: Path, write: Callable[[IO[bytes]], object], next_step: str = _ROOM, *, durable: bool = True
 ) -> None:

@@ -7,6 +7,7 @@ from explorer.ui.results import by_layer_view, evaluate_form, filters, published
 
 page_frame.enter()
 results = saved_results.every()
+saved_results.warn_of_unreadable()
 evaluate_form.show(unfolded=not results)
 if not results:
     st.info("No model was evaluated yet. Choose models and suites above.", icon=":material/info:")

@@ -14,7 +14,8 @@ from explorer.commands.parts.line import Line
 
 if TYPE_CHECKING:
     from explorer.evaluating.evaluation import Evaluation, Forecast
-    from explorer.evaluating.results.result_files import Result, Scored
+    from explorer.evaluating.results.result_files import Result, ScoredModel
+    from explorer.evaluating.results.scored_task import ScoredTask
     from explorer.evaluating.suites import Subject
     from explorer.evaluating.word_subject import WordSubject
     from explorer.training.loop.processes import World
@@ -113,7 +114,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from explorer.data.graded import sts
     from explorer.errors import BadChoice, StrataError
     from explorer.evaluating.evaluation import evaluation, forecast
-    from explorer.evaluating.suites import Options
+    from explorer.evaluating.results.scored_task import Options
     from explorer.evaluating.tasks.transfer import seeds_in
     from explorer.progress import finish
 
@@ -147,17 +148,17 @@ def _evaluate(options: argparse.Namespace) -> None:
         found = finish(evaluation(models, tasks, chosen, share), line.tell)
         more = finish(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
     if world:
-        found = _of_all(found, [(model, name) for (model, _), name in product(models, found.columns)], world)
+        found = _of_all(found, list(product([model for model, _ in models], found.columns)), world)
         world.leave()
         if not world.main:
             return
     found = found.and_(more)
-    for told in (*_reused(found), *found.missing, *found.failed):
+    for told in (*_reused(found), *found.repeated, *found.missing, *found.failed):
         print(told, file=sys.stderr)
     if not found.results and not found.failed:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     if found.results:
-        print(_told(found.results, list(found.columns), options), end="")
+        print(_told(found.results, found.columns, options), end="")
     if found.failed:
         raise StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
@@ -171,14 +172,13 @@ def _processes(options: argparse.Namespace) -> World | None:
     return World("float32" if options.precision == "auto" else options.precision, options.device, PATIENCE)
 
 
-def _of_all(found: Evaluation, cells: list[tuple[Scored, str]], world: World) -> Evaluation:
+def _of_all(found: Evaluation, cells: list[tuple[ScoredModel, ScoredTask]], world: World) -> Evaluation:
     """The evaluation of all processes, in the order of the cells; results are read from their files."""
     from explorer.evaluating.evaluation import Evaluation
     from explorer.evaluating.results.result_files import path_of, read
 
     saved, reused = (
-        set(world.gathered([path_of(one.model, one.measured.task) for one in of]))
-        for of in (found.results, found.reused)
+        set(world.gathered([path_of(one.model, one.task) for one in of])) for of in (found.results, found.reused)
     )
     paths = [path for path in (path_of(*cell) for cell in cells) if path in saved]
     results = {path: result for path in paths if (result := read(path)) is not None}
@@ -188,14 +188,18 @@ def _of_all(found: Evaluation, cells: list[tuple[Scored, str]], world: World) ->
         tuple(dict.fromkeys(world.gathered(found.missing))),
         tuple(dict.fromkeys(world.gathered(found.failed))),
         found.columns,
+        found.repeated,
     )
 
 
 def _reused(found: Evaluation) -> list[str]:
     """One line that says which results were saved already."""
+    from explorer.evaluating.results import task_labels
+
+    labels = task_labels.labels(found.columns)
     tasks: dict[str, list[str]] = {}
     for result in found.reused:
-        tasks.setdefault(result.model.name, []).append(result.measured.task)
+        tasks.setdefault(result.model.name, []).append(labels[result.task.digest])
     models: dict[str, list[str]] = {}
     for name, of_model in tasks.items():
         models.setdefault(", ".join(of_model), []).append(name)
@@ -223,26 +227,27 @@ def _tell_forecast(expected: Forecast) -> None:
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:
     from explorer.encoding.locate.model_names import find
+    from explorer.evaluating.results.scored_task import EVALUATED
     from explorer.evaluating.suites import Subject
     from explorer.evaluating.word_subject import WordSubject, is_word_model
     from explorer.measuring.scores.measure import Settings
 
+    precision = EVALUATED.precision if options.precision == "auto" else options.precision
+    settings = Settings(precision, options.device, options.max_length)
     if is_word_model(name):
-        return WordSubject(name)
-    # float32, since rounding to bfloat16 alone changes a score by up to 0.1
-    precision = "float32" if options.precision == "auto" else options.precision
-    return Subject(find(name, online=options.online), Settings(precision, options.device, options.max_length))
+        return WordSubject(name, settings)
+    return Subject(find(name, online=options.online), settings)
 
 
-def _scored(subject: Subject | WordSubject) -> Scored:
+def _scored(subject: Subject | WordSubject) -> ScoredModel:
     from explorer.evaluating.suites import Subject
     from explorer.training.record.run_origin import scored
 
     return scored(subject.found) if isinstance(subject, Subject) else subject.scored
 
 
-def _told(results: Sequence[Result], tasks: list[str], options: argparse.Namespace) -> str:
-    from explorer.evaluating.results import result_table, table_formats
+def _told(results: Sequence[Result], tasks: Sequence[ScoredTask], options: argparse.Namespace) -> str:
+    from explorer.evaluating.results import result_table, table_formats, task_labels
     from explorer.evaluating.tasks import layer_choice
 
     if options.json:
@@ -254,8 +259,9 @@ def _told(results: Sequence[Result], tasks: list[str], options: argparse.Namespa
     form = next((form for form in table_formats.FORMATS if getattr(options, form)), None)
     if form:
         return table_formats.written(form, header, cells)
+    labels = task_labels.labels(tasks)
     choices = [
-        f"{one.measured.task}, {one.model.name}, {said}\n"
+        f"{labels[one.task.digest]}, {one.model.name}, {said}\n"
         for one in results
         if (said := layer_choice.told(one.measured.setting))
     ]

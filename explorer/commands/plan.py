@@ -140,6 +140,8 @@ def told(plan: Plan, options: argparse.Namespace) -> str:
     from explorer.studies.plans import plan_table
 
     found = plan_table.table(plan)
+    for told in found.unmeasured:
+        print(told, file=sys.stderr)
     if options.json:
         return json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1) + "\n"
     header, rows = plan_table.written(found)

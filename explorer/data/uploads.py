@@ -33,6 +33,12 @@ def name_of(source: str | Path) -> str | None:
     return kept[2] if kept else None
 
 
+def name_and_mark(source: str | Path) -> tuple[str, str] | None:
+    """The name of an uploaded file and the start of the digest of its content; None for every other source."""
+    kept = _match(source)
+    return (kept[2], kept[1]) if kept else None
+
+
 def label(source: str) -> str:
     """`mine.txt (1a2b3c4d)`, which distinguishes uploads of one name; any other source unchanged."""
     kept = _match(source)

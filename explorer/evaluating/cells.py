@@ -1,4 +1,4 @@
-"""One model on one task: the key of its result, the saved result with that key, and the measurement of the rest."""
+"""One model on one task: the saved result with the same key, and the measurement of the rest."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from explorer.errors import DataError, NotWritable
 from explorer.evaluating import suites, word_subject
 from explorer.evaluating.measured import Measured, SoFar
 from explorer.evaluating.results import result_files, reused_results
-from explorer.evaluating.results.result_files import Result, Scored
-from explorer.evaluating.suites import Data, Options, Subject
+from explorer.evaluating.results.result_files import Result, ScoredModel
+from explorer.evaluating.results.scored_task import Options, ScoredTask, unscored
+from explorer.evaluating.suites import Data, Subject
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.evaluating.word_subject import WordSubject
+from explorer.measuring.scores.measure import Settings
 from explorer.progress import Work
 
 KEEP_EVERY = 10.0  # seconds between two results so far that are saved
@@ -27,12 +29,12 @@ Sets = dict[str, Data | DataError]  # of each task, or why there is none
 class Cell:
     """A model, a task with its data, and the saved result with the same key."""
 
-    model: Scored
+    model: ScoredModel
     subject: AnySubject
     task: str
     data: Data
     options: Options
-    key: str
+    scored: ScoredTask
     wanted: tuple[str, ...]  # layers & poolings
     saved: Result | None
 
@@ -53,7 +55,7 @@ class Cell:
         """
         options = replace(self.options, titles=self.lacking)
         if isinstance(self.subject, WordSubject):
-            work = word_subject.evaluate(self.subject, self.data, self.task, options)
+            work = word_subject.evaluate(self.subject, self.data, self.task)
         else:
             work = suites.evaluate(self.subject, self.task, options, self.data)
         whole = yield from self._saving(work)
@@ -61,13 +63,12 @@ class Cell:
 
     def _saving(self, work: Work[Measured]) -> Work[Result]:
         last = time.monotonic()
-        name = suites.column(self.task, self.options, self.data)
         try:
             while True:
                 progress = next(work)
                 if isinstance(progress, SoFar) and time.monotonic() - last >= KEEP_EVERY:
                     with suppress(NotWritable):  # the work goes on; the whole result is written too, and its error told
-                        result_files.write(self._joined(replace(progress.measured, task=name)))
+                        result_files.write(self._joined(progress.measured))
                     last = time.monotonic()
                 yield progress
         except StopIteration as end:
@@ -79,7 +80,7 @@ class Cell:
         """New scores together with the saved ones of the same key."""
         if self.saved is not None and isinstance(self.subject, Subject):
             new = reused_results.joined(self.saved.measured, new, self.subject.every_title)
-        return Result(self.model, new, self.key)
+        return Result(self.model, self.scored, new)
 
     def cost(self) -> Work[Cost | None]:
         """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
@@ -91,20 +92,17 @@ class Cell:
         return replace(result, measured=reused_results.narrowed(result.measured, self.wanted))
 
 
-def cell(model: Scored, subject: AnySubject, task: str, data: Data | DataError, options: Options) -> Cell:
+def cell(model: ScoredModel, subject: AnySubject, task: str, data: Data | DataError, options: Options) -> Cell:
     """Look for the saved result of a model on a task; an error if the task has no data, or not for this model."""
     if isinstance(data, DataError):
         raise data
-    wanted: tuple[str, ...]
     if isinstance(subject, WordSubject):
-        wanted, digest = word_subject.TITLES, model.revision
-        deciding = word_subject.decisive(subject, data, task, options)
+        word_subject.checked(subject, data, task)
+        wanted: tuple[str, ...] = word_subject.TITLES
     else:
-        wanted, digest = suites.titles_wanted(subject, data, options), subject.found.digest
-        deciding = suites.decisive(subject, data, options)
-    key = reused_results.key(digest, deciding)
-    saved = reused_results.saved(model, suites.column(task, options, data), key)
-    return Cell(model, subject, task, data, options, key, wanted, saved)
+        wanted = suites.titles_wanted(subject, data, options)
+    scored = suites.identified(task, data, options, subject.settings)
+    return Cell(model, subject, task, data, options, scored, wanted, result_files.saved(model, scored))
 
 
 def loaded(tasks: Sequence[str], options: Options) -> Sets:
@@ -118,8 +116,11 @@ def loaded(tasks: Sequence[str], options: Options) -> Sets:
     return found
 
 
-def columns(sets: Sets, options: Options) -> tuple[str, ...]:
-    """The names of the tasks in results."""
-    return tuple(
-        suites.column(task, options, None if isinstance(data, DataError) else data) for task, data in sets.items()
-    )
+def columns(sets: Sets, options: Options, settings: Settings) -> dict[str, ScoredTask]:
+    """Each task as results identify it; one without data, of which no result can be, by its name."""
+    return {
+        task: unscored(task, *suites.label_of(task))
+        if isinstance(data, DataError)
+        else suites.identified(task, data, options, settings)
+        for task, data in sets.items()
+    }

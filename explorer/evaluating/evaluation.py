@@ -12,15 +12,16 @@ from itertools import product
 from typing import TypeVar
 
 from explorer.errors import DataError, ModelError, StrataError
-from explorer.evaluating.cells import AnySubject, cell, columns, loaded
-from explorer.evaluating.results import result_files
-from explorer.evaluating.results.result_files import Result, Scored
-from explorer.evaluating.suites import Options, Subject
+from explorer.evaluating.cells import AnySubject, Sets, cell, columns, loaded
+from explorer.evaluating.results import result_files, task_labels
+from explorer.evaluating.results.result_files import Result, ScoredModel
+from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
+from explorer.evaluating.suites import Subject
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.progress import Progress, Work
 
 Outcome = TypeVar("Outcome")
-Models = Sequence[tuple[Scored, AnySubject]]
+Models = Sequence[tuple[ScoredModel, AnySubject]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,8 @@ class Evaluation:
     reused: tuple[Result, ...]  # those of `results` that were not measured now
     missing: tuple[str, ...]  # tasks without data
     failed: tuple[str, ...]  # models, with the error
-    columns: tuple[str, ...]  # the names of the tasks in results
+    columns: tuple[ScoredTask, ...]  # the tasks, each once
+    repeated: tuple[str, ...] = ()  # tasks with the data of an earlier one, in words
 
     def and_(self, more: Evaluation) -> Evaluation:
         """Both evaluations as one."""
@@ -42,7 +44,7 @@ class Evaluation:
 class Forecast:
     """What an evaluation would measure, and how long that takes."""
 
-    costs: dict[tuple[str, str], Cost | None]  # by model and task; None for a model without a transformer
+    costs: dict[tuple[str, str], Cost | None]  # by model and label of the task; None: no transformer
     reused: int
     missing: tuple[str, ...]
     failed: tuple[str, ...]
@@ -64,10 +66,10 @@ class _Told:
 
     missing: dict[str, None] = field(default_factory=dict)
     failed: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # tasks by model and message
-    unusable: dict[Scored, ModelError] = field(default_factory=dict)
+    unusable: dict[ScoredModel, ModelError] = field(default_factory=dict)
 
     @contextmanager
-    def of(self, model: Scored, task: str) -> Iterator[None]:
+    def of(self, model: ScoredModel, task: str) -> Iterator[None]:
         """Keep an error in what is done inside, and go on."""
         try:
             yield
@@ -78,7 +80,7 @@ class _Told:
                 self.unusable[model] = error
             self.failed.setdefault((model.name, str(error)), []).append(task)
 
-    def usable(self, model: Scored) -> None:
+    def usable(self, model: ScoredModel) -> None:
         """An error if the model could not be loaded before: it would take as long to fail again."""
         if model in self.unusable:
             raise self.unusable[model]
@@ -106,6 +108,8 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options, share: sl
             found = one.reused()
             if found is not None:
                 reused.append(found)
+                # a result of the same files and data may be saved under another name of the model only
+                whole = None if result_files.path_of(model, one.scored).exists() else one.saved
             else:
                 told.usable(model)
                 found, whole = yield from _named(one.measured(), f"{model.name}, {task} ({done + 1} of {len(cells)})")
@@ -114,9 +118,20 @@ def evaluation(models: Models, tasks: Sequence[str], options: Options, share: sl
             result_files.write(whole)  # a disk that cannot be written to ends the evaluation
         if isinstance(subject, Subject) and all(other is not subject for (_, other), _ in cells[done + 1 :]):
             subject.unload()  # the next model needs the memory
-    return Evaluation(
-        tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), columns(sets, options)
-    )
+    scored_on, repeated = _columns(models, sets, options)
+    return Evaluation(tuple(results), tuple(reused), tuple(told.missing), told.failures(len(sets)), scored_on, repeated)
+
+
+def _columns(models: Models, sets: Sets, options: Options) -> tuple[tuple[ScoredTask, ...], tuple[str, ...]]:
+    """The tasks under the settings of the models, equal ones once, and in words which are equal to an earlier one."""
+    found: dict[str, ScoredTask] = {}
+    repeated: dict[str, None] = {}
+    for settings in dict.fromkeys(subject.settings for _, subject in models) or (EVALUATED,):
+        for task, one in columns(sets, options, settings).items():
+            first = found.setdefault(one.digest, one)
+            if first is not one:
+                repeated[f"{task} has the same data as {first.folder}/{first.name}: both are one column."] = None
+    return tuple(found.values()), tuple(repeated)
 
 
 def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
@@ -137,7 +152,7 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
     costs: dict[tuple[str, str], Cost | None] = {}
     reused = 0
     told, sets = _Told(), loaded(tasks, options)
-    names = dict(zip(sets, columns(sets, options), strict=True))
+    labels = task_labels.labels(_columns(models, sets, options)[0])
     cells = list(product(models, sets))
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))
@@ -147,7 +162,7 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
                 reused += 1
             else:
                 told.usable(model)
-                costs[model.name, names[task]] = yield from one.cost()
+                costs[model.name, labels[one.scored.digest]] = yield from one.cost()
         if (done + 1) % len(sets) == 0 and isinstance(subject, Subject):
             subject.unload()
     return Forecast(costs, reused, tuple(told.missing), told.failures(len(sets)))

@@ -29,7 +29,6 @@ class Items:
 class Measured:
     """The scores × 100 of one model on one task, and costs in their units; NaN where there is none."""
 
-    task: str  # "STS12", "MR"
     split: str  # "test"; "all" for folds over the whole set
     titles: tuple[str, ...]  # of every layer & pooling: "mean of layer 6", …, "model default"
     measures: tuple[str, ...]  # "spearman", "pearson", …; the first is the main one

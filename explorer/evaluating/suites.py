@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,11 +21,21 @@ from explorer.data.row_kinds import SCORED_PAIRS
 from explorer.data.tables.columns import guess, plain
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import graded_pairs
-from explorer.encoding.load import declared, hardware
+from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.readings import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
 from explorer.evaluating.measured import Measured
+from explorer.evaluating.results.scored_task import (
+    RETRIEVAL,
+    SEARCH,
+    STS,
+    TRANSFER,
+    Options,
+    ScoredTask,
+    resolved,
+    scored_task,
+)
 from explorer.evaluating.tasks import retrieval, search, sts, transfer, transfer_cost
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
@@ -38,20 +48,6 @@ if TYPE_CHECKING:
 Outcome = TypeVar("Outcome")
 
 ALL = "all"  # in place of titles: every layer & pooling
-
-
-@dataclass(frozen=True)
-class Options:
-    """What decides the scores of a task besides model and data."""
-
-    text: str = published.RAW  # of STS sets
-    probe: str = transfer.LOGISTIC
-    seeds: tuple[int, ...] = (1,)  # of the probe
-    index: str = "flat"  # of searches
-    titles: tuple[str, ...] = ()  # for transfer and search; () for all, but of SentEval's slow probe the model default
-    prompts: tuple[str | None, str | None] = (None, None)  # of queries and documents; None: the model's
-    online: bool = False
-    again: bool = False  # measure what is saved already, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +83,7 @@ class Subject:
 
 
 Data = GradedPairs | LabelledSet | QuestionPairs | RetrievalSet
+KIND_OF = {GradedPairs: STS, LabelledSet: TRANSFER, RetrievalSet: RETRIEVAL, QuestionPairs: SEARCH}
 
 
 @dataclass(frozen=True)
@@ -94,15 +91,16 @@ class Kind:
     """How the tasks of a suite are loaded and scored."""
 
     load: Callable[[str, Options], Data]
-    score: Callable[[Subject, Any, str, Options], Work[Measured]]
+    score: Callable[[Subject, Any, Options], Work[Measured]]
 
 
 def _load_sts(task: str, options: Options) -> GradedPairs:
     return published.load(task, "test", online=options.online, text=options.text)
 
 
-def _sts(subject: Subject, pairs: GradedPairs, task: str, options: Options) -> Work[Measured]:
-    of_model = subject.found, pairs, task, subject.settings, options.text, subject.loaded
+def _sts(subject: Subject, pairs: GradedPairs, options: Options) -> Work[Measured]:
+    # stored scores are those of this device, whatever `auto` was where they were measured
+    of_model = subject.found, pairs, resolved(subject.settings), options.text, subject.loaded
     return (yield from sts.sts(*of_model, again=options.again, also=subject.named(options.titles)))
 
 
@@ -110,7 +108,7 @@ def _load_labelled(task: str, options: Options) -> LabelledSet:
     return labelled_sets.load(task)[0]
 
 
-def _transfer(subject: Subject, rows: LabelledSet, task: str, options: Options) -> Work[Measured]:
+def _transfer(subject: Subject, rows: LabelledSet, options: Options) -> Work[Measured]:
     return (yield from _on_labelled(transfer.transfer, subject, rows, options))
 
 
@@ -134,7 +132,7 @@ def _load_search(task: str, options: Options) -> QuestionPairs:
     return question_pairs.load()
 
 
-def _search(subject: Subject, questions: QuestionPairs, task: str, options: Options) -> Work[Measured]:
+def _search(subject: Subject, questions: QuestionPairs, options: Options) -> Work[Measured]:
     yield Progress(f"loading {subject.found.name}", 0, 0)
     titles = titles_wanted(subject, questions, options)
     length = subject.settings.max_length or search.LENGTH
@@ -146,7 +144,7 @@ def _load_retrieval(task: str, options: Options) -> RetrievalSet:
     return sources.RETRIEVAL_SETS[task]()
 
 
-def _retrieval(subject: Subject, rows: RetrievalSet, task: str, options: Options) -> Work[Measured]:
+def _retrieval(subject: Subject, rows: RetrievalSet, options: Options) -> Work[Measured]:
     yield Progress(f"loading {subject.found.name}", 0, 0)
     work = retrieval.retrieval(
         subject.encoder,
@@ -174,13 +172,13 @@ def _load_own(task: str, options: Options) -> Data:
     return graded_pairs(table, mapping)[0] if mapping.kind == SCORED_PAIRS else _load_labelled(task, options)
 
 
-def _own(subject: Subject, data: Data, task: str, options: Options) -> Work[Measured]:
+def _own(subject: Subject, data: Data, options: Options) -> Work[Measured]:
     if isinstance(data, LabelledSet):
-        return (yield from _transfer(subject, data, task, options))
+        return (yield from _transfer(subject, data, options))
     if isinstance(data, RetrievalSet):
-        return (yield from _retrieval(subject, data, task, options))
+        return (yield from _retrieval(subject, data, options))
     assert isinstance(data, GradedPairs)
-    return (yield from _sts(subject, data, task, options))
+    return (yield from _sts(subject, data, options))
 
 
 SUITES: Mapping[str, tuple[tuple[str, ...], Kind]] = {
@@ -219,8 +217,7 @@ def loaded(task: str, options: Options) -> Data:
 def evaluate(subject: Subject, task: str, options: Options, data: Data | None = None) -> Work[Measured]:
     """Score a model on a task."""
     data = loaded(task, options) if data is None else data
-    measured = yield from _kind(task).score(subject, data, task, options)
-    return replace(measured, task=column(task, options, data))
+    return (yield from _kind(task).score(subject, data, options))
 
 
 def cost(subject: Subject, data: Data, options: Options) -> Work[Cost]:
@@ -246,32 +243,21 @@ def titles_wanted(subject: Subject, data: Data, options: Options) -> tuple[str, 
     return tuple(dict.fromkeys((*every, *named)))
 
 
-def decisive(subject: Subject, data: Data, options: Options) -> tuple[object, ...]:
-    """What decides the scores on a set besides the files of the model, as far as it concerns this kind of set."""
-    device = hardware.device(subject.settings.device)
-    of_model = hardware.precision(subject.settings.precision, device), device, subject.settings.max_length
-    if isinstance(data, GradedPairs):
-        return ("sts", data.digest, options.text, *of_model)
-    if isinstance(data, LabelledSet):
-        return ("transfer", data.digest, options.probe, *options.seeds, *of_model)
-    if isinstance(data, RetrievalSet):
-        return ("retrieval", data.digest, *map(repr, options.prompts), *of_model)
-    return ("search", data.collection.digest, options.index, *of_model)
+def identified(task: str, data: Data, options: Options, settings: Settings) -> ScoredTask:
+    """The task as results identify it."""
+    digest = data.collection.digest if isinstance(data, QuestionPairs) else data.digest
+    return scored_task(KIND_OF[type(data)], digest, options, settings, *label_of(task))
 
 
-def column(task: str, options: Options, data: Data | None = None) -> str:
-    """The name of a task's results: with the text, probe or index, if it is not the usual one."""
-    usual, known = Options(), any(task in tasks for tasks, _ in SUITES.values())
-    name = task if known else uploads.name_of(task) or Path(task).name
-    if task in sts.TASKS and options.text != usual.text:
-        return f"{name} ({options.text} text)"
-    if (task in transfer.TASKS or isinstance(data, LabelledSet)) and options.probe != usual.probe:
-        return f"{name} (SentEval's MLP)"
-    if (task in SUITES["retrieval"][0] or isinstance(data, RetrievalSet)) and options.prompts != usual.prompts:
-        return f"{name} (other prompts)"
-    if task == question_pairs.TASK and options.index != usual.index:
-        return f"{name} ({options.index.upper()})"
-    return name
+def label_of(task: str) -> tuple[str, str]:
+    """The name of a task or set, and of a file the end of the path of its folder; of an upload its mark instead."""
+    if any(task in tasks for tasks, _ in SUITES.values()) or not (sources.is_file(task) or sources.is_folder(task)):
+        return task, ""
+    uploaded = uploads.name_and_mark(task)
+    if uploaded:
+        return uploaded
+    path = Path(task).expanduser().absolute()
+    return path.name, "/".join(path.parent.parts[-2:]).strip("/")
 
 
 def _kind(task: str) -> Kind:

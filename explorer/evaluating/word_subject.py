@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.data.retrieval.retrieval_set import RetrievalSet
+from explorer.encoding.locate import digests
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.evaluating.measured import Measured
-from explorer.evaluating.results.result_files import Scored, revision_of
-from explorer.evaluating.suites import Data, Options, column
+from explorer.evaluating.results.result_files import ScoredModel, revision_of
+from explorer.evaluating.results.scored_task import EVALUATED
+from explorer.evaluating.suites import Data
 from explorer.evaluating.tasks.bm25 import SETTING, bm25
-from explorer.evaluating.tasks.word_models import IN_BAG, BagOfWords, mean_word_vectors, word_scores
+from explorer.evaluating.tasks.word_models import IN_BAG, SPLIT, BagOfWords, mean_word_vectors, word_scores
+from explorer.measuring.scores.measure import Settings
 from explorer.progress import Work
 
 TITLES = (MODEL_DEFAULT,)  # of their results
@@ -28,15 +31,17 @@ class WordSubject:
     """A file of word vectors, the bag of words, or BM25."""
 
     source: str
+    settings: Settings = EVALUATED  # of the other models in the table; they decide no score of this one
 
     @property
-    def scored(self) -> Scored:
-        """The model as its results name it."""
+    def scored(self) -> ScoredModel:
+        """The model as its results name it, by the content of its file."""
         if self.source in _RULES:
-            return Scored(self.source, revision_of(digest_of([self.source, *_RULES[self.source]]), None))
-        path = Path(self.source).expanduser()
-        about = path.stat()
-        return Scored(path.name, revision_of(digest_of([path.name, str(about.st_size), str(about.st_mtime_ns)]), None))
+            name, digest = self.source, digest_of([self.source, *_RULES[self.source]])
+        else:
+            path = Path(self.source).expanduser()
+            name, digest = path.name, digest_of([SPLIT, digests.of_file(path)])
+        return ScoredModel(name, revision_of(digest, None), digest)
 
 
 def is_word_model(source: str) -> bool:
@@ -48,24 +53,17 @@ def is_word_model(source: str) -> bool:
         return False
 
 
-def evaluate(subject: WordSubject, data: Data, task: str, options: Options) -> Work[Measured]:
+def evaluate(subject: WordSubject, data: Data, task: str) -> Work[Measured]:
     """Score such a model on scored pairs, or BM25 on a retrieval set."""
-    rows = _rows(subject, data, task)
+    rows = checked(subject, data, task)
     if isinstance(rows, RetrievalSet):
-        measured = yield from bm25(rows)
-    else:
-        path = Path(subject.source).expanduser()
-        model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, rows.sentences))
-        measured = word_scores(model, rows)
-    return replace(measured, task=column(task, options, rows))
+        return (yield from bm25(rows))
+    path = Path(subject.source).expanduser()
+    model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, rows.sentences))
+    return word_scores(model, rows)
 
 
-def decisive(subject: WordSubject, data: Data, task: str, options: Options) -> tuple[object, ...]:
-    """What decides the scores besides the file of the model."""
-    return ("words", _rows(subject, data, task).digest, options.text)
-
-
-def _rows(subject: WordSubject, data: Data, task: str) -> GradedPairs | RetrievalSet:
+def checked(subject: WordSubject, data: Data, task: str) -> GradedPairs | RetrievalSet:
     """The data of a task that such a model can be scored on; an error for another."""
     if subject.source == BM25:
         if not isinstance(data, RetrievalSet):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -26,6 +25,8 @@ from explorer.evaluating.evaluation import Evaluation
 from explorer.evaluating.measured import Items, Measured, Setting
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
+from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask, unscored
+from explorer.evaluating.suites import label_of
 from explorer.knobs import Values
 from explorer.measuring.scores.class_scores import MEASURES
 from explorer.progress import Progress, Work
@@ -58,12 +59,23 @@ def named(task: str) -> str | None:
     return next((name for name in TASKS if plain(name) == plain(task)), None)
 
 
-def column(task: str) -> str:
-    """The name of a task's results; a task that is also scored without fine-tuning says that it is."""
+def scored_task(task: str, data: str, recipe: Recipe, precision: str, device: str) -> ScoredTask:
+    """The task as results identify it, from the digest of its rows and the recipe that is trained on them."""
+    settings: dict[str, Setting] = {
+        **recipe.every_setting(),
+        "seeds": ", ".join(map(str, recipe.seeds)),
+        "precision": precision,
+        "device": device,
+    }
     if task in TASKS:
-        return task
+        return ScoredTask(SUITE, data, settings, task)
+    return ScoredTask(FINE_TUNING, data, settings, *label(task))
+
+
+def label(task: str) -> tuple[str, str]:
+    """The name of a task, and the end of the path of its folder."""
     known = published_sets.is_known(task) and not sources.is_folder(task)
-    return f"{published_sets.find(task).name if known else Path(task).name} (fine-tuned)"
+    return (published_sets.find(task).name, "") if known else label_of(task)
 
 
 def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -> Work[Evaluation]:
@@ -71,6 +83,7 @@ def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -
     results: list[Result] = []
     missing: dict[str, None] = {}
     failed: dict[str, None] = {}
+    columns: dict[str, dict[str, ScoredTask]] = {task: {} for task in tasks}
     known = RecipeRuns()
     for model, task in product(models, tasks):
         try:
@@ -78,11 +91,13 @@ def fine_tuning(models: Sequence[str], tasks: Sequence[str], options: Options) -
         except DataError as error:
             missing[str(error)] = None
         except RunError as error:
-            failed[f"{model} ({column(task)}): {error}"] = None
+            failed[f"{model} ({label(task)[0]}): {error}"] = None
         else:
             result_files.write(result)
             results.append(result)
-    return Evaluation(tuple(results), (), tuple(missing), tuple(failed), tuple(map(column, tasks)))
+            columns[task][result.task.digest] = result.task
+    every = [one for task, found in columns.items() for one in found.values() or (unscored(task, *label(task)),)]
+    return Evaluation(tuple(results), (), tuple(missing), tuple(failed), tuple(every))
 
 
 def recipe_of(model: str, task: str, options: Options) -> Recipe:
@@ -106,7 +121,8 @@ def _method() -> str:
 
 
 def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[Result]:
-    yield Progress(f"{model}: {column(task)}", 0, 0)
+    name, _ = label(task)
+    yield Progress(f"{model}: {name}", 0, 0)
     rows, _ = corpora.corpus([task], LABELLED_TEXTS)
     recipe = recipe_of(model, task, options)
     found = model_names.find(model, online=options.online)
@@ -116,8 +132,10 @@ def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[
     elif run.status().state != FINISHED:
         runs.restarted(run)
     if run.status().state != FINISHED:
-        yield from _trained(run, options.online, column(task))
-    return Result(scored(found), _measured(run, task, rows))
+        yield from _trained(run, options.online, name)
+    facts = run.status().facts
+    of_task = scored_task(task, rows.digest, recipe, facts.precision or "", facts.device or "")
+    return Result(scored(found), of_task, _measured(run, task, rows))
 
 
 def _trained(run: Run, online: bool, task: str) -> Work[None]:
@@ -154,9 +172,7 @@ def _measured(run: Run, task: str, rows: Corpus) -> Measured:
         **recipe.every_setting(),
     }
     # under the pooling that was fine-tuned, by default the model's own
-    return Measured(
-        column(task), "test", (MODEL_DEFAULT,), measures, table, recipe.seeds, setting, items, status.seconds
-    )
+    return Measured("test", (MODEL_DEFAULT,), measures, table, recipe.seeds, setting, items, status.seconds)
 
 
 def _right(run: Run, seed: int) -> list[float]:

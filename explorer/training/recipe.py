@@ -128,6 +128,19 @@ class Recipe:
         left = values.keys() - self.settings.keys()
         return {name: value for name, value in self.every_setting().items() if name in left}
 
+    def digest_of(self, what: str) -> str:
+        """The digest of what the run was made with: `model`, `data`, `dev`, `test 2` and so on; "" if not known."""
+        return str(self.made_with.get(f"{what.replace(' ', '_')}_digest") or "")
+
+    def trained_on(self) -> Recipe:
+        """The recipe with the digests of what decides the weights, in place of all that it was made with."""
+        decides = {
+            name: digest
+            for name, digest in self.made_with.items()
+            if name.endswith("_digest") and not name.startswith("test")
+        }
+        return replace(self, made_with=decides)
+
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
         import yaml

@@ -38,12 +38,12 @@ def evaluate(desk, *flags, models=("one",)):
 def test_each_result_is_a_file_and_a_row(desk, capsys):
     assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es", "--csv", models=("one", "other")) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    results = result_files.read_all(desk / "results")
+    results = result_files.read_all(desk / "results").results
     assert len(results) == 4
     assert {row["model"] for row in rows} == {"one", "other"}
     for result in results:
         (row,) = [row for row in rows if row["model"] == result.model.name]
-        assert row[result.measured.task] == f"{result.measured.score():.2f}"
+        assert row[result.task.name] == f"{result.measured.score():.2f}"
     for row in rows:
         assert float(row["average of 2"]) == pytest.approx(
             (float(row["STS17"]) + float(row["STS17-es-es"])) / 2, abs=0.011
@@ -72,7 +72,7 @@ def test_a_set_without_a_part_of_its_pairs_has_no_score(desk, capsys):
     write_set(desk / "data", "STS17_es_es/test.tsv", 200)
     assert evaluate(desk, "--task", "STS17-es-es") == 1
     assert "200 pairs here, but 250" in capsys.readouterr().err
-    assert result_files.read_all(desk / "results") == []
+    assert result_files.read_all(desk / "results").results == ()
 
 
 def test_nothing_that_can_be_scored_is_an_error(desk, capsys):
@@ -124,7 +124,7 @@ def test_scored_pairs_of_a_user_are_a_task(desk, capsys):
 def test_a_file_with_too_few_rows_for_the_folds_says_so(desk, capsys):
     assert evaluate(desk, "--task", str(write_labelled(desk / "own", 8))) == 1
     assert "8" in capsys.readouterr().err
-    assert result_files.read_all(desk / "results") == []
+    assert result_files.read_all(desk / "results").results == ()
 
 
 def test_models_without_a_transformer_are_rows_too(desk, capsys):
@@ -162,7 +162,7 @@ def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, 
     rows = dict(zip(pairs.first, pairs.second, strict=True))
     path.write_text("\n".join(["query,passage", *(f'"{one}","{other}"' for one, other in list(rows.items())[:40])]))
     assert evaluate(desk, "--task", str(path)) == 0
-    (found,) = result_files.read_all(desk / "results")
+    (found,) = result_files.read_all(desk / "results").results
     setting = found.measured.setting
     assert setting[layer_choice.CHOSEN] in found.measured.titles
     assert f"questions.csv, one, {layer_choice.told(setting)}" in capsys.readouterr().out
@@ -176,7 +176,7 @@ def test_an_estimate_scores_nothing(desk, capsys):
     told = capsys.readouterr().out
     assert "one, moods.csv (SentEval's MLP): about" in told
     assert "120 texts, 220 trainings" in told  # two seeds, ten folds, each with ten inner ones and a refit
-    assert result_files.read_all(desk / "results") == []
+    assert result_files.read_all(desk / "results").results == ()
 
 
 def counting(arguments, told, environment):
@@ -185,7 +185,7 @@ def counting(arguments, told, environment):
 
     def write(result):
         with told.with_suffix(".written").open("a", encoding="utf-8") as file:
-            file.write(f"{result.model.name} {result.measured.task} {environment['RANK']}\n")
+            file.write(f"{result.model.name} {result.task.name} {environment['RANK']}\n")
         return real(result)
 
     result_files.write = write
@@ -235,10 +235,10 @@ def test_what_is_saved_is_not_measured_again(desk, capsys, monkeypatch):
 
 def test_again_measures_what_is_saved(desk, capsys, monkeypatch):
     assert evaluate(desk, "--task", "STS17") == 0
-    (before,) = result_files.read_all(desk / "results")
+    (before,) = result_files.read_all(desk / "results").results
     assert evaluate(desk, "--task", "STS17", "--again") == 0
     assert "not measured again" not in capsys.readouterr().err
-    (after,) = result_files.read_all(desk / "results")
+    (after,) = result_files.read_all(desk / "results").results
     assert after.measured.seconds != before.measured.seconds
     assert after.measured.score() == before.measured.score()
 

@@ -2,19 +2,28 @@
 
 import numpy as np
 
+from explorer.data.kinds import digest_of
 from explorer.evaluating.measured import Items, Measured
-from explorer.evaluating.results.result_files import Origin, Result, Scored
+from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
+from explorer.evaluating.results.scored_task import TRANSFER, ScoredTask
 
 DEFAULT = "model default"
 
 
-def measured(task, score, *, layers=(), items=None, seeds=(0,), digest="d", measure="accuracy"):
+def task(name, *, data="", folder="", kind=TRANSFER, **settings):
+    """A task under the usual settings, whose data are told by its name unless they are given."""
+    return ScoredTask(kind, data or digest_of((name,)), settings, name, folder)
+
+
+def measured(score, *, layers=(), items=None, seeds=(0,), digest="d", measure="accuracy"):
     titles = (*(f"mean of layer {at}" for at in range(len(layers))), DEFAULT)
     table = np.array([[[value] * len(seeds)] for value in (*layers, score)], dtype=float)
     found = None if items is None else Items(np.asarray(items, dtype=float), digest=digest)
-    return Measured(task, "test", titles, (measure,), table, seeds, {"probe": "logistic"}, found, 1.5)
+    return Measured("test", titles, (measure,), table, seeds, {"probe": "logistic"}, found, 1.5)
 
 
-def result(model, task, score, *, recipe="", seed=None, revision="local-1", **how):
+def result(model, name, score, *, recipe="", seed=None, revision="local-1", of=None, **how):
+    """The score of a model, whose name and revision tell its files, on a task by its name, or on the task `of`."""
     origin = Origin("simcse", "base", recipe, seed) if recipe else Origin()
-    return Result(Scored(model, revision, origin), measured(task, score, **how))
+    scored = ScoredModel(model, revision, digest_of((model, revision)), origin)
+    return Result(scored, of or task(name), measured(score, **how))

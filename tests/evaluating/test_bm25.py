@@ -10,7 +10,6 @@ from explorer.data.retrieval.retrieval_set import of_pairs
 from explorer.data.sample import triplets
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import DataError
-from explorer.evaluating.suites import Options
 from explorer.evaluating.tasks.bm25 import K1, B, bm25
 from explorer.evaluating.word_subject import WordSubject, evaluate, is_word_model
 from explorer.measuring.neighbours.ranking_measures import MEASURES, measures
@@ -69,8 +68,8 @@ def test_a_query_of_unknown_words_finds_nothing():
 def test_it_is_a_model_on_retrieval_sets_alone(task, few_pairs):
     assert is_word_model("bm25")
     subject = WordSubject("bm25")
-    assert finish(evaluate(subject, task, "Paraphrases", Options())).task == "Paraphrases"
+    assert finish(evaluate(subject, task, "Paraphrases")).measures[0] == "nDCG@10"
     with pytest.raises(DataError, match="scored on retrieval sets only, not on some pairs"):
-        finish(evaluate(subject, few_pairs, "some pairs", Options()))
+        finish(evaluate(subject, few_pairs, "some pairs"))
     with pytest.raises(DataError, match="bag-of-words is scored on STS sets"):
-        finish(evaluate(WordSubject("bag-of-words"), task, "Paraphrases", Options()))
+        finish(evaluate(WordSubject("bag-of-words"), task, "Paraphrases"))

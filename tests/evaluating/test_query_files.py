@@ -6,7 +6,7 @@ from explorer.data.kinds import GradedPairs
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.errors import TooFewRows
 from explorer.evaluating import suites
-from explorer.evaluating.suites import Options
+from explorer.evaluating.results.scored_task import Options
 
 ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnight birds,Bats are no birds.\n"
 

@@ -12,10 +12,10 @@ from explorer.measuring.scores.bootstrap import difference, resampled
 from tests.evaluating.results_by_hand import measured
 
 
-def correlated(task, gold, cosines, parts=(), digest="d"):
+def correlated(gold, cosines, parts=(), digest="d"):
     score = 100 * spearmanr(gold, cosines).statistic
     items = Items(np.asarray(cosines), np.asarray(gold), tuple(parts), digest)
-    return Measured(task, "test", ("model default",), ("spearman",), np.array([[[score]]]), items=items)
+    return Measured("test", ("model default",), ("spearman",), np.array([[[score]]]), items=items)
 
 
 def noisy(random, gold, noise):
@@ -84,7 +84,7 @@ def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
 
 def test_models_that_are_equal_to_the_item_do_not_differ():
     same = [1.0] * 40 + [0.0] * 10
-    contenders = [Contender(name, ((measured("MR", 80, items=same),),)) for name in ("one", "other")]
+    contenders = [Contender(name, ((measured(80, items=same),),)) for name in ("one", "other")]
     found = ranking(contenders)
     assert found.letters == ("a", "a")
     assert found.p[0, 1] == 1
@@ -95,8 +95,8 @@ def test_models_are_ranked_by_their_mean_over_tasks_and_seeds():
 
     def run(share):
         return tuple(
-            measured(task, 100 * np.mean(right), items=right)
-            for task in ("MR", "CR")
+            measured(100 * np.mean(right), items=right)
+            for _ in ("MR", "CR")
             for right in [random.uniform(size=2000) < share]
         )
 
@@ -113,7 +113,7 @@ def test_the_spread_of_seeds_counts():
     worse = right & (random.uniform(size=4000) < 0.97)
 
     def contender(name, scores, items):
-        return Contender(name, tuple((measured("MR", score, items=items),) for score in scores))
+        return Contender(name, tuple((measured(score, items=items),) for score in scores))
 
     steady = ranking([contender("one", (80, 80, 80), right), contender("other", (77.6, 77.6, 77.6), worse)])
     spread = ranking([contender("one", (90, 80, 70), right), contender("other", (87.6, 77.6, 67.6), worse)])
@@ -122,9 +122,9 @@ def test_the_spread_of_seeds_counts():
 
 
 def test_other_items_are_not_compared():
-    one, other = measured("MR", 80, items=[1, 0, 1]), measured("MR", 70, items=[1, 0, 0], digest="other")
+    one, other = measured(80, items=[1, 0, 1]), measured(70, items=[1, 0, 0], digest="other")
     assert ranking([Contender("one", ((one,),)), Contender("other", ((other,),))]) is None
-    assert ranking([Contender("one", ((one,),)), Contender("other", ((measured("MR", 70),),))]) is None
+    assert ranking([Contender("one", ((one,),)), Contender("other", ((measured(70),),))]) is None
     assert ranking([Contender("one", ((one,),))]) is None
 
 
@@ -133,7 +133,7 @@ def wrongly_apart(random, models=5, pairs=150):
     gold = random.uniform(0, 5, pairs)
     shared = random.normal(size=pairs)
     contenders = [
-        Contender(str(at), ((correlated("STS", gold, gold + shared + noisy(random, np.zeros(pairs), 1)),),))
+        Contender(str(at), ((correlated(gold, gold + shared + noisy(random, np.zeros(pairs), 1)),),))
         for at in range(models)
     ]
     found = ranking(contenders, resamples=200, seed=int(random.integers(2**31)))
@@ -149,7 +149,7 @@ def test_equal_models_are_rarely_called_different():
 def test_a_real_difference_is_found():
     random = np.random.default_rng(6)
     gold = random.uniform(0, 5, 1000)
-    better, worse = (correlated("STS", gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))
+    better, worse = (correlated(gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))
     found = ranking([Contender("worse", ((worse,),)), Contender("better", ((better,),))])
     assert found.names == ("better", "worse")
     assert found.letters == ("a", "b")

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.evaluating.results import result_table, table_formats
 from explorer.evaluating.results.result_table import models, ranked
-from tests.evaluating.results_by_hand import result
+from tests.evaluating.results_by_hand import result, task
 
 
 def by_name(results):
@@ -20,7 +20,7 @@ def test_runs_that_differ_by_their_seed_are_one_row():
     results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
     (row,) = models(results)
     assert row.name == "run:1 and 1 more seed"
-    cell = row.cell("MR")
+    cell = row.cell(task("MR"))
     assert (cell.mean, cell.std) == (fmean([80, 83]), stdev([80, 83]))
     assert str(cell) == "81.50 ± 2.12"
 
@@ -29,8 +29,13 @@ def test_seeds_of_one_result_have_a_deviation_too():
     one = result("m", "MR", 80, seeds=(1, 2))
     one.measured.table[0, 0] = [80.0, 83.0]
     (row,) = models([one])
-    assert str(row.cell("MR")) == "81.50 ± 2.12"
-    assert row.cell("CR") is row.cell("MR", measure="macro F1") is row.cell("MR", "mean of layer 6") is None
+    assert str(row.cell(task("MR"))) == "81.50 ± 2.12"
+    assert (
+        row.cell(task("CR"))
+        is row.cell(task("MR"), measure="macro F1")
+        is row.cell(task("MR"), "mean of layer 6")
+        is None
+    )
 
 
 def test_other_recipes_and_other_models_are_other_rows():
@@ -45,41 +50,41 @@ def test_two_revisions_of_a_model_are_two_rows_with_different_names():
 
 def test_an_average_needs_every_task():
     rows = by_name([result("one", "MR", 80), result("one", "CR", 90), result("other", "MR", 99)])
-    assert rows["one"].average(["MR", "CR"]).mean == 85
-    assert rows["other"].average(["MR", "CR"]) is None
+    assert rows["one"].average([task("MR"), task("CR")]).mean == 85
+    assert rows["other"].average([task("MR"), task("CR")]) is None
     assert rows["one"].average([]) is None
 
 
 def test_an_average_needs_every_task_of_every_seed():
-    results = [result("run:1", task, 80, recipe="r", seed=1) for task in ("MR", "CR")]
+    results = [result("run:1", name, 80, recipe="r", seed=1) for name in ("MR", "CR")]
     (row,) = models([*results, result("run:2", "MR", 82, recipe="r", seed=2)])
-    assert row.cell("MR").std is not None
-    assert row.cell("CR") is None
-    assert row.average(["MR", "CR"]) is None
+    assert row.cell(task("MR")).std is not None
+    assert row.cell(task("CR")) is None
+    assert row.average([task("MR"), task("CR")]) is None
 
 
 def test_the_deviation_of_an_average_is_that_of_the_averages():
     scores = {1: (80, 90), 2: (82, 88), 3: (90, 92)}
     results = [
-        result(f"run:{seed}", task, score, recipe="r", seed=seed)
+        result(f"run:{seed}", name, score, recipe="r", seed=seed)
         for seed, both in scores.items()
-        for task, score in zip(("MR", "CR"), both, strict=True)
+        for name, score in zip(("MR", "CR"), both, strict=True)
     ]
     (row,) = models(results)
-    assert row.average(["MR", "CR"]).std == pytest.approx(stdev(map(fmean, scores.values())))
+    assert row.average([task("MR"), task("CR")]).std == pytest.approx(stdev(map(fmean, scores.values())))
 
 
 def test_a_score_that_is_not_a_number_is_missing():
     (row,) = models([result("one", "MR", float("nan"))])
-    assert row.cell("MR") is None
-    assert row.cell("CR") is None
-    assert row.cell("MR", measure="pearson") is None
+    assert row.cell(task("MR")) is None
+    assert row.cell(task("CR")) is None
+    assert row.cell(task("MR"), measure="pearson") is None
 
 
 def test_the_best_average_comes_first_and_a_missing_cell_is_empty():
-    results = [result(name, task, score) for name, task, score in (("a", "MR", 70), ("a", "CR", 72), ("b", "MR", 80),
+    results = [result(model, name, score) for model, name, score in (("a", "MR", 70), ("a", "CR", 72), ("b", "MR", 80),
                                                                     ("b", "CR", 82), ("c", "MR", 99))]  # fmt: skip
-    header, rows = result_table.cells(models(results), ["MR", "CR"])
+    header, rows = result_table.cells(models(results), [task("MR"), task("CR")])
     assert header == ["model", "MR", "CR", "average of 2"]
     assert rows == [["b", "80.00", "82.00", "81.00"], ["a", "70.00", "72.00", "71.00"], ["c", "99.00", "", ""]]
 
@@ -91,10 +96,10 @@ def test_only_models_with_every_task_are_ranked():
         result("b", "MR", 50, items=wrong),
         result("c", "CR", 10, items=wrong),
     ]
-    found = ranked(models(results), ["MR"])
+    found = ranked(models(results), [task("MR")])
     assert found.names == ("a", "b")
     assert found.letters == ("a", "b")
-    assert ranked(models(results), ["MR", "CR"]) is None
+    assert ranked(models(results), [task("MR"), task("CR")]) is None
 
 
 HEADER = ["model", "STS-B", "average"]

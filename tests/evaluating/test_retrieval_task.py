@@ -19,7 +19,8 @@ from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.readings import MODEL_DEFAULT, parse
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating import suites
-from explorer.evaluating.suites import Options, Subject
+from explorer.evaluating.results.scored_task import Options
+from explorer.evaluating.suites import Subject
 from explorer.evaluating.tasks.retrieval import chosen, retrieval
 from explorer.measuring.neighbours.ranking_measures import MEASURES, measures
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -131,4 +132,4 @@ def test_a_file_of_queries_and_passages_is_a_task(tmp_path):
     file.write_text("query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises in the warm.\n")
     assert suites.loaded(str(file), Options()).split == "all"
     measured = finish(suites.evaluate(Subject(find(NAME)), str(file), Options()))
-    assert (measured.task, measured.measures, len(measured.titles)) == ("help.csv", MEASURES, 31)
+    assert (measured.measures, len(measured.titles)) == (MEASURES, 31)

@@ -14,8 +14,9 @@ from explorer.evaluating import cells
 from explorer.evaluating.cells import cell, loaded
 from explorer.evaluating.evaluation import evaluation
 from explorer.evaluating.results import result_files, reused_results
-from explorer.evaluating.results.result_files import Scored
-from explorer.evaluating.suites import ALL, Options, Subject
+from explorer.evaluating.results.result_files import ScoredModel
+from explorer.evaluating.results.scored_task import Options
+from explorer.evaluating.suites import ALL, Subject
 from explorer.evaluating.tasks import search
 from explorer.evaluating.word_subject import WordSubject
 from explorer.measuring.scores.measure import Settings
@@ -80,7 +81,11 @@ def write_moods(path, label="sad"):
 
 def subject(place, settings=SETTINGS):
     found = of_folder("model", place / "model")
-    return Scored("model", "local-1"), Subject(found, settings)
+    return scored_as("model", found), Subject(found, settings)
+
+
+def scored_as(name, found):
+    return ScoredModel(name, "local-1", found.digest)
 
 
 def tasks(desk):
@@ -98,7 +103,7 @@ def is_reused(place, task, options=FEW, settings=SETTINGS):
 def test_what_is_saved_is_reused_without_loading_the_model(place, desk, saved, monkeypatch):
     monkeypatch.setattr(Subject, "encoder", None)
     again = evaluated(place, tasks(desk).values())
-    assert [one.measured.task for one in again.reused] == ["STS17", "Quora search", "moods.csv"]
+    assert [one.task.name for one in again.reused] == ["STS17", "Quora search", "moods.csv"]
     for before, after in zip(saved.results, again.results, strict=True):
         assert after.measured.titles == before.measured.titles
         np.testing.assert_array_equal(after.measured.table, before.measured.table)
@@ -136,7 +141,7 @@ def test_a_layer_and_pooling_outside_of_the_grid_joins_what_is_saved(place, desk
     assert is_reused(place, task, asked)
     assert is_reused(place, task, FEW)
     assert is_reused(place, task, replace(FEW, titles=("mean of layer 1", "last of layers 0-2")))
-    (found,) = (one for one in result_files.read_all(desk / "results") if one.measured.task == Path(task).name)
+    (found,) = (one for one in result_files.read_all(desk / "results").results if one.task.name == Path(task).name)
     assert found.measured.titles[-2:] == ("last of layers 0-2", "model default")
     assert "mean of layer 1" in found.measured.titles
     assert np.isfinite(found.measured.score("last of layers 0-2"))
@@ -169,13 +174,22 @@ def test_another_model_of_the_same_name_is_measured(place, desk, saved, tmp_path
     save_tiny("bert", tmp_path / "other")
     (tmp_path / "other/model.safetensors").write_bytes(b"other weights")
     one = Subject(of_folder("model", tmp_path / "other"), SETTINGS)
-    assert cell(Scored("model", "local-1"), one, "STS17", loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
+    model = scored_as("model", one.found)
+    assert cell(model, one, "STS17", loaded(["STS17"], FEW)["STS17"], FEW).reused() is None
 
 
-def test_a_file_without_a_key_is_measured(place, desk, saved):
-    (old,) = [one for one in result_files.read_all() if one.measured.task == "STS17"]
-    result_files.write(replace(old, key=""))
-    assert not is_reused(place, "STS17")
+def test_a_model_under_another_name_is_not_measured_again_and_has_a_row_of_its_own(place, desk, saved):
+    model, of_model = subject(place)
+    renamed = replace(model, name="renamed")
+    found = finish(evaluation([(renamed, of_model)], ["STS17"], FEW))
+    assert [one.model for one in found.reused] == [renamed]
+    rows = [one.model.name for one in result_files.read_all().results if one.task.name == "STS17"]
+    assert sorted(rows) == ["model", "renamed"]
+
+
+def test_a_copy_of_a_file_under_another_name_is_not_measured_again(place, desk, saved):
+    shutil.copy(desk / "moods.csv", desk / "copy.csv")
+    assert is_reused(place, str(desk / "copy.csv"))
 
 
 def test_fewer_layers_and_poolings_are_served_from_more(place, desk, saved):
@@ -213,7 +227,7 @@ def test_what_was_measured_before_a_stop_is_saved(place, desk):
     while "Quora" not in next(work).stage:
         pass
     work.close()
-    assert [one.measured.task for one in result_files.read_all()] == ["STS17"]
+    assert [one.task.name for one in result_files.read_all().results] == ["STS17"]
     assert is_reused(place, "STS17")
 
 
@@ -230,8 +244,8 @@ def test_a_classification_task_that_is_stopped_goes_on_from_its_last_layer_and_p
     while "scored cls of layer 1" not in next(work).stage:
         pass
     work.close()
-    (kept,) = result_files.read_all()
-    assert kept.measured.task == "split"
+    (kept,) = result_files.read_all().results
+    assert kept.task.name == "split"
     assert kept.measured.titles == ("mean of layer 0", "cls of layer 1", "model default")
     assert whole.titles == every
     np.testing.assert_array_equal(kept.measured.items.values, whole.items.values)
@@ -261,7 +275,7 @@ def test_a_result_so_far_that_cannot_be_saved_does_not_end_the_work(place, desk,
 
 
 def test_the_order_of_joined_titles_is_that_of_the_grid():
-    old, new = measured("t", 3, layers=(1, 2)), measured("t", 4, layers=(5,))
+    old, new = measured(3, layers=(1, 2)), measured(4, layers=(5,))
     order = ("mean of layer 0", "mean of layer 1", "model default")
     found = reused_results.joined(old, new, order)
     assert found.titles == order

@@ -11,7 +11,8 @@ from explorer.data.graded import sts as published
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import Row
 from explorer.errors import BadChoice, DataError
-from explorer.evaluating.suites import SUITES, Options, Subject, column, evaluate, named, tasks_of
+from explorer.evaluating.results.scored_task import Options
+from explorer.evaluating.suites import SUITES, Subject, evaluate, named, tasks_of
 from explorer.evaluating.tasks import sts
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.scores.measure import Settings
@@ -33,7 +34,7 @@ def pairs_of(gold, parts):
 def test_sub_corpora_are_aggregated_as_in_the_golden_example():
     gold, system = (1, 2, 3, 4, 1, 2, 3), (0.1, 0.2, 0.3, 0.4, 0.9, 0.8, 0.85)
     parts = ("A",) * 4 + ("B",) * 3
-    found = sts.of_scores(of_cosines(system, gold, parts), pairs_of(gold, parts), "STS12")
+    found = sts.of_scores(of_cosines(system, gold, parts), pairs_of(gold, parts))
     scores = {measure: found.score("model default", measure) / 100 for measure in found.measures}
     assert scores["spearman"] == pytest.approx(0.073422, abs=5e-7)
     assert scores["spearman mean"] == pytest.approx(0.25)
@@ -42,7 +43,7 @@ def test_sub_corpora_are_aggregated_as_in_the_golden_example():
 
 def test_every_measure_is_scipys(bundled_scores):
     pairs = sample.pairs()
-    found = sts.of_scores(bundled_scores, pairs, "sample")
+    found = sts.of_scores(bundled_scores, pairs)
     assert found.titles[-1] == "model default"
     assert found.score() == pytest.approx(100 * spearmanr(pairs.gold, bundled_scores.own).statistic)
     assert found.score(measure="pearson") == pytest.approx(100 * pearsonr(pairs.gold, bundled_scores.own).statistic)
@@ -53,20 +54,20 @@ def test_every_measure_is_scipys(bundled_scores):
 
 
 def test_without_parts_there_is_one_aggregation(bundled_scores):
-    found = sts.of_scores(bundled_scores, sample.pairs(), "sample")
+    found = sts.of_scores(bundled_scores, sample.pairs())
     ways = AGGREGATES if bundled_scores.has_parts else AGGREGATES[:1]
     assert len(found.measures) == len(ways) * len(METRICS)
 
 
 def test_without_a_declared_default_it_is_the_mean_of_the_last_layer():
     grid = np.array([[[0.4, 0.3, 0.2], [0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]])
-    found = sts.of_scores(of_cosines(None, (1, 2, 3), ("",) * 3, grid), pairs_of((1, 2, 3), ("",) * 3), "STS-B")
+    found = sts.of_scores(of_cosines(None, (1, 2, 3), ("",) * 3, grid), pairs_of((1, 2, 3), ("",) * 3))
     assert found.score() == found.score("mean of layer 0") == 100
     assert found.items.values.tolist() == [0.1, 0.2, 0.3]
 
 
 def test_items_are_those_of_the_model_default(bundled_scores):
-    items = sts.of_scores(bundled_scores, sample.pairs(), "sample").items
+    items = sts.of_scores(bundled_scores, sample.pairs()).items
     assert np.array_equal(items.values, bundled_scores.own)
     assert items.digest == sample.pairs().digest
 
@@ -83,11 +84,6 @@ def test_a_task_is_found_by_its_name():
         named("STS99")
     with pytest.raises(BadChoice, match="sts"):
         tasks_of("nonsense")
-
-
-def test_other_text_is_another_task():
-    assert column("STS12", Options()) == "STS12"
-    assert column("STS12", Options(text=published.SENTEVAL)) == "STS12 (SentEval's text)"
 
 
 def write_set(folder: Path, file: str, count: int, text: str = "{}") -> None:

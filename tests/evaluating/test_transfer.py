@@ -57,7 +57,7 @@ def test_every_layer_and_pooling_is_scored_from_one_encoding(tiny_encoder, encod
     found = finish(transfer(tiny_encoder, SPLIT))
     assert encodings == [len({*SPLIT.train.texts, *SPLIT.dev.texts, *SPLIT.test.texts})]
     assert found.titles == titles_of(tiny_encoder)
-    assert (found.task, found.split, found.measures) == ("split", "test", ("accuracy", "macro F1"))
+    assert (found.split, found.measures) == ("test", ("accuracy", "macro F1"))
     assert found.table.shape == (len(found.titles), 2, 1)
     assert found.score("cls of layer 0") == pytest.approx(100 * np.mean([word == "yes" for word in SPLIT.test.labels]))
     assert found.score("mean of layer 1") > found.score("cls of layer 0") + 10, "the constant [CLS] tells nothing"
@@ -185,7 +185,7 @@ def test_a_file_of_the_user_is_scored(tiny_encoder, tmp_path) -> None:
     (tmp_path / "mine.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")
     task, _ = labelled_sets.load(str(tmp_path / "mine.tsv"))
     found = finish(transfer(tiny_encoder, task, titles=DEFAULT))
-    assert (found.task, found.split) == ("mine.tsv", "all")
+    assert found.split == "all"
     assert found.items is not None
     assert len(found.items.values) == 120
 

@@ -13,6 +13,7 @@ from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import Evaluation
 from explorer.evaluating.results import result_files
+from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.class_scores import MEASURES, class_scores
 from explorer.progress import finish
 from explorer.studies import fine_tuning
@@ -60,10 +61,11 @@ def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, tmp_path):
         assert result.measured.table[0, :, place].tolist() == [scores.measure(name) for name in MEASURES]
         right.append([one == other for one, other in zip(gold, predicted, strict=True)])
     assert result.measured.items.values == pytest.approx(np.mean(right, axis=0))
-    assert (result.measured.task, result.measured.split) == ("pairs.tsv (fine-tuned)", "test")
+    assert (result.task.kind, result.task.name, result.measured.split) == (FINE_TUNING, "pairs.tsv", "test")
+    assert result.task.data == rows.digest
     assert (result.measured.measures, result.measured.seeds) == (MEASURES, (1, 2))
     assert result.measured.setting["steps"] == 2
-    (kept,) = result_files.read_all(tmp_path / "results")
+    (kept,) = result_files.read_all(tmp_path / "results").results
     assert np.array_equal(kept.measured.table, result.measured.table)
     assert kept.model == result.model
     assert kept.model.name == "tiny", "what is scored is the encoder that was fine-tuned"
@@ -75,8 +77,10 @@ def test_a_finished_run_is_not_trained_again(shelf, monkeypatch):
         patch.setattr(fine_tuning.running, "train", None)
         again = tuned(shelf).results[0]
     assert np.array_equal(again.measured.table, first.measured.table)
-    tuned(shelf, Options((1,), SETTINGS, "float32", "cpu"))
+    other = tuned(shelf, Options((1,), SETTINGS, "float32", "cpu")).results[0]
     assert len(runs.every()) == 2, "another recipe is another run"
+    assert other.task != first.task, "and another column"
+    assert len(result_files.read_all().results) == 2
 
 
 def test_a_run_on_text_that_has_changed_is_a_new_one(shelf, tmp_path):
@@ -110,8 +114,8 @@ def test_cola_is_scored_and_chosen_by_matthews_correlation():
     assert fine_tuning.named("glue cola") == known.name
     recipes = {task: fine_tuning.recipe_of("all-MiniLM-L6-v2", task, QUICK) for task in fine_tuning.TASKS}
     assert {task for task, one in recipes.items() if one.schedule().validate_by == "Matthews"} == {"GLUE CoLA"}
-    assert fine_tuning.column("GLUE CoLA") == "GLUE CoLA"
-    assert fine_tuning.column("mrpc") == "MRPC (fine-tuned)"
+    assert fine_tuning.label("GLUE CoLA") == ("GLUE CoLA", "")
+    assert fine_tuning.label("mrpc") == ("MRPC", "")
 
 
 def test_the_command_fine_tunes_and_prints_the_scores(shelf, capsys):
@@ -121,8 +125,8 @@ def test_the_command_fine_tunes_and_prints_the_scores(shelf, capsys):
     assert main([*command, "--device", "cpu", "--suite", "glue", *words, "--json"]) == 0
     told = capsys.readouterr()
     (found,) = json.loads(told.out)
-    (kept,) = result_files.read_all()
-    assert found["task"] == "pairs.tsv (fine-tuned)"
+    (kept,) = result_files.read_all().results
+    assert (found["task"], found["kind"]) == ("pairs.tsv", FINE_TUNING)
     assert found["scores"]["model default"]["accuracy"] == pytest.approx(kept.measured.score(), abs=0.01)
     for task in fine_tuning.TASKS:
         assert f"{task} is not available" in told.err

@@ -79,7 +79,7 @@ def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
         verdict = run.status().verdict.test
         assert float(gap.difference) == pytest.approx(verdict.difference, abs=0.01)
         assert (float(gap.low), float(gap.high)) == pytest.approx((verdict.low, verdict.high), abs=0.05)
-    found = tuning(tuple(sides), test.name)
+    found = tuning(tuple(sides), test.digest)
     assert (found.tuned, found.optimistic) == (1, False)
 
 

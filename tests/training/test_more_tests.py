@@ -1,6 +1,7 @@
 """Test runs with several test sets: each is scored, compared, resumed and told as a single one is."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 import yaml
@@ -46,7 +47,9 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
     assert status.facts.measure_of("test 2") == "nDCG@10"
     assert status.facts.size_of("test 2") == len(sources.evaluation_set(further[0]))
     results = run_results.of_one(run)
-    assert [one.measured.task for one in results] == [status.facts.test, *further]
+    sets = [sources.evaluation_set(name) for name in (status.facts.test, *further)]
+    assert [one.task.data for one in results] == [one.digest for one in sets]
+    assert [one.task.name for one in results] == [Path(status.facts.test).name, *further]
     assert [one.measured.score() for one in results[1:]] == [one.exported for one in status.verdict.more]
     card = (run.model / "README.md").read_text()
     for use, outcome in zip(("test 2", "test 3"), status.verdict.more, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
+from explorer import places
 from explorer.data import sample, splitting
 from explorer.data.graded import sts, user_sets
 from explorer.data.kinds import GradedPairs
@@ -93,6 +94,5 @@ def stamp(name: str) -> Hashable:
     with suppress(SetNotFound, OSError):  # `by_name` reports it
         file = user_sets.path(name) if user_sets.is_own(name) else sts.path(*sts.name_and_split(name))
         if file:
-            about = file.stat()
-            return str(file), about.st_size, about.st_mtime_ns
+            return str(file), places.stamp(file)
     return None

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from explorer.places import stamp
+
 
 def of_file(path: Path) -> str:
     """The SHA-256 of a file."""
-    now = path.stat()
-    return _sha256(path, now.st_size, now.st_mtime_ns)
+    return _sha256(path, stamp(path))
 
 
 def of_files(folder: Path, paths: Iterable[Path]) -> str:
@@ -28,7 +29,7 @@ def joined(*found: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _sha256(path: Path, size: int, mtime_ns: int) -> str:
-    # size and time are part of the key: a changed file is read again
+def _sha256(path: Path, stamp: tuple[int, ...]) -> str:
+    # the stamp is part of the key: a changed file is read again
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

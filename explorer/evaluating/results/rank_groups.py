@@ -94,8 +94,8 @@ def letters_of(differ: NDArray[np.bool_]) -> tuple[str, ...]:
 
 
 def _same_items(results: Sequence[Measured]) -> bool:
-    """Whether all results of a task are on the same items, with the same measure and setting of the items."""
-    kinds = {(result.task, result.measures[0], result.items and result.items.digest) for result in results}
+    """Whether all results of a task are on the same items, with the same measure."""
+    kinds = {(result.measures[0], result.items and result.items.digest) for result in results}
     return len(kinds) == 1 and all(result.items is not None and result.items.digest for result in results)
 
 

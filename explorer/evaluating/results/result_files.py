@@ -1,7 +1,10 @@
-"""Write and read results in MTEB's layout: `results/<model>/<revision>/<task>.json`, which mteb's own loader reads.
+"""Write and read results, each in a file of its own key, in the layout that mteb's own loader reads.
 
-`scores` holds what mteb knows, the model default alone, as shares of 1. `strata` holds the rest: the score of every
-layer & pooling × 100, the setting, and what each item contributed, for paired tests.
+A result is `results/<model>/<revision>/experiments/<key>/<task>.json`: two that differ in the model's files, the data
+or a setting never share a file, whatever they are called. That of a published task under the usual settings is written
+to `results/<model>/<revision>/<task>.json` too, where mteb looks by default; Strata does not read it. `scores` holds
+what mteb knows, the model default alone, as shares of 1. `strata` holds the rest: the score of every layer & pooling
+× 100, the task, and what each item contributed, for paired tests.
 """
 
 from __future__ import annotations
@@ -10,20 +13,25 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer import typed_json
+from explorer import places, typed_json
+from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Items, Measured, Setting
+from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import results_folder, write_whole
 
-META = "model_meta.json"  # in every revision's folder, as mteb wants it
+META = "model_meta.json"  # in every folder of results, as mteb wants it
+EXPERIMENTS = "experiments"  # what mteb calls results under settings of their own
+KEY = 16  # digits of a key in a path
+LONGEST = 150  # characters of a name in a path
 LOCAL = "local"  # the revision of a model that is not of the hub starts with this word
 _ROOM = "Make room on that disk, or set STRATA_RESULTS to a folder that can be written to."
 # what mteb calls a task whose pairs and metric are the same; SICK-R is another one there, with all 9,927 pairs
@@ -41,11 +49,12 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredModel:
     """The model that was scored."""
 
     name: str
-    revision: str  # the hub's commit, or `local-` and the start of the digest of its files
+    revision: str  # the hub's commit, or `local-` and the start of the digest
+    digest: str  # of its files
     origin: Origin = field(default_factory=Origin)
 
 
@@ -53,9 +62,22 @@ class Scored:
 class Result:
     """The result of one model on one task."""
 
-    model: Scored
+    model: ScoredModel
+    task: ScoredTask
     measured: Measured
-    key: str = ""  # of all that decides the scores; "" in older files
+
+    @property
+    def key(self) -> str:
+        """The digest of all that decides the scores."""
+        return self.task.key(self.model.digest)
+
+
+@dataclass(frozen=True)
+class SavedResults:
+    """What a folder of results holds."""
+
+    results: tuple[Result, ...]
+    unreadable: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
@@ -71,8 +93,8 @@ class _Items:
 class _Content:
     """What a file holds under `strata`."""
 
-    model: Scored
-    task: str
+    model: ScoredModel
+    task: ScoredTask
     split: str
     titles: tuple[str, ...]
     measures: tuple[str, ...]
@@ -81,7 +103,6 @@ class _Content:
     setting: Mapping[str, Setting] = field(default_factory=dict)
     items: _Items | None = None
     seconds: float = 0.0
-    key: str = ""
 
 
 def revision_of(digest: str, revision: str | None) -> str:
@@ -90,53 +111,97 @@ def revision_of(digest: str, revision: str | None) -> str:
 
 
 def write(result: Result, folder: Path | None = None) -> Path:
-    """Write a result atomically; an older one of the same model, revision and task is replaced."""
-    path = path_of(result.model, result.measured.task, folder)
+    """Write a result atomically; an older one with the same key is replaced."""
+    path = path_of(result.model, result.task, folder)
+    content = json.dumps(_as_mteb(result), ensure_ascii=False, indent=None, allow_nan=False)
     meta = json.dumps({"name": result.model.name, "revision": result.model.revision}, ensure_ascii=False, indent=1)
-    write_whole(path.parent / META, lambda file: file.write(meta.encode()), _ROOM)
-    text = json.dumps(_as_mteb(result), ensure_ascii=False, indent=None, allow_nan=False)
-    write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
+    places = [path]
+    if not result.task.folder and not result.task.unusual:
+        places.append(path.parents[2] / f"{_file_name(_IN_MTEB.get(result.task.name, result.task.name))}.json")
+    for place in places:
+        _write(place.parent / META, meta)
+        _write(place, content)
     return path
 
 
-def path_of(model: Scored, task: str, folder: Path | None = None) -> Path:
-    """The path of a result."""
-    home = folder or results_folder()
-    return home / _file_name(model.name) / _file_name(model.revision) / f"{_file_name(task)}.json"
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
 
-def read_all(folder: Path | None = None) -> list[Result]:
-    """Every readable result, by model and task; files that Strata did not write are left out."""
-    paths = sorted((folder or results_folder()).glob("*/*/*.json"))
-    return [result for path in paths if path.name != META and (result := read(path)) is not None]
+def path_of(model: ScoredModel, task: ScoredTask, folder: Path | None = None) -> Path:
+    """The path of a result; if an equal task has one under another name, that path."""
+    key = task.key(model.digest)[:KEY]
+    home = (folder or results_folder()) / _file_name(model.name) / _file_name(model.revision) / EXPERIMENTS / key
+    return next(_results_in(home, "*.json"), home / f"{_file_name(task.name)}.json")
+
+
+def saved(model: ScoredModel, task: ScoredTask) -> Result | None:
+    """The saved result of a model on a task, whatever both are called there; None if there is none."""
+    key = task.key(model.digest)
+    others = _results_in(results_folder(), f"*/*/{EXPERIMENTS}/{key[:KEY]}/*.json")
+    found = (read(path) for path in (path_of(model, task), *others))
+    return next((replace(one, model=model, task=task) for one in found if one is not None and one.key == key), None)
+
+
+def read_all(folder: Path | None = None) -> SavedResults:
+    """Every result, by model and task; files that Strata did not write are left out."""
+    found: list[Result] = []
+    unreadable: list[Path] = []
+    for path in _paths(folder):
+        try:
+            result = _read(path)
+        except (OSError, ValueError):
+            unreadable.append(path)
+        else:
+            found += [result] if result else []
+    return SavedResults(tuple(found), tuple(unreadable))
+
+
+def stamp() -> Hashable:
+    """A value that changes with any result."""
+    return tuple((str(path), places.stamp(path)) for path in _paths() if path.exists())
 
 
 def zipped(folder: Path | None = None) -> bytes:
     """Every file of the folder in one archive, with `results/` before its path."""
     home, archive = folder or results_folder(), io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
-        for path in sorted(home.glob("*/*/*.json")):
+        for path in sorted((*home.glob("*/*/*.json"), *home.glob(f"*/*/{EXPERIMENTS}/*/*.json"))):
             opened.write(path, Path("results") / path.relative_to(home))
     return archive.getvalue()
+
+
+def _paths(folder: Path | None = None) -> list[Path]:
+    return sorted(_results_in(folder or results_folder(), f"*/*/{EXPERIMENTS}/*/*.json"))
+
+
+def _results_in(folder: Path, pattern: str) -> Iterator[Path]:
+    return (path for path in folder.glob(pattern) if path.name != META)
 
 
 def read(path: Path) -> Result | None:
     """The result in a file; None if it is broken, or not of Strata."""
     try:
-        parsed = typed_json.parsed(path.read_text(encoding="utf-8", errors="surrogatepass"))
+        return _read(path)
     except (OSError, ValueError):
         return None
-    content = typed_json.read(_Content, parsed.get("strata") if isinstance(parsed, dict) else None)
-    if content is None:
+
+
+def _read(path: Path) -> Result | None:
+    """The result in a file, None if it is not of Strata; a ValueError if it is broken."""
+    parsed = typed_json.parsed(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    if not isinstance(parsed, dict) or "strata" not in parsed:
         return None
+    content = typed_json.read(_Content, parsed["strata"])
+    if content is None:
+        raise ValueError("of another type")
     try:
         table = np.array(content.table, dtype=np.float64)
-    except (TypeError, ValueError):  # rows of different lengths
-        return None
+    except TypeError as error:
+        raise ValueError("a score is of another type") from error
     if table.shape != (len(content.titles), len(content.measures), len(content.seeds)) or not table.size:
-        return None
+        raise ValueError("scores are missing")
     measured = Measured(
-        content.task,
         content.split,
         content.titles,
         content.measures,
@@ -146,7 +211,7 @@ def read(path: Path) -> Result | None:
         _items(content.items),
         content.seconds,
     )
-    return Result(content.model, measured, content.key)
+    return Result(content.model, content.task, measured)
 
 
 def _items(stored: _Items | None) -> Items | None:
@@ -160,12 +225,11 @@ def _items(stored: _Items | None) -> Items | None:
 
 
 def _as_mteb(result: Result) -> dict[str, Any]:
-    measured = result.measured
-    known = _IN_MTEB.get(measured.task)
+    measured, task = result.measured, result.task
     default = {name: _as_in_mteb(name, measured.score(MODEL_DEFAULT, name)) for name in measured.measures}
     score = {"main_score": default[measured.measures[0]], **default, "hf_subset": "default", "languages": ["eng-Latn"]}
     return {
-        "task_name": known or measured.task,
+        "task_name": _IN_MTEB.get(task.name, task.name),
         "dataset_revision": measured.items.digest[:12] if measured.items else "unknown",
         "mteb_version": None,
         "evaluation_time": measured.seconds,
@@ -181,7 +245,7 @@ def _content(result: Result) -> dict[str, Any]:
     places = {name: at for at, name in enumerate(names)}
     return {
         "model": asdict(result.model),
-        "task": measured.task,
+        "task": asdict(result.task),
         "split": measured.split,
         "titles": measured.titles,
         "measures": measured.measures,
@@ -197,7 +261,6 @@ def _content(result: Result) -> dict[str, Any]:
             "digest": items.digest,
         },
         "seconds": measured.seconds,
-        "key": result.key,
     }
 
 
@@ -216,5 +279,7 @@ def _as_in_mteb(measure: str, score: float) -> float | None:
 
 
 def _file_name(name: str) -> str:
-    """A name as mteb writes it into a path, without characters that a file name cannot have."""
-    return re.sub(r"[^A-Za-z0-9 ()@._+-]", "-", name.replace("/", "__")).lstrip(".")[:150] or "model"
+    """A name as mteb writes it into a path; one with other characters, or too long, ends in a digest of it."""
+    written = name.replace("/", "__")
+    plain = re.sub(r"[^A-Za-z0-9 ()@._+-]", "-", written).lstrip(".")[:LONGEST]
+    return plain if plain == written else f"{plain}-{digest_of((name,))[:8]}"

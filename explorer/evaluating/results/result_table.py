@@ -9,8 +9,10 @@ from statistics import fmean, stdev
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Measured
+from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.rank_groups import Contender, Ranking, ranking
-from explorer.evaluating.results.result_files import Result
+from explorer.evaluating.results.result_files import Result, ScoredModel
+from explorer.evaluating.results.scored_task import ScoredTask
 
 
 @dataclass(frozen=True)
@@ -29,17 +31,27 @@ class Model:
     """A row: a model, or the runs of one recipe that differ by their seed."""
 
     name: str
-    runs: tuple[dict[str, Measured], ...]  # of each seed, by task
+    runs: tuple[Mapping[str, Measured], ...]  # of each seed, by the digest of the task
 
-    def cell(self, task: str, title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
+    def has(self, task: ScoredTask) -> bool:
+        """Whether a seed was scored on a task."""
+        return any(task.digest in run for run in self.runs)
+
+    def first(self, task: ScoredTask) -> Measured | None:
+        """What the first seed has on a task."""
+        return self.runs[0].get(task.digest)
+
+    def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
         """The score on a task; None if a seed lacks it, or has no such measure."""
         if len(self.runs) == 1:
-            return _cell(_of_seeds(self.runs[0].get(task), title, measure))
-        return _cell([_score(run.get(task), title, measure) for run in self.runs])
+            return _cell(_of_seeds(self.first(task), title, measure))
+        return _cell([_score(run.get(task.digest), title, measure) for run in self.runs])
 
-    def average(self, tasks: Sequence[str], title: str = MODEL_DEFAULT, measure: str | None = None) -> Cell | None:
+    def average(
+        self, tasks: Sequence[ScoredTask], title: str = MODEL_DEFAULT, measure: str | None = None
+    ) -> Cell | None:
         """The average over tasks; None unless every seed has every task."""
-        of_seeds = [[_score(run.get(task), title, measure) for task in tasks] for run in self.runs]
+        of_seeds = [[_score(run.get(task.digest), title, measure) for task in tasks] for run in self.runs]
         known = [[score for score in scores if score is not None] for scores in of_seeds]
         if not tasks or any(len(scores) < len(tasks) for scores in known):
             return None
@@ -49,35 +61,41 @@ class Model:
 def models(results: Sequence[Result]) -> tuple[Model, ...]:
     """The rows of a table, by name; runs of one recipe are one row.
 
-    Of two results of one model on one task, such as of two revisions of a name, each is a row of its own.
+    Models of one name whose files differ, such as two revisions, are rows of their own; so are two of one recipe and
+    seed. What a run scored itself, without a digest of its model, is in the row of its recipe.
     """
     found: dict[tuple[str, str], dict[str, dict[str, Measured]]] = {}
-    names: dict[tuple[str, str], list[str]] = {}
+    models: dict[tuple[str, str], ScoredModel] = {}  # the first of each row
+    same_seed: dict[tuple[str, int | None], list[str]] = {}
     for result in results:
-        made = result.model.origin
-        key = ("recipe", made.recipe) if made.recipe else (result.model.name, result.model.revision)
-        run = result.model.name
-        found.setdefault(key, {}).setdefault(run, {})[result.measured.task] = result.measured
-        names.setdefault(key, [])
-        if result.model.name not in names[key]:
-            names[key].append(result.model.name)
-    shared = [known[0] for known in names.values()]
-    rows = []
-    for key, runs in found.items():
-        name = names[key][0]
-        if len(runs) > 1:
-            name += f" and {len(runs) - 1} more seed{'s' if len(runs) > 2 else ''}"
-        elif shared.count(name) > 1:
-            name += f" ({key[1][:14]})"
-        rows.append(Model(name, tuple(runs.values())))
-    return tuple(rows)
+        model, made = result.model, result.model.origin
+        digest, key = model.digest, (model.name, model.digest)
+        if made.recipe:
+            known = same_seed.setdefault((made.recipe, made.seed), [digest])
+            digest = digest or known[0]
+            known += [] if digest in known else [digest]
+            key = (made.recipe, str(known.index(digest)))
+        models.setdefault(key, model)
+        found.setdefault(key, {}).setdefault(digest, {})[result.task.digest] = result.measured
+    names = [_named(model, len(found[key])) for key, model in models.items()]
+    for mark in ("revision", "digest"):
+        names = [
+            f"{name} ({getattr(model, mark)[:14]})" if names.count(name) > 1 else name
+            for name, model in zip(names, models.values(), strict=True)
+        ]
+    return tuple(Model(name, tuple(runs.values())) for name, runs in zip(names, found.values(), strict=True))
 
 
-def ranked(rows: Sequence[Model], tasks: Sequence[str]) -> Ranking | None:
+def _named(first: ScoredModel, seeds: int) -> str:
+    return first.name if seeds == 1 else f"{first.name} and {seeds - 1} more seed{'s' if seeds > 2 else ''}"
+
+
+def ranked(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:
     """The rank groups of the models that have every task; None if fewer than two do."""
-    whole = [row for row in rows if all(task in run for run in row.runs for task in tasks)]
+    digests = [task.digest for task in tasks]
+    whole = [row for row in rows if all(digest in run for run in row.runs for digest in digests)]
     return ranking(
-        [Contender(row.name, tuple(tuple(run[task] for task in tasks) for run in row.runs)) for row in whole]
+        [Contender(row.name, tuple(tuple(run[digest] for digest in digests) for run in row.runs)) for row in whole]
     )
 
 
@@ -86,7 +104,7 @@ AVERAGE, GROUP = "average of {}", "rank group"
 
 def cells(
     rows: Sequence[Model],
-    tasks: Sequence[str],
+    tasks: Sequence[ScoredTask],
     title: str = MODEL_DEFAULT,
     measure: str | None = None,
     letters: Mapping[str, str] | None = None,
@@ -96,7 +114,8 @@ def cells(
     `letters` are the rank groups of models by name.
     """
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if len(tasks) > 1 else {}
-    header = ["model", *tasks, *([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
+    last = [*([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
+    header = ["model", *task_labels.labels(tasks).values(), *last]
     table = []
     sign = 1 if measure in COSTS else -1
     for row in sorted(

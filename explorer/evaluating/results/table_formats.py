@@ -73,9 +73,11 @@ def _content(result: Result) -> dict[str, object]:
     scores = {
         title: {name: rounded(measured.score(title, name)) for name in measured.measures} for title in measured.titles
     }
-    about = {"model": result.model.name, "revision": result.model.revision, "task": measured.task}
-    rest = {"split": measured.split, "seeds": measured.seeds, "setting": dict(measured.setting)}
-    return {**about, **rest, "seconds": round(measured.seconds, 3), "scores": scores}
+    about = {"model": result.model.name, "revision": result.model.revision}
+    of = result.task
+    task = {"task": of.name, "folder": of.folder, "kind": of.kind, "data": of.data}
+    rest = {"split": measured.split, "seeds": measured.seeds, "setting": {**of.settings, **measured.setting}}
+    return {**about, **task, **rest, "seconds": round(measured.seconds, 3), "scores": scores}
 
 
 def _latex_row(cells: Sequence[str]) -> str:

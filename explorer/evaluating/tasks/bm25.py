@@ -42,7 +42,6 @@ def bm25(task: RetrievalSet) -> Work[Measured]:
             _rank(index.get_scores(known), places[query])
     of_query = measures(places, task.judgements)
     return Measured(
-        task=task.name,
         split=task.split,
         titles=(MODEL_DEFAULT,),
         measures=MEASURES,

@@ -57,7 +57,6 @@ def retrieval(
         encoder, *texts, titles=kept, k=DEPTH, index=IndexSetting(), max_length=limit, prompts=prompts, take=take
     )
     return Measured(
-        task=task.name,
         split=task.split,
         titles=kept,
         measures=MEASURES,

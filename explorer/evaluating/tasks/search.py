@@ -69,7 +69,6 @@ def search(
     prompts = RolePrompts(own, own)  # a question is found by its duplicate: both are sentences
     yield from ranked(encoder, *texts, titles=asked, k=TOP, index=used, max_length=limit, prompts=prompts, take=take)
     return Measured(
-        task=questions.task,
         split=questions.split,
         titles=asked,
         measures=MEASURES,

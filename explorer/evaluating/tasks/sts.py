@@ -26,7 +26,6 @@ TASKS = (*SEVEN, *OTHERS)
 def sts(
     found: Found,
     pairs: GradedPairs,
-    task: str,
     settings: Settings,
     text: str = published.RAW,
     load: Load = load_encoder,
@@ -36,10 +35,10 @@ def sts(
 ) -> Work[Measured]:
     """Score a model on the pairs of a task; scores that this disk holds are measured only if `again`."""
     scores = yield from measure(found, pairs, settings, load, again=again, also=also)
-    return of_scores(scores, pairs, task, text)
+    return of_scores(scores, pairs, text)
 
 
-def of_scores(scores: LayerScores, pairs: GradedPairs, task: str, text: str = published.RAW) -> Measured:
+def of_scores(scores: LayerScores, pairs: GradedPairs, text: str = published.RAW) -> Measured:
     """The scores of every layer & pooling as the result of a task.
 
     Without a declared model default, it is the mean of the last layer, as in sentence-transformers.
@@ -50,7 +49,6 @@ def of_scores(scores: LayerScores, pairs: GradedPairs, task: str, text: str = pu
     ways = [(metric, way) for way in (AGGREGATES if scores.has_parts else AGGREGATES[:1]) for metric in METRICS]
     table = [[[scores.score(reading, *way)] for way in ways] for reading in readings.values()]
     return Measured(
-        task,
         "test",
         tuple(readings),
         tuple(name_of(*way) for way in ways),

@@ -62,7 +62,6 @@ def transfer(
 
     def measured(titles: Sequence[str]) -> Measured:
         return Measured(
-            task.name,
             task.split,
             tuple(titles),
             MEASURES,

@@ -158,10 +158,8 @@ def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
     measures = MEASURES | (OF_PARTS if len(set(pairs.parts)) > 1 else {})
     table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
     unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
-    task, split = _task(pairs.name)
     return Measured(
-        task=task,
-        split=split,
+        split=_split(pairs.name),
         titles=(MODEL_DEFAULT,),
         measures=tuple(measures),
         table=np.array(table, dtype=np.float64).reshape(1, -1, 1),
@@ -171,10 +169,11 @@ def word_scores(model: WordModel, pairs: GradedPairs) -> Measured:
     )
 
 
-def _task(name: str) -> tuple[str, str]:
-    """`STS-B test` as set and split; any other name is a task of its own."""
+def _split(name: str) -> str:
+    """`test` of `STS-B test`; pairs that are no split of a published set are scored all."""
     try:
         known, split = sts.name_and_split(name)
-        return sts.find(known).name, sts.split_name(split)
+        sts.find(known)
     except SetNotFound:
-        return name, "all"
+        return "all"
+    return sts.split_name(split)

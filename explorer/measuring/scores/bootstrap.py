@@ -139,7 +139,7 @@ def _gap(gold: Floats, sides: tuple[NDArray[Any], ...], times: NDArray[np.float3
 
 
 def _agreement(gold: Floats, times: NDArray[np.float32], metric: str) -> _Spearman | _Pearson:
-    known = {"Spearman": _Spearman, "Pearson": _Pearson}
+    known: dict[str, type[_Spearman | _Pearson]] = {"Spearman": _Spearman, "Pearson": _Pearson}
     if metric not in known:
         raise BadChoice(f"There is no confidence interval of {metric}. Choose one of {', '.join(known)}.")
     return known[metric](gold, times)

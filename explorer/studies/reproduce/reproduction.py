@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,19 +11,20 @@ from explorer.data.published_figures import Row
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating import suites
+from explorer.evaluating.cells import columns, loaded
 from explorer.evaluating.evaluation import evaluation
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.published_rows import PublishedRow, published_row
-from explorer.evaluating.results.result_files import Scored
+from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import Cell, Model
-from explorer.evaluating.suites import Options, Subject
+from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
+from explorer.evaluating.suites import Subject
 from explorer.knobs import Knob, Values
 from explorer.methods import load
 from explorer.progress import Work
 from explorer.run_folder import model_name
-from explorer.studies.plans.execution import EVALUATED
+from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan, Variant, cells
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.studies.reproduce.paper_table import (
@@ -144,45 +145,58 @@ def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
     published = found.table.published()
     tasks = [*found.table.tasks, *([AVERAGE] if set(WHOLE) <= set(found.table.tasks) else [])]
     header = ["row", *(part for task in tasks for part in (task, f"{task}, published", "difference")), "setting"]
-    saved = {(one.model.name, one.model.revision, one.measured.task): one.measured for one in result_files.read_all()}
+    scored_on = _scored_on(found)
     lines = []
     for line in found.lines:
         paper = published_row(published, line.row, [found.table.column.get(task, task) for task in tasks])
-        model, title = _measured(found, line, saved)
-        told = [part for task in tasks for part in _told(paper, found.table, model, title, task)]
+        model, title = _measured(found, line, list(scored_on.values()))
+        told = [part for task in tasks for part in _told(paper, found.table, model, title, task, scored_on)]
         setting = f"not run: {line.how.why}" if isinstance(line.how, NotRun) else line.setting
         lines.append([line.label, *told, setting])
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]
     return [header[place] for place in kept], [[row[place] for place in kept] for row in lines]
 
 
-def _told(paper: PublishedRow, table: PaperTable, model: Model | None, title: str, task: str) -> list[str]:
+def _scored_on(found: Reproduction) -> dict[str, ScoredTask]:
+    """The tasks of a table as results identify them: as its plans evaluated them, others as they are now."""
+    known = {task: one for plan in found.plans.values() for task, one in plan_folder.standing(plan).tasks.items()}
+    others = loaded([task for task in found.table.tasks if task not in known], Options())
+    known |= columns(others, Options(), EVALUATED)
+    return {task: known[task] for task in found.table.tasks}
+
+
+def _told(
+    paper: PublishedRow,
+    table: PaperTable,
+    model: Model | None,
+    title: str,
+    task: str,
+    scored_on: Mapping[str, ScoredTask],
+) -> list[str]:
     """Measured, published and the difference; "" for what is not there. An average needs every task."""
     column = table.column.get(task, task)
     measured: Cell | None = None
     if model is not None:
         way = paper.measure(column)
-        named = suites.column(task, Options())
-        measured = model.average(WHOLE, title, way) if task == AVERAGE else model.cell(named, title, way)
+        every = [scored_on[one] for one in (WHOLE if task == AVERAGE else (task,))]
+        measured = model.average(every, title, way) if task == AVERAGE else model.cell(every[0], title, way)
     printed = paper.cell(column)
     apart = "" if measured is None or printed is None else f"{measured.mean - printed.mean:+.2f}"
     return ["" if measured is None else str(measured), "" if printed is None else str(printed), apart]
 
 
-def _measured(
-    found: Reproduction, line: Line, saved: Mapping[tuple[str, str, str], Measured]
-) -> tuple[Model | None, str]:
+def _measured(found: Reproduction, line: Line, tasks: Sequence[ScoredTask]) -> tuple[Model | None, str]:
     """The measured model of a row, and the layer & pooling whose scores are the row's."""
     if isinstance(line.how, Trained) and line.base in found.plans:
         plan = found.plans[line.base]
         of_row = [cell for cell in cells(plan) if cell.row == line.trained_as]
-        runs = RecipeRuns().of([cell.recipe for cell in of_row], f"{plan.name}-")
+        runs = RecipeRuns().of([cell.recipe for cell in of_row])
         if not of_row or any(run is None or run.status().state != statuses.FINISHED for run in runs):
             return None, MODEL_DEFAULT
         names = [scored(model_names.find(model_name(run.name))) for run in runs if run is not None]
-        return Model(line.label, tuple(_by_task(saved, one) for one in names)), MODEL_DEFAULT
+        return Model(line.label, tuple(_by_task(one, tasks) for one in names)), MODEL_DEFAULT
     if isinstance(line.how, Untrained):
-        by_task = _by_task(saved, scored(model_names.find(line.base)))
+        by_task = _by_task(scored(model_names.find(line.base)), tasks)
         titles = next((one.titles for one in by_task.values()), ())
         layers = [title for title in titles if title.startswith(f"{line.how.pooling} of layer ")]
         # a pooling of its last layer, or the model default
@@ -190,10 +204,10 @@ def _measured(
     return None, MODEL_DEFAULT
 
 
-def _by_task(saved: Mapping[tuple[str, str, str], Measured], model: Scored) -> dict[str, Measured]:
-    return {
-        task: one for (name, revision, task), one in saved.items() if (name, revision) == (model.name, model.revision)
-    }
+def _by_task(model: ScoredModel, tasks: Sequence[ScoredTask]) -> dict[str, Measured]:
+    """What is saved of a model on these tasks, by their digest."""
+    found = {task.digest: result_files.saved(model, task) for task in tasks}
+    return {digest: one.measured for digest, one in found.items() if one is not None}
 
 
 def _lines(table: PaperTable, row: Row, scale: Scale, first: str | None) -> list[Line]:

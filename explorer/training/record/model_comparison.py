@@ -23,6 +23,6 @@ def verdict_on(
     difference: Callable[[Comparison], Interval],
 ) -> tuple[Comparison, ComparisonVerdict]:
     """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison."""
-    tuned = tuning(found, pairs.name)
+    tuned = tuning(found, pairs.digest)
     about = judged(comparison, tuned)
     return about, judge(found, pairs, about, difference(about), ways, tuned)

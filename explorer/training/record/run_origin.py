@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.kinds import digest_of
 from explorer.errors import StrataError
-from explorer.evaluating.results.result_files import Origin, Scored, revision_of
+from explorer.evaluating.results.result_files import Origin, ScoredModel, revision_of
 from explorer.training.record.tuned_pair import run_of
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from explorer.training.record.runs import Run
 
 
-def scored(found: Found) -> Scored:
+def scored(found: Found) -> ScoredModel:
     """A model as its results name it."""
-    return Scored(found.name, revision_of(found.digest, found.revision), origin(found))
+    return ScoredModel(found.name, revision_of(found.digest, found.revision), found.digest, origin(found))
 
 
 def origin(found: Found) -> Origin:
@@ -35,5 +35,6 @@ def of_run(run: Run, checkpoint: str = "") -> Origin:
     """How the model of a run was trained, or that of one of its checkpoints, which is another model."""
     recipe = run.recipe()
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
-    of_any_seed = replace(recipe, seeds=(0,), made_with={})
+    # with digests: trainings on two versions of a text are not two seeds of one recipe
+    of_any_seed = replace(recipe.trained_on(), seeds=(0,))
     return Origin(recipe.method, recipe.model, digest_of((of_any_seed.as_yaml(), checkpoint)), seed)

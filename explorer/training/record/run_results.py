@@ -8,14 +8,14 @@ from explorer import run_folder
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.measured import Measured, Setting
-from explorer.evaluating.results.result_files import Origin, Result, Scored
+from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
+from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
+from explorer.evaluating.suites import label_of
 from explorer.measuring.scores.verdict_text import SPEARMAN, items_of
 from explorer.training.record import runs
 from explorer.training.record.run_origin import of_run
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, Status
-
-RUN_TEST = "run's test set"
 
 
 def of_runs() -> list[Result]:
@@ -29,18 +29,19 @@ def of_one(run: Run) -> list[Result]:
     if status.state != FINISHED or status.verdict is None:
         return []
     try:
-        made = of_run(run)
+        made, recipe = of_run(run), run.recipe()
     except StrataError:
         return []
     scores = ((use, found.exported) for use, found in status.verdict.by_use.items() if use != "dev")
-    return [_result(run, status, made, use, score) for use, score in scores if score is not None]
+    return [_result(run, status, made, use, recipe.digest_of(use), score) for use, score in scores if score is not None]
 
 
-def _result(run: Run, status: Status, made: Origin, use: str, score: float) -> Result:
-    task = status.facts.set_of(use)
-    table = np.array([[[score]]])
-    measure = status.facts.measure_of(use)
+def _result(run: Run, status: Status, made: Origin, use: str, data: str, score: float) -> Result:
+    facts, table = status.facts, np.array([[[score]]])
+    measure = facts.measure_of(use)
     by = measure.lower() if measure == SPEARMAN else measure
-    setting: dict[str, Setting] = {items_of(measure)[1]: status.facts.size_of(use), "measured": RUN_TEST}
-    measured = Measured(task, "test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
-    return Result(Scored(run_folder.model_name(run.name), RUN_TEST, made), measured)
+    settings: dict[str, Setting] = {"measure": by, "precision": facts.precision, "device": facts.device}
+    task = ScoredTask(RUN_TEST, data, settings, *label_of(facts.set_of(use)))
+    setting: dict[str, Setting] = {items_of(measure)[1]: facts.size_of(use), "measured": RUN_TEST}
+    measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
+    return Result(ScoredModel(run_folder.model_name(run.name), RUN_TEST, "", made), task, measured)

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import run_folder
-from explorer.data.graded import sets
-from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison_verdict import Tuning
 from explorer.training.record import runs
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
+    from explorer.training.recipe import Recipe
     from explorer.training.record.runs import Run
 
 
 def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
-    """The tuned model of two, if the other is the base of its run; `pairs` is the set they are scored on."""
+    """The tuned model of two, if the other is the base of its run; `pairs` is the digest of what they are scored on."""
     for place in (1, 0):
         run = run_of(found[place])
-        if run is None or found[1 - place].digest != _base_digest(run):
+        recipe = None if run is None else _recipe(run)
+        if run is None or recipe is None or found[1 - place].digest != recipe.digest_of("model"):
             continue
         facts = run.status().facts
-        seen = bool(facts.seen) and _is_called(facts.set_of("test"), pairs)
-        return Tuning(place, facts.reading or "", seen)
+        return Tuning(place, facts.reading or "", bool(facts.seen) and pairs == recipe.digest_of("test"))
     return None
-
-
-def _is_called(test: str, pairs: str) -> bool:
-    """Whether a run's test set has this name: a file is known by its name, the sample's parts by two names."""
-    if pairs in (test, Path(test).name):
-        return True
-    with suppress(StrataError):
-        return sets.by_name(test).name == pairs
-    return False
 
 
 def run_of(found: Found) -> Run | None:
@@ -50,9 +38,9 @@ def run_of(found: Found) -> Run | None:
         return None  # a folder without a recipe
 
 
-def _base_digest(run: Run) -> str | None:
-    """The digest of the run's base model as it is now; None if it is not on this disk."""
+def _recipe(run: Run) -> Recipe | None:
+    """The recipe of a run; None if it cannot be read."""
     try:
-        return model_names.find(run.recipe().model).digest
+        return run.recipe()
     except StrataError:
         return None

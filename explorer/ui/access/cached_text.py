@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer import places
 from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import sets
@@ -224,9 +225,9 @@ def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
 
 
 def _stamp(source: str) -> Hashable:
-    """A value that changes when the text of a source changes."""
+    """A value that changes when the text of a source does: of a file, of the files of a folder, or of a set."""
     try:
-        about = Path(source).stat()
+        inside = sorted(path for path in Path(source).glob("*") if path.is_file())
+        return places.stamp(Path(source)), tuple((path.name, places.stamp(path)) for path in inside)
     except (OSError, ValueError):
         return sets.stamp(source)
-    return about.st_size, about.st_mtime_ns

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from explorer.drawing.scores.task_lines import Lines, scores_by_layer
 from explorer.encoding.read.readings import POOLING_NAMES
 from explorer.evaluating.measured import Measured
+from explorer.evaluating.results import task_labels
+from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.evaluating.tasks import layer_choice
 from explorer.ui.results.filters import Chosen
 from explorer.ui.widgets import picture_format, segments
@@ -17,6 +21,7 @@ SCORES = ("nDCG@10", "model default", "difference")
 
 def show(chosen: Chosen) -> None:
     """The figures, for one pooling; nothing if no task was scored by layer."""
+    labels = task_labels.labels(chosen.tasks)
     known = [name for name in POOLING_NAMES if any(lines_of(chosen, task, name) for task in chosen.tasks)]
     if not known:
         return
@@ -28,7 +33,7 @@ def show(chosen: Chosen) -> None:
         key="results_pooling",
         help="The pooling of every layer, 0 to the last.",
     )
-    tasks = {task: lines for task in chosen.tasks if (lines := lines_of(chosen, task, pooling))}
+    tasks = {labels[task.digest]: lines for task in chosen.tasks if (lines := lines_of(chosen, task, pooling))}
     if not tasks:
         st.info(f"No task was scored under {pooling}.", icon=":material/block:")
         return
@@ -38,14 +43,14 @@ def show(chosen: Chosen) -> None:
         alt=f"Scores of {len(chosen.rows)} models by layer under {pooling}, one figure for each of {len(tasks)} tasks.",
     )
     st.caption("The lines are those of the first seed of each recipe.")
-    _choices(chosen)
+    _choices(chosen, labels)
 
 
-def _choices(chosen: Chosen) -> None:
+def _choices(chosen: Chosen, labels: Mapping[str, str]) -> None:
     """Of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that."""
     rows = [
         {
-            "task": task,
+            "task": labels[task.digest],
             "model": row.name,
             CHOSEN: setting[layer_choice.CHOSEN],
             "nDCG@10": setting[layer_choice.ITS_SCORE],
@@ -55,7 +60,7 @@ def _choices(chosen: Chosen) -> None:
         }
         for task in chosen.tasks
         for row in chosen.rows
-        if (measured := row.runs[0].get(task)) and layer_choice.CHOSEN in (setting := measured.setting)
+        if (measured := row.first(task)) and layer_choice.CHOSEN in (setting := measured.setting)
     ]
     if not rows:
         return
@@ -65,9 +70,9 @@ def _choices(chosen: Chosen) -> None:
     st.caption("Half of the queries choose the layer & pooling with the highest nDCG@10; all scores are on the others.")
 
 
-def lines_of(chosen: Chosen, task: str, pooling: str) -> Lines:
+def lines_of(chosen: Chosen, task: ScoredTask, pooling: str) -> Lines:
     """The scores of each model on a task, from layer 0 on."""
-    found = {row.name: row.runs[0].get(task) for row in chosen.rows}
+    found = {row.name: row.first(task) for row in chosen.rows}
     lines = {name: _by_layer(measured, pooling, chosen.measure) for name, measured in found.items() if measured}
     return {name: scores for name, scores in lines.items() if scores}
 

@@ -36,7 +36,7 @@ def show(*, unfolded: bool) -> None:
     job = jobs.find(JOB)
     if job is not None and job.state == jobs.DONE:
         st.session_state[LAST] = job.result
-        st.session_state[filters.SUITE] = filters.suite_of(job.result.results[0].measured.task)
+        st.session_state[filters.SUITE] = filters.suite_of(job.result.results[0].task)
         jobs.forget(JOB)
         job = None
     if job is not None and job.live:
@@ -200,6 +200,8 @@ def _tell(found: Evaluation) -> None:
     if found.reused:
         told += f", {len(found.reused):,} taken from saved results"
     st.success(f"{told}.", icon=":material/check:")
+    for repeated in found.repeated:
+        st.info(messages.plain(repeated), icon=":material/content_copy:")
     _tell_troubles(found)
 
 

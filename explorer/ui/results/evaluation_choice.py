@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.cells import AnySubject
 from explorer.evaluating.evaluation import Evaluation, Forecast, Models, evaluation, forecast
-from explorer.evaluating.results.result_files import Scored
-from explorer.evaluating.suites import Options, Subject, named, tasks_of
+from explorer.evaluating.results.result_files import ScoredModel
+from explorer.evaluating.results.scored_task import EVALUATED, Options
+from explorer.evaluating.suites import Subject, named, tasks_of
 from explorer.evaluating.word_subject import WordSubject, is_word_model
-from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.training.record.run_origin import scored
 from explorer.ui.access import cached
 from explorer.ui.results.evaluation_settings import Written
-
-PRECISION = "float32"  # rounding to bfloat16 alone changes a score by up to 0.1
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,13 @@ class Checked:
 
     def _subjects(self) -> Work[tuple[Models, tuple[str, ...]]]:
         """The models that are there, and in words those that are not."""
-        found: list[tuple[Scored, AnySubject]] = []
+        found: list[tuple[ScoredModel, AnySubject]] = []
         failed: list[str] = []
+        settings = replace(EVALUATED, max_length=self.max_length)
         for name in self.models:
             yield Progress(f"reading the files of {name}", 0, 0)
             if is_word_model(name):
-                word = WordSubject(name)
+                word = WordSubject(name, settings)
                 found.append((word.scored, word))
                 continue
             try:
@@ -86,5 +85,5 @@ class Checked:
             except StrataError as error:  # such as a run that was deleted meanwhile
                 failed.append(f"{name}: {error}")
                 continue
-            found.append((scored(model), Subject(model, Settings(PRECISION, "auto", self.max_length), cached.encoder)))
+            found.append((scored(model), Subject(model, settings, cached.encoder)))
         return found, tuple(failed)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from explorer.data.graded import sts
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.suites import ALL, Options
+from explorer.evaluating.results.scored_task import Options
+from explorer.evaluating.suites import ALL
 from explorer.evaluating.tasks import transfer
 from explorer.measuring.neighbours.batch_search import INDEXES
 from explorer.measuring.neighbours.index_setting import FLAT, IVF

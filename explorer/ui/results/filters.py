@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.evaluating.results import result_table
+from explorer.evaluating.results import result_table, task_labels
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.result_table import Model
+from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
 from explorer.evaluating.suites import SUITES
-from explorer.training.record.run_results import RUN_TEST
 
 ALL = "all tasks"
 OTHERS = "others"
 SUITE = "suite"
 MAIN = "main measure"
+EVERY = "all settings"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class Chosen:
     """The rows and columns to show."""
 
     rows: tuple[Model, ...]
-    tasks: tuple[str, ...]
+    tasks: tuple[ScoredTask, ...]
     title: str  # of the layer & pooling
     measure: str | None  # None: of each task its main one
 
@@ -37,7 +38,7 @@ class Chosen:
 
 def chosen(results: Sequence[Result]) -> Chosen:
     """Draw the controls above the table."""
-    rows, tasks = result_table.models(results), _in_order({result.measured.task for result in results})
+    rows, tasks = result_table.models(results), _in_order([result.task for result in results])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         suites = list(dict.fromkeys(map(suite_of, tasks)))
         suite = st.selectbox(
@@ -49,13 +50,11 @@ def chosen(results: Sequence[Result]) -> Chosen:
             help=f"{OTHERS}: files of your own, and the test sets of runs. {ALL}: without those that only runs scored "
             "themselves on, since no other model could have an average.",
         )
-        shown = (
-            _evaluated(results, tasks)
-            if suite == ALL
-            else [task for task in tasks if suite_of(task) == (suite or suites[0])]
-        )
+        shown = _evaluated(tasks) if suite == ALL else [one for one in tasks if suite_of(one) == (suite or suites[0])]
+        shown = _under_some_settings(shown)
+        digests = {task.digest for task in shown}
         measures = dict.fromkeys(
-            name for one in results if one.measured.task in shown for name in one.measured.measures
+            name for one in results if one.task.digest in digests for name in one.measured.measures
         )
         measure = st.selectbox(
             "Measure",
@@ -79,27 +78,45 @@ def chosen(results: Sequence[Result]) -> Chosen:
         )
     names = [row.name for row in rows]
     picked = st.multiselect("Models", names, key="models", bind="query-params", placeholder="All models")
-    measured = [row for row in rows if any(task in run for run in row.runs for task in shown)]
+    measured = [row for row in rows if any(map(row.has, shown))]
     kept = tuple(row for row in measured if not picked or row.name in picked)
     return Chosen(kept, tuple(shown), title or MODEL_DEFAULT, None if measure in (None, MAIN) else measure)
 
 
-def suite_of(task: str) -> str:
-    """The suite of a task, or of its variant; `OTHERS` for a file of the user and the test set of a run."""
-    for suite, (tasks, _) in SUITES.items():
-        if task.partition(" (")[0] in tasks:
-            return suite
-    return OTHERS
+def suite_of(task: ScoredTask) -> str:
+    """The suite of a task, under any settings; `OTHERS` for a file of the user and the test set of a run."""
+    known = (suite for suite, (tasks, _) in SUITES.items() if task.name in tasks and not task.folder)
+    return OTHERS if task.kind == RUN_TEST else next(known, OTHERS)
 
 
-def _evaluated(results: Sequence[Result], tasks: list[str]) -> list[str]:
+def _under_some_settings(tasks: list[ScoredTask]) -> list[ScoredTask]:
+    """The tasks under the settings to choose, where there are several; under different ones scores do not compare."""
+    settings = task_labels.varying(tasks)
+    by_usual = sorted(tasks, key=lambda task: len(task.unusual))
+    known = list(dict.fromkeys(filter(None, (settings[task.digest] for task in by_usual))))
+    if len(known) < 2:
+        return tasks
+    chosen = st.selectbox(
+        "Settings",
+        [*known, EVERY],
+        key="results_settings",
+        bind="query-params",
+        width=240,
+        help="Results under different settings are different columns. Averages and rank groups are of the columns "
+        "shown.",
+    )
+    chosen = chosen or known[0]
+    return tasks if chosen == EVERY else [task for task in tasks if settings[task.digest] in ("", chosen)]
+
+
+def _evaluated(tasks: list[ScoredTask]) -> list[ScoredTask]:
     """The tasks that models were evaluated on, less those that only runs scored themselves on; all if none is left."""
-    found = {result.measured.task for result in results if result.model.revision != RUN_TEST}
-    return [task for task in tasks if task in found] or tasks
+    return [task for task in tasks if task.kind != RUN_TEST] or tasks
 
 
-def _in_order(tasks: set[str]) -> list[str]:
-    """Tasks in the order of their suites, then by name."""
+def _in_order(tasks: Sequence[ScoredTask]) -> list[ScoredTask]:
+    """Every task once, in the order of their suites, then by name."""
     known = [task for of_suite, _ in SUITES.values() for task in of_suite]
     places = {task: place for place, task in enumerate(known)}
-    return sorted(tasks, key=lambda task: (places.get(task.partition(" (")[0], len(known)), task))
+    different = {task.digest: task for task in tasks}.values()
+    return sorted(different, key=lambda task: (places.get(task.name, len(known)), task.name, task.folder))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
+from explorer.evaluating.results import task_labels
 from explorer.evaluating.results.published_rows import PublishedRow, rows_for, what_differs
 from explorer.evaluating.results.result_table import Model
+from explorer.evaluating.results.scored_task import FINE_TUNING, ScoredTask
 from explorer.ui import messages
 from explorer.ui.results.filters import Chosen
 from explorer.ui.widgets import segments
@@ -17,7 +21,7 @@ SCORES, DIFFERENCES = "published", "measured - published"
 
 def show(chosen: Chosen) -> None:
     """The rows of a paper's table; nothing if no paper has a score on the tasks shown."""
-    published = rows_for(chosen.tasks)
+    published = rows_for([task.name for task in chosen.tasks if task.kind != FINE_TUNING])
     if not published or not chosen.rows:
         return
     st.subheader("Published scores")
@@ -29,7 +33,12 @@ def show(chosen: Chosen) -> None:
         kind = segments.chosen("Show", (SCORES, DIFFERENCES), default=SCORES, key="published_as")
     measured = next(row for row in chosen.rows if row.name == name)
     rows = [row for row in published if row.source == source]
-    tasks = [task for task in chosen.tasks if any(task in row.scores for row in rows)]
+    named = task_labels.labels(chosen.tasks)
+    tasks = {
+        named[task.digest]: task
+        for task in chosen.tasks
+        if task.kind != FINE_TUNING and any(task.name in row.scores for row in rows)
+    }
     first = [_measured_row(measured, rows[0], tasks, chosen.title)] if kind == SCORES else []
     st.dataframe(
         [*first, *(_row(row, measured, tasks, kind, chosen.title) for row in rows)],
@@ -43,21 +52,25 @@ def show(chosen: Chosen) -> None:
             },
         },
     )
-    differs = what_differs(rows, measured, chosen.title)
-    used = ", ".join(dict.fromkeys(rows[0].measure(task) for task in tasks))
+    differs = what_differs(rows, measured, list(tasks.values()), chosen.title)
+    used = ", ".join(dict.fromkeys(rows[0].measure(task.name) for task in tasks.values()))
     st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {used}.")
 
 
-def _measured_row(measured: Model, like: PublishedRow, tasks: list[str], title: str) -> dict[str, object]:
-    cells = {task: measured.cell(task, title, like.measure(task)) for task in tasks}
-    scores = {task: None if cell is None else cell.mean for task, cell in cells.items()}
+def _measured_row(
+    measured: Model, like: PublishedRow, tasks: Mapping[str, ScoredTask], title: str
+) -> dict[str, object]:
+    cells = {label: measured.cell(task, title, like.measure(task.name)) for label, task in tasks.items()}
+    scores = {label: None if cell is None else cell.mean for label, cell in cells.items()}
     return {"model": measured.name, "base": HERE, "pooling": title, **scores}
 
 
-def _row(row: PublishedRow, measured: Model, tasks: list[str], kind: str, title: str) -> dict[str, object]:
+def _row(
+    row: PublishedRow, measured: Model, tasks: Mapping[str, ScoredTask], kind: str, title: str
+) -> dict[str, object]:
     if kind == DIFFERENCES:
-        numbers = {task: row.difference(measured, task, title) for task in tasks}
+        numbers = {label: row.difference(measured, task, title) for label, task in tasks.items()}
     else:
-        cells = {task: row.cell(task) for task in tasks}
-        numbers = {task: None if cell is None else cell.mean for task, cell in cells.items()}
+        cells = {label: row.cell(task.name) for label, task in tasks.items()}
+        numbers = {label: None if cell is None else cell.mean for label, cell in cells.items()}
     return {"model": row.model, "base": row.base, "pooling": row.pooling, **numbers}

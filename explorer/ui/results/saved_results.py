@@ -8,36 +8,45 @@ import streamlit as st
 
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.rank_groups import Ranking
-from explorer.evaluating.results.result_files import META, Result
+from explorer.evaluating.results.result_files import Result, SavedResults
 from explorer.evaluating.results.result_table import Model, ranked
-from explorer.places import results_folder
+from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.training.record import run_results
+from explorer.ui import messages
+
+MOST_NAMED = 3
+UNREADABLE = "Results that cannot be read are left out: {}. Check their permissions, or evaluate again."
 
 
 def every() -> list[Result]:
-    """Every result: those of files, then the test scores of runs for what no file has."""
-    stored = _stored(_stamp())
-    known = {(result.model.name, result.measured.task) for result in stored}
-    of_runs = [one for one in run_results.of_runs() if (one.model.name, one.measured.task) not in known]
+    """Every result: those of files, then the test scores of runs on data that no file has."""
+    stored = _stored(result_files.stamp()).results
+    known = {(result.model.name, result.task.data) for result in stored}
+    of_runs = [one for one in run_results.of_runs() if (one.model.name, one.task.data) not in known]
     return [*stored, *of_runs]
 
 
-def ranking(rows: Sequence[Model], tasks: Sequence[str]) -> Ranking | None:
+def warn_of_unreadable() -> None:
+    """Name results that cannot be read; they are in no table."""
+    paths = _stored(result_files.stamp()).unreadable
+    if paths:
+        named = ", ".join(map(str, paths[:MOST_NAMED])) + (
+            f" and {len(paths) - MOST_NAMED} more" * (len(paths) > MOST_NAMED)
+        )
+        st.warning(messages.plain(UNREADABLE.format(named)), icon=":material/broken_image:")
+
+
+def ranking(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:
     """The rank groups of models, remembered for the same results."""
-    return _ranking((_stamp(), tuple(row.name for row in rows), tuple(tasks)), rows, tasks)
-
-
-def _stamp() -> Hashable:
-    """A value that changes with any file."""
-    found = sorted(path for path in results_folder().glob("*/*/*.json") if path.name != META)
-    return tuple((str(path), path.stat().st_mtime_ns) for path in found if path.exists())
+    names, digests = tuple(row.name for row in rows), tuple(task.digest for task in tasks)
+    return _ranking((result_files.stamp(), names, digests), rows, tasks)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _stored(stamp: Hashable) -> list[Result]:
+def _stored(stamp: Hashable) -> SavedResults:
     return result_files.read_all()
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _ranking(key: Hashable, _rows: Sequence[Model], _tasks: Sequence[str]) -> Ranking | None:
+def _ranking(key: Hashable, _rows: Sequence[Model], _tasks: Sequence[ScoredTask]) -> Ranking | None:
     return ranked(_rows, _tasks)

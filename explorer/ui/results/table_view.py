@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.evaluating.measured import COSTS
-from explorer.evaluating.results import result_files, result_table, table_formats
+from explorer.evaluating.results import result_files, result_table, table_formats, task_labels
 from explorer.evaluating.results.rank_groups import ERROR, Ranking
 from explorer.evaluating.results.result_table import GROUP
 from explorer.ui import messages
@@ -32,6 +32,7 @@ def show(chosen: Chosen) -> None:
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     wide = _with_deviations(chosen)
+    labels = task_labels.labels(chosen.tasks)
     st.dataframe(
         _numbers(chosen, header, [row[0] for row in rows], letters),
         hide_index=True,
@@ -41,7 +42,13 @@ def show(chosen: Chosen) -> None:
         column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width="medium"),
-            **{task: st.column_config.Column(width=WIDE) for task in chosen.tasks if task in wide},
+            **{
+                labels[task.digest]: st.column_config.Column(
+                    width=WIDE if labels[task.digest] in wide else None,
+                    help=messages.plain(task_labels.described(task)),
+                )
+                for task in chosen.tasks
+            },
             _average(chosen): st.column_config.Column(
                 help="Only for models that have every task shown.", width=WIDE if _average(chosen) in wide else None
             ),
@@ -90,10 +97,10 @@ def told(ranking: Ranking, tasks: int) -> str:
 
 def _with_deviations(chosen: Chosen) -> set[str]:
     """The columns in which a number has a standard deviation."""
-    how = chosen.title, chosen.measure
+    how, labels = (chosen.title, chosen.measure), task_labels.labels(chosen.tasks)
     several = [row for row in chosen.rows if len(row.runs) > 1]
     averages = {_average(chosen)} if any(row.average(chosen.tasks, *how) for row in several) else set()
-    return {task for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
+    return {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)} | averages
 
 
 def _average(chosen: Chosen) -> str:
@@ -111,12 +118,12 @@ def _numbers(
     """The table with sortable numbers; the best of each column is bold, with its standard deviation."""
     import pandas as pd
 
-    by_name = {row.name: row for row in chosen.rows}
+    by_name, labels = {row.name: row for row in chosen.rows}, task_labels.labels(chosen.tasks)
     content: list[dict[str, object]] = []
     deviations: dict[tuple[int, str], str] = {}
     for place, name in enumerate(order):
         row = by_name[name]
-        cells = {task: row.cell(task, chosen.title, chosen.measure) for task in chosen.tasks}
+        cells = {labels[task.digest]: row.cell(task, chosen.title, chosen.measure) for task in chosen.tasks}
         if _average(chosen) in header:
             cells[_average(chosen)] = row.average(chosen.tasks, chosen.title, chosen.measure)
         numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}

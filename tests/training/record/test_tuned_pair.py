@@ -2,6 +2,7 @@
 
 import pytest
 
+from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import find
 from explorer.training.record.tuned_pair import run_of, tuning
 from tests import trainings
@@ -50,9 +51,19 @@ def test_a_score_is_optimistic_on_the_test_set_whose_sentences_were_in_the_text(
     text.write_text("\n".join(["sentence", *first, *second]) + "\n", encoding="utf-8")
     trainings.train(trainings.new(place, "simcse", name="leak", data=(str(text),), settings={"steps": 2}))
     sides = find(str(place.model)), find("run:leak")
-    assert tuning(sides, place.test.name).optimistic
-    assert not tuning(sides, "Sample pairs").optimistic
-    assert not tuning((sides[0], find("run:mine")), place.test.name).optimistic
+    digest = sources.scored_pairs(str(place.test))[0].digest
+    assert tuning(sides, digest).optimistic
+    assert not tuning(sides, sample.pairs().digest).optimistic
+    assert not tuning((sides[0], find("run:mine")), digest).optimistic
+
+
+def test_a_model_whose_files_have_changed_is_not_the_base_of_earlier_runs(place, tmp_path):
+    base = save_tiny("bert", tmp_path / "base")
+    trainings.train(trainings.new(place, "simcse", name="earlier", model=str(base), settings={"steps": 2}))
+    before = find(str(base))
+    save_tiny("bert", base, seed=9)
+    assert tuning((before, find("run:earlier")), "x").tuned == 1
+    assert tuning((find(str(base)), find("run:earlier")), "x") is None
 
 
 def test_the_short_name_of_the_sample_half_means_the_same_pairs(place):
@@ -60,5 +71,5 @@ def test_the_short_name_of_the_sample_half_means_the_same_pairs(place):
         trainings.new(place, "simcse", name="short", data=("sample",), test="sample test", settings={"steps": 2})
     )
     sides = find(str(place.model)), find("run:short")
-    assert tuning(sides, "Sample pairs, test half").optimistic
-    assert not tuning(sides, "Sample pairs, dev half").optimistic
+    assert tuning(sides, sample.test().digest).optimistic
+    assert not tuning(sides, sample.dev().digest).optimistic

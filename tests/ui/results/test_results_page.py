@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explorer.evaluating.results import result_files
-from explorer.evaluating.suites import Options
+from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results
@@ -16,7 +17,7 @@ from explorer.ui.results import by_layer_view, evaluate_form, evaluation_setting
 from explorer.ui.results.evaluation_settings import Written
 from tests import trainings
 from tests.commands.test_evaluate import write_labelled
-from tests.evaluating.results_by_hand import result
+from tests.evaluating.results_by_hand import result, task
 from tests.evaluating.test_sts_task import write_set
 from tests.visits import measured, words
 
@@ -32,9 +33,9 @@ def saved(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     for name, right in RIGHT.items():
-        for task in TASKS:
+        for known in TASKS:
             score = 100 * right.mean()
-            result_files.write(result(name, task, score, items=right, layers=(score - 20, score - 10)))
+            result_files.write(result(name, known, score, items=right, layers=(score - 20, score - 10)))
     return tmp_path / "results"
 
 
@@ -86,7 +87,7 @@ def test_the_address_brings_filters_back(app, saved):
 def test_all_tasks_give_an_average_beside_runs_with_a_test_set_of_their_own(app, saved):
     result_files.write(result("good", "a file.csv", 60))
     result_files.write(result("fine", "a file.csv", 50))
-    of_runs = {one.measured.task for one in run_results.of_runs()}
+    of_runs = {one.task.name for one in run_results.of_runs()}
     assert of_runs, "the premise: the example's"
     app.query_params["suite"] = "others"
     assert {"a file.csv", *of_runs} <= set(table(opened(app)).columns)
@@ -169,7 +170,7 @@ def evaluate(app):
 def test_models_are_evaluated_in_the_background_and_stay(form, tmp_path):
     form.multiselect(key=evaluate_form.SUITES_KEY).set_value(["sts-more"])
     evaluate(form)
-    (found,) = result_files.read_all(tmp_path / "results")
+    (found,) = result_files.read_all(tmp_path / "results").results
     frame = table(form)
     (score,) = frame[frame["model"] == found.model.name]["STS17"]
     assert score == pytest.approx(found.measured.score())
@@ -198,8 +199,8 @@ def test_a_file_of_the_user_and_the_settings_reach_the_results(form, tmp_path):
     form.text_input(key=evaluation_settings.SEEDS).set_value("2,3")
     form.selectbox(key=evaluation_settings.TITLES).set_value(evaluation_settings.DEFAULT)
     evaluate(form)
-    (found,) = result_files.read_all(tmp_path / "results")
-    assert found.measured.task == "moods.csv"
+    (found,) = result_files.read_all(tmp_path / "results").results
+    assert found.task.name == "moods.csv"
     assert found.measured.seeds == (2, 3)
     assert found.measured.titles == ("model default",)
 
@@ -249,7 +250,7 @@ def test_an_estimate_says_what_is_left_to_measure(form):
     measured(form)
     (told,) = [text for text in words(form.info) if "to measure" in text]
     assert told.startswith("1 result to measure: about")
-    assert result_files.read_all() == []
+    assert result_files.read_all().results == ()
     evaluate(form)
     form.button(key=evaluate_form.ESTIMATE).click()
     measured(form)
@@ -262,7 +263,7 @@ def test_a_model_that_fails_is_named_and_the_others_are_scored(form, tmp_path, p
     choose_tasks(form, "STS17")
     evaluate(form)
     assert any("empty" in text for text in words(form.error))
-    assert len(result_files.read_all(tmp_path / "results")) == 1
+    assert len(result_files.read_all(tmp_path / "results").results) == 1
 
 
 def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatch):
@@ -272,7 +273,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
     def write_and_stop(result):
         real(result)
         jobs.find(evaluate_form.JOB).stop()
-        stopped.append(result.measured.task)
+        stopped.append(result.task.name)
 
     monkeypatch.setattr(result_files, "write", write_and_stop)
     choose_tasks(form, "STS17", str(write_labelled(tmp_path / "own")))
@@ -280,7 +281,7 @@ def test_what_a_stopped_evaluation_has_measured_stays(form, tmp_path, monkeypatc
     evaluate(form)
     assert stopped == ["STS17"]
     assert any("Stopped" in text for text in words(form.info))
-    assert [one.measured.task for one in result_files.read_all()] == ["STS17"]
+    assert [one.task.name for one in result_files.read_all().results] == ["STS17"]
     assert "sts-more" in form.selectbox(key="suite").options
     monkeypatch.setattr(result_files, "write", real)
     form.button(key=evaluate_form.CONTINUE).click()
@@ -311,7 +312,7 @@ def test_a_finished_run_is_in_the_table(app, place, tmp_path, monkeypatch):
     run = trainings.train(trainings.new(place, "simcse", name="shown", settings={"steps": 2}))
     frame = table(opened(app))
     row = frame[frame["model"] == "run:shown"]
-    (score,) = row[run.status().facts.set_of("test")]
+    (score,) = row[Path(run.status().facts.set_of("test")).name]
     assert score == pytest.approx(run.status().verdict.test.exported)
 
 
@@ -334,3 +335,42 @@ def test_differences_from_a_paper_are_shown_on_request(app, tmp_path, monkeypatc
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
     assert row["STS12"] == pytest.approx(70 - 66.84)
+
+
+def test_files_of_one_name_are_columns_of_their_own(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    for model, scores in (("one", (70, 60)), ("other", (50, 80))):
+        for folder, score in zip("ab", scores, strict=True):
+            of = task("test.tsv", data=folder, folder=f"sets/{folder}", kind="sts", text="raw")
+            result_files.write(result(model, "", score, of=of))
+    app.query_params["suite"] = "others"
+    frame = table(opened(app)).set_index("model")
+    assert dict(frame.loc["one", ["a/test.tsv", "b/test.tsv"]]) == {"a/test.tsv": 70, "b/test.tsv": 60}
+    assert dict(frame.loc["other", ["a/test.tsv", "b/test.tsv"]]) == {"a/test.tsv": 50, "b/test.tsv": 80}
+
+
+def test_models_under_other_settings_are_not_ranked_together(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    usual, cut = ({"max_length": limit, "device": "cpu"} for limit in (None, 4))
+    for model, settings in (("good", usual), ("fine", usual), ("bad", cut)):
+        for name in TASKS:
+            of = task(name, data=name, kind="sts", **settings)
+            result_files.write(result(model, "", 100 * RIGHT[model].mean(), of=of, items=RIGHT[model]))
+    frame = table(opened(app))
+    assert list(frame["model"]) == ["good", "fine"]
+    assert {*TASKS, "average of 2", "rank group"} <= set(frame.columns)
+    app.selectbox(key="results_settings").select("maximum length 4")
+    measured(app)
+    assert list(table(app)["model"]) == ["bad"]
+    assert f"{TASKS[0]} (maximum length 4)" in table(app).columns
+    app.selectbox(key="results_settings").select(filters.EVERY)
+    measured(app)
+    assert set(table(app)["model"]) == {"good", "fine", "bad"}
+    assert "rank group" not in table(app).columns
+
+
+def test_a_result_that_cannot_be_read_is_named(app, saved):
+    (path, *_) = sorted(saved.glob("good/**/STS12.json"), key=lambda path: -len(path.parts))
+    path.write_text(path.read_text()[:100])
+    opened(app)
+    assert any(str(path) in text for text in words(app.warning))
