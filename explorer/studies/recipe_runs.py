@@ -32,12 +32,15 @@ class RecipeRuns:
                   for name, knob in recipe.kind.knobs.items() if knob.masked_model}  # fmt: skip
         return {"model_digest": self._model(recipe.model), **self._texts(_Key(recipe)), **others}
 
-    def of(self, recipes: Sequence[Recipe], prefix: str = "") -> list[Run | None]:
-        """The run of each recipe: a finished one, else one to resume whose name has this prefix, or None."""
-        by_recipe = _by_recipe()
-        return [self._best(recipe, by_recipe.get(_identity(recipe), []), prefix) for recipe in recipes]
+    def of(self, recipes: Sequence[Recipe], plan: str | None = None) -> list[Run | None]:
+        """The run of each recipe: a finished one, else one to resume, or None.
 
-    def _best(self, recipe: Recipe, found: Sequence[Run], prefix: str) -> Run | None:
+        A plan, given by its id, resumes its own runs only.
+        """
+        by_recipe = _by_recipe()
+        return [self._best(recipe, by_recipe.get(_identity(recipe), []), plan) for recipe in recipes]
+
+    def _best(self, recipe: Recipe, found: Sequence[Run], plan: str | None) -> Run | None:
         finished = [run for run in found if run.status().state == statuses.FINISHED]
         if finished:
             try:
@@ -48,7 +51,13 @@ class RecipeRuns:
                 then = run.recipe().made_with
                 if all(then.get(what) == digest for what, digest in now.items()):
                     return run
-        return next((run for run in found if run not in finished and run.name.startswith(prefix)), None)
+        left = (run for run in found if run not in finished)
+        return next((run for run in left if plan is None or is_of_plan(run, plan)), None)
+
+
+def is_of_plan(run: Run, plan: str) -> bool:
+    """Whether a run was made by the plan with this id."""
+    return bool(plan) and run.status().facts.plan == plan
 
 
 class _Key:

@@ -8,18 +8,20 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from explorer.encoding.locate import model_names
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import BadChoice, DataError, StrataError
 from explorer.evaluating import suites
+from explorer.evaluating.cells import columns, loaded
 from explorer.evaluating.evaluation import evaluation
-from explorer.evaluating.suites import Options, Subject
-from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.evaluating.results.scored_task import EVALUATED, Options
+from explorer.evaluating.suites import Subject
+from explorer.measuring.scores.measure import Load, load_encoder
 from explorer.places import runs_folder
 from explorer.progress import Progress, Work
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Cell, Plan, cells
 from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
-from explorer.studies.recipe_runs import RecipeRuns
+from explorer.studies.recipe_runs import RecipeRuns, is_of_plan
 from explorer.training import running
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -27,7 +29,6 @@ from explorer.training.record.run_origin import scored
 from explorer.training.record.runs import Run
 
 Train = Callable[[Run], Work[Run | None]]
-EVALUATED = Settings("float32")  # rounding to bfloat16 alone changes a score by up to 0.1
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ class Spent:
 
 
 def check(plan: Plan) -> tuple[Cell, ...]:
-    """Refuse a plan whose models or texts cannot be read, or with a run whose text is too small; return its cells."""
+    """Refuse a plan with a model, text or task that cannot be read, or a text that is too small; return its cells."""
     found = cells(plan)
+    _check_tasks(plan)
     known = RecipeRuns()
     for cell in found:
         if cell.seed == plan.seeds[0]:
@@ -49,6 +51,16 @@ def check(plan: Plan) -> tuple[Cell, ...]:
             except StrataError as error:
                 raise type(error)(f"{cell.row}: {error}") from error
     return found
+
+
+def _check_tasks(plan: Plan) -> None:
+    """Refuse a task without data, and a suite of which no task has data."""
+    sets = loaded(tasks_of(plan), Options())
+    for named in plan.tasks:
+        of_name = [sets[task] for task in _tasks_named(named)]
+        errors = [one for one in of_name if isinstance(one, DataError)]
+        if len(errors) == len(of_name):
+            raise type(errors[0])(f"Task {named}: {errors[0]}")
 
 
 def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_encoder) -> Work[PlanStatus]:
@@ -81,18 +93,23 @@ def execute(folder: PlanFolder, train: Train = running.train, load: Load = load_
 def _executed(folder: PlanFolder, train: Train, load: Load) -> Work[PlanStatus]:
     plan = folder.plan()
     every, known = cells(plan), RecipeRuns()
-    fresh = PlanStatus(plan_folder.RUNNING, folder.status().of_app, folder.status().started)
-    status = _put(folder, replace(fresh, told=folder.status().told))
+    before = folder.status()
+    fresh = PlanStatus(plan_folder.RUNNING, of_app=before.of_app, started=before.started, told=before.told)
+    status = _put(folder, replace(fresh, id=before.id or plan_folder.new_id(), tasks=before.tasks))
     yield Progress("looking for what is measured", 0, len(every))
-    found = known.of([cell.recipe for cell in every], f"{plan.name}-")
+    sets = loaded(tasks_of(plan), Options())
+    missing = tuple(dict.fromkeys(str(error) for error in sets.values() if isinstance(error, DataError)))
+    now = {task: one for task, one in columns(sets, Options(), EVALUATED).items() if one.kind}
+    status = _put(folder, replace(status, tasks={**before.tasks, **now}, missing=missing))
+    found = known.of([cell.recipe for cell in every], status.id)
     for place, cell in enumerate(every):
         run = found[place]
         if run is None or run.status().state != statuses.FINISHED:
-            if not _affordable(plan, every, found, place):
+            if not _affordable(plan, status.id, every, found, place):
                 status = _put(folder, replace(status, left_out=(*status.left_out, name_of(cell))))
                 continue
             try:
-                run = found[place] = _begun(plan, cell, run)
+                run = found[place] = _begun(plan, status.id, cell, run)
                 yield from _told(train(run), f"{place + 1} of {len(every)}: {name_of(cell)}")
             except StrataError as error:
                 status = _put(folder, _failed(status, name_of(cell), str(error)))
@@ -122,20 +139,15 @@ def name_of(cell: Cell) -> str:
     return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
 
 
-def spent(plan: Plan, every: Sequence[Run | None]) -> Spent:
-    """What the plan's own runs took so far; runs that were there before cost nothing."""
-    own = [run.status() for run in every if run is not None and is_own(plan, run)]
+def spent(plan: str, every: Sequence[Run | None]) -> Spent:
+    """What the own runs of a plan, given by its id, took so far; runs that were there before cost nothing."""
+    own = [run.status() for run in every if run is not None and is_of_plan(run, plan)]
     return Spent(sum(one.seconds for one in own), sum(one.step for one in own))
 
 
-def is_own(plan: Plan, run: Run) -> bool:
-    """Whether a run was made by the plan."""
-    return run.name.startswith(f"{plan.name}-")
-
-
-def _affordable(plan: Plan, every: Sequence[Cell], found: Sequence[Run | None], place: int) -> bool:
+def _affordable(plan: Plan, own: str, every: Sequence[Cell], found: Sequence[Run | None], place: int) -> bool:
     """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
-    so_far, budget = spent(plan, found), plan.budget
+    so_far, budget = spent(own, found), plan.budget
     if budget.steps is not None:
         schedule = every[place].recipe.schedule()
         if so_far.steps + max(1, schedule.steps) > budget.steps:
@@ -146,7 +158,7 @@ def _affordable(plan: Plan, every: Sequence[Cell], found: Sequence[Run | None], 
     took = [
         run.status().seconds
         for run, cell in zip(found, every, strict=True)
-        if run is not None and is_own(plan, run) and cell.row == every[place].row and _finished(run)
+        if run is not None and is_of_plan(run, own) and cell.row == every[place].row and _finished(run)
     ]
     return left > (max(took) if took else 0.0)
 
@@ -155,7 +167,7 @@ def _finished(run: Run) -> bool:
     return run.status().state == statuses.FINISHED
 
 
-def _begun(plan: Plan, cell: Cell, run: Run | None) -> Run:
+def _begun(plan: Plan, own: str, cell: Cell, run: Run | None) -> Run:
     """The run of a cell, waiting to be trained: a new one, or one that was interrupted, stopped or failed."""
     if run is not None:
         if not run.status().live:  # a run that another process trains is refused by its lock
@@ -163,7 +175,7 @@ def _begun(plan: Plan, cell: Cell, run: Run | None) -> Run:
         return run
     for name in _names(plan, cell):
         try:
-            return runs.new(cell.recipe, name)
+            return runs.new(cell.recipe, name, plan=own)
         except BadChoice:
             if not (runs_folder() / name).exists():
                 raise
@@ -214,5 +226,9 @@ def _evaluated(folder: PlanFolder, status: PlanStatus, model: str, cell: str, lo
 
 def tasks_of(plan: Plan) -> tuple[str, ...]:
     """The tasks of a plan, of which some may be named by their suite."""
-    every = (suites.tasks_of(task) if task in suites.SUITES else (suites.named(task),) for task in plan.tasks)
-    return tuple(dict.fromkeys(one for tasks in every for one in tasks))
+    return tuple(dict.fromkeys(task for named in plan.tasks for task in _tasks_named(named)))
+
+
+def _tasks_named(named: str) -> tuple[str, ...]:
+    """The tasks of a suite, or the one of this name."""
+    return suites.tasks_of(named) if named in suites.SUITES else (suites.named(named),)

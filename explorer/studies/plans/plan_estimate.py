@@ -53,7 +53,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     from explorer.training.loop.estimate import try_out
 
     every = cells(plan)
-    found = RecipeRuns().of([cell.recipe for cell in every], f"{plan.name}-")
+    found = RecipeRuns().of([cell.recipe for cell in every])
     done = [run is not None and run.status().state == statuses.FINISHED for run in found]
     rows: dict[str, list[Cell]] = {}
     for cell, finished in zip(every, done, strict=True):

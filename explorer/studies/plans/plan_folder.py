@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import time
+import uuid
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from explorer import typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import runs_folder, write_whole
 from explorer.run_folder import WISH
 from explorer.studies.plans import plan_file
@@ -32,6 +34,8 @@ class PlanStatus:
     """The state of a plan; which of its trainings are done stands in the folders of their runs."""
 
     state: str = WAITING
+    id: str = ""  # of this plan, whose name another may have had before; its runs state it
+    tasks: Mapping[str, ScoredTask] = field(default_factory=dict)  # as they were when the plan last went on
     of_app: bool = False  # the app goes on with it when it starts again
     started: float = 0.0
     failures: Mapping[str, str] = field(default_factory=dict)  # errors of trainings and evaluations, by cell
@@ -123,7 +127,7 @@ def new(plan: Plan, *, of_app: bool = False) -> PlanFolder:
     part = home / f".{os.getpid()}-{time.monotonic_ns()}.part"
     try:
         part.mkdir(parents=True)
-        PlanFolder(part).put(PlanStatus(of_app=of_app, started=time.time()))
+        PlanFolder(part).put(PlanStatus(id=new_id(), of_app=of_app, started=time.time()))
         write_whole(part / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
         (home / plan.name).mkdir(exist_ok=True)
         part.rename(home / plan.name)  # onto an empty folder only
@@ -135,6 +139,16 @@ def new(plan: Plan, *, of_app: bool = False) -> PlanFolder:
             ) from error
         raise NotWritable(f"{home} cannot be written to: {error.strerror or error}. {_ROOM}") from error
     return PlanFolder(home / plan.name)
+
+
+def new_id() -> str:
+    """An id that no plan has."""
+    return uuid.uuid4().hex
+
+
+def standing(plan: Plan) -> PlanStatus:
+    """The state of the plan of this name; one that was never begun has none, so no run is its own."""
+    return PlanFolder(plans_folder() / plan.name).status()
 
 
 def every() -> list[PlanFolder]:

@@ -9,12 +9,14 @@ from statistics import fmean, stdev
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.evaluating import suites
-from explorer.evaluating.results import result_files
+from explorer.evaluating.results import result_files, task_labels
+from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.result_table import Cell as Score
-from explorer.evaluating.suites import Options
+from explorer.evaluating.results.scored_task import ScoredTask, unscored
+from explorer.evaluating.suites import label_of
 from explorer.run_folder import model_name
-from explorer.studies.plans.execution import tasks_of
+from explorer.studies.plans import plan_folder
+from explorer.studies.plans.execution import name_of, tasks_of
 from explorer.studies.plans.plan import Cell, Plan, cells
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.record import status as statuses
@@ -27,6 +29,8 @@ BASE, BEFORE, TEST, DEV, GAIN, SECONDS, PER_POINT, MEMORY = (
     "base", "base, trained layer & pooling", "test", "dev", "difference to the base", "seconds", "seconds per point",
     "memory (GB)",
 )  # fmt: skip
+NOT_YET = "{}: the plan has not evaluated it yet."
+WITHOUT = "{}: no result with the plan's data and settings, of {}. Resume the plan to evaluate them."
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Row:
 
     label: str
     cells: tuple[Trained, ...]
-    tasks: Mapping[str, tuple[float | None, ...]]
+    tasks: Mapping[str, tuple[float | None, ...]]  # by the label of the task
 
     def score(self, column: str) -> Score | None:
         """A score over all seeds; None if a seed lacks it, since a mean of some would mislead."""
@@ -117,8 +121,10 @@ class PlanTable:
     """Every row of a plan, and the base models on its tasks."""
 
     plan: Plan
+    tasks: Mapping[str, ScoredTask]  # by label
     rows: tuple[Row, ...]
     bases: Mapping[str, Mapping[str, float | None]]  # by model, then by task
+    unmeasured: tuple[str, ...]  # why scores of what is trained are missing
 
     @property
     def done(self) -> int:
@@ -133,20 +139,20 @@ class PlanTable:
 
 def table(plan: Plan) -> PlanTable:
     """The table as it stands now."""
-    every = cells(plan)
-    tasks = tasks_of(plan)
-    saved = _saved() if tasks else {}
+    every, begun = cells(plan), plan_folder.standing(plan)
+    tasks = _labelled([begun.tasks.get(task) or unscored(task, *label_of(task)) for task in tasks_of(plan)])
+    scores = _Scores(tasks)
     by_row: dict[str, list[Trained]] = {}
-    for cell, run in zip(every, RecipeRuns().of([cell.recipe for cell in every], f"{plan.name}-"), strict=True):
+    for cell, run in zip(every, RecipeRuns().of([cell.recipe for cell in every], begun.id), strict=True):
         by_row.setdefault(cell.row, []).append(Trained(cell, run, run.status() if run else None))
-    rows = tuple(Row(label, tuple(found), _by_task(found, tasks, saved)) for label, found in by_row.items())
-    bases = {model: {_column(task): _saved_score(saved, model, task) for task in tasks} for model in plan.models}
-    return PlanTable(plan, rows, bases if tasks else {})
+    rows = tuple(Row(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
+    bases = {model: scores.of_model(model, f"{BASE} {model}") for model in plan.models} if tasks else {}
+    return PlanTable(plan, tasks, rows, bases, scores.unmeasured())
 
 
 def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
     """Header and rows as text; an empty cell is a number that is not there."""
-    tasks = [_column(task) for task in tasks_of(found.plan)]
+    tasks = list(found.tasks)
     header = ["row", "seeds", BEFORE, TEST, GAIN, DEV, *tasks, SECONDS, PER_POINT, MEMORY]
     lines = [[f"{BASE} {model}", "", "", "", "", "", *(_number(scores[task]) for task in tasks), "", "", ""]
              for model, scores in found.bases.items()]  # fmt: skip
@@ -165,7 +171,6 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
 
 def as_json(found: PlanTable) -> dict[str, object]:
     """Every number of the table, unrounded, and the run of every cell."""
-    tasks = [_column(task) for task in tasks_of(found.plan)]
     rows = [
         {
             "row": row.label,
@@ -173,7 +178,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
             "test": _parts(row.score(TEST)),
             "dev": _parts(row.score(DEV)),
             "difference": row.gain and [row.gain.mean, row.gain.low, row.gain.high],
-            "tasks": {task: _parts(row.score(task)) for task in tasks},
+            "tasks": {task: _parts(row.score(task)) for task in found.tasks},
             "seconds": row.seconds,
             "seconds_per_point": row.seconds_per_point,
             "memory": row.memory,
@@ -181,7 +186,15 @@ def as_json(found: PlanTable) -> dict[str, object]:
         }
         for row in found.rows
     ]
-    return {"plan": found.plan.name, "done": found.done, "trainings": found.total, "bases": found.bases, "rows": rows}
+    return {
+        "plan": found.plan.name,
+        "done": found.done,
+        "trainings": found.total,
+        "tasks": {label: {"data": task.data, "settings": dict(task.settings)} for label, task in found.tasks.items()},
+        "bases": found.bases,
+        "rows": rows,
+        "unmeasured": found.unmeasured,
+    }
 
 
 def _of_run(status: Status | None, column: str, which: str = "exported") -> float | None:
@@ -191,35 +204,44 @@ def _of_run(status: Status | None, column: str, which: str = "exported") -> floa
     return score
 
 
-def _by_task(
-    found: Sequence[Trained], tasks: Sequence[str], saved: Mapping[tuple[str, str, str], float]
-) -> dict[str, tuple[float | None, ...]]:
-    return {
-        _column(task): tuple(
-            _saved_score(saved, model_name(one.run.name), task) if one.run and one.done else None for one in found
-        )
-        for task in tasks
-    }
+def _labelled(tasks: Sequence[ScoredTask]) -> dict[str, ScoredTask]:
+    """The tasks by label; equal ones once."""
+    by_digest = {task.digest: task for task in tasks}
+    return {label: by_digest[digest] for digest, label in task_labels.labels(tasks).items()}
 
 
-def _saved() -> dict[tuple[str, str, str], float]:
-    """The main score of every saved result under the model default, by model, revision and task."""
-    return {
-        (one.model.name, one.model.revision, one.measured.task): one.measured.score(MODEL_DEFAULT)
-        for one in result_files.read_all()
-    }
+class _Scores:
+    """Saved scores under the model default: those of a model's files with the data and settings of the plan."""
 
+    def __init__(self, tasks: Mapping[str, ScoredTask]) -> None:
+        self._tasks = tasks
+        self._without: dict[str, list[str]] = {}  # what has no result, by label of the task
 
-def _saved_score(saved: Mapping[tuple[str, str, str], float], model: str, task: str) -> float | None:
-    try:
-        named = scored(model_names.find(model))
-    except StrataError:
-        return None
-    return saved.get((named.name, named.revision, _column(task)))
+    def of_row(self, found: Sequence[Trained]) -> dict[str, tuple[float | None, ...]]:
+        """The scores of each seed by task; None before it is trained and evaluated."""
+        of_seeds = [self.of_model(model_name(one.run.name), name_of(one.cell)) if one.run and one.done else {}
+                    for one in found]  # fmt: skip
+        return {label: tuple(scores.get(label) for scores in of_seeds) for label in self._tasks}
 
+    def of_model(self, model: str, called: str) -> dict[str, float | None]:
+        """The score of a model on each task; None if it was not evaluated on it."""
+        try:
+            named: ScoredModel | None = scored(model_names.find(model)) if self._tasks else None
+        except StrataError:
+            named = None
+        return {label: self._of(named, task, label, called) for label, task in self._tasks.items()}
 
-def _column(task: str) -> str:
-    return suites.column(task, Options())
+    def unmeasured(self) -> tuple[str, ...]:
+        """A sentence for each task that lacks a result."""
+        told = {label: WITHOUT if self._tasks[label].kind else NOT_YET for label in self._without}
+        return tuple(told[label].format(label, "; ".join(called)) for label, called in self._without.items())
+
+    def _of(self, model: ScoredModel | None, task: ScoredTask, label: str, called: str) -> float | None:
+        found = result_files.saved(model, task) if model is not None else None
+        if found is None:
+            self._without.setdefault(label, []).append(called)
+            return None
+        return found.measured.score(MODEL_DEFAULT)
 
 
 def _score(scores: Sequence[float | None]) -> Score | None:

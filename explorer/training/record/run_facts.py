@@ -20,6 +20,7 @@ class RunFacts:
     dev: str = ""
     test: str | None = None
     more_tests: tuple[str, ...] = ()
+    plan: str = ""  # the id of the plan that made the run
     rows: int | None = None
     precision: str | None = None
     device: str | None = None

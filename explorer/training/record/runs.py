@@ -156,8 +156,8 @@ class Run:
             raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
 
 
-def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
-    """Make the folder of a new run, with its recipe, in state waiting."""
+def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str = "") -> Run:
+    """Make the folder of a new run, with its recipe, in state waiting; `plan` is the id of the plan that makes it."""
     recipe = recipe.checked()
     parent = folder or runs_folder()
     # made elsewhere and renamed into place: a run without a recipe is never listed
@@ -165,7 +165,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None) -> Run:
     try:
         part.mkdir(parents=True)
         (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-        facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests)
+        facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
         statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
         for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
             with suppress(FileExistsError):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.places import results_folder, runs_folder
+from explorer.evaluating.results import result_files
+from explorer.places import runs_folder
 from explorer.run_folder import STATUS
 from explorer.training.record.runs import Run
 
@@ -33,10 +34,12 @@ def _table(folder: str, told: str, stamp: Hashable, _plan: Plan) -> PlanTable:
 
 def stamp(plan: Plan) -> Hashable:
     """A value that changes when a run begins or ends, and when a task of the plan is evaluated."""
+    from explorer.studies.plans import plan_folder
+
     files = sorted(runs_folder().glob(f"[!.]*/{STATUS}"))
     states = tuple((str(path), _ended(str(path), _changed(path)) or Run(path.parent).status().state) for path in files)
-    results = sorted(map(_changed, results_folder().glob("*/*"))) if plan.tasks else []
-    return states, tuple(results)
+    begun = _changed(plan_folder.plans_folder() / plan.name / STATUS)  # its tasks are in it
+    return states, begun, result_files.stamp() if plan.tasks else ()
 
 
 @lru_cache(maxsize=10_000)

@@ -53,7 +53,7 @@ def show(folder: PlanFolder) -> None:
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     st.fragment(_progress, run_every=every)(folder, plan, found, told)
     plan_result.verdict(found)
-    _what_failed(status)
+    _what_failed(status, () if status.live else found.unmeasured)
     plan_result.show(folder.name, found)
 
 
@@ -147,7 +147,7 @@ def _under_way(folder: PlanFolder, status: PlanStatus, found: PlanTable) -> None
     )
 
 
-def _what_failed(status: PlanStatus) -> None:
+def _what_failed(status: PlanStatus, unmeasured: tuple[str, ...]) -> None:
     if status.failures:
         count = len(status.failures)
         lines = [f"- {messages.plain(what)}: {messages.plain(why)}" for what, why in status.failures.items()]
@@ -160,7 +160,7 @@ def _what_failed(status: PlanStatus) -> None:
         count = len(status.left_out)
         told = LEFT_OUT.format(count, "s" * (count != 1), "; ".join(status.left_out))
         st.warning(messages.plain(told), icon=":material/hourglass_disabled:")
-    for missing in status.missing:
+    for missing in (*status.missing, *unmeasured):
         st.warning(messages.plain(missing), icon=":material/block:")
 
 

@@ -32,7 +32,7 @@ def found(tmp_path, *rows, plan=PLAN):
         Row(label, tuple(Trained(cell, Run(tmp_path), status) for cell, status in zip(own, given, strict=True)), {})
         for (label, own), given in zip(by_row.items(), rows, strict=False)
     ]
-    return PlanTable(plan, tuple(made), {})
+    return PlanTable(plan, {}, tuple(made), {}, ())
 
 
 def test_a_row_that_no_interval_reaches_is_best(tmp_path):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from explorer.data import sample
 from explorer.studies.plans import plan_file, plan_folder
 from explorer.studies.plans.plan import Budget, Plan, Variant, cells
 from explorer.training.record import runs
@@ -135,12 +136,12 @@ def test_a_batch_that_is_larger_than_the_text_is_named(app, plan):
 
 
 def test_a_plan_that_is_copied_fills_every_field(app, plan):
-    whole = replace(plan, seeds=(3, 1), values="as in the paper", tasks=("STS12",), budget=Budget(5, 100))
+    whole = replace(plan, seeds=(3, 1), values="as in the paper", tasks=(sample.SEARCH,), budget=Budget(5, 100))
     filled(app, whole)
     (yaml,) = [code for code in app.get("download_button") if code.key == "plan yaml"]
     assert yaml.label == "plan.yaml"
     assert app.text_input(key=VALUES).value == "0.05, 0.1"
-    assert app.multiselect(key=plan_form.TASKS).value == ["STS12"]
+    assert app.multiselect(key=plan_form.TASKS).value == [sample.SEARCH]
     assert app.number_input(key=plan_form.MINUTES).value == 5
     app.button(key=plan_start.START).click().run()
     (_, made) = sorted(plan_folder.every(), key=lambda one: one.name != whole.name)
@@ -187,7 +188,7 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
     def begins_meanwhile(*given):
         found = table(*given)
         if not runs.every():
-            runs.new(cells(plan)[0].recipe, "short-first")
+            runs.new(cells(plan)[0].recipe, "short-first", plan=folder.status().id)
         return found
 
     monkeypatch.setattr(cached_tables, "table", begins_meanwhile)
