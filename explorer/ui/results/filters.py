@@ -15,7 +15,7 @@ from explorer.evaluating.results.scored_task import RUN_TEST, ScoredTask
 from explorer.evaluating.suites import SUITES
 
 ALL = "all tasks"
-OTHERS = "others"
+OTHERS, RUNS = "others", "test sets of runs"
 SUITE = "suite"
 MAIN = "main measure"
 EVERY = "all settings"
@@ -47,8 +47,8 @@ def chosen(results: Sequence[Result]) -> Chosen:
             key=SUITE,
             bind="query-params",
             width=180,
-            help=f"{OTHERS}: files of your own, and the test sets of runs. {ALL}: without those that only runs scored "
-            "themselves on, since no other model could have an average.",
+            help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
+            "other model could have an average.",
         )
         shown = _evaluated(tasks) if suite == ALL else [one for one in tasks if suite_of(one) == (suite or suites[0])]
         shown = _under_some_settings(shown)
@@ -84,9 +84,9 @@ def chosen(results: Sequence[Result]) -> Chosen:
 
 
 def suite_of(task: ScoredTask) -> str:
-    """The suite of a task, under any settings; `OTHERS` for a file of the user and the test set of a run."""
+    """The suite of a task, under any settings; `OTHERS` for a file of the user, `RUNS` for the test set of a run."""
     known = (suite for suite, (tasks, _) in SUITES.items() if task.name in tasks and not task.folder)
-    return OTHERS if task.kind == RUN_TEST else next(known, OTHERS)
+    return RUNS if task.kind == RUN_TEST else next(known, OTHERS)
 
 
 def _under_some_settings(tasks: list[ScoredTask]) -> list[ScoredTask]:
