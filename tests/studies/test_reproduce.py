@@ -16,6 +16,7 @@ from explorer.studies.reproduce.paper_table import NotRun, Trained, Untrained
 from explorer.studies.reproduce.reproduction import POOLINGS, Scale, base_scores, reproduction, written
 from explorer.training.recipe import paper_values
 from explorer.training.record import runs
+from tests import namesakes
 
 STEPS = {"steps": 2, "batch_size": 4}
 
@@ -175,3 +176,16 @@ def test_what_no_training_shows_names_the_place_that_does():
         reproduction(paper_table.find("sg-bert-6"), Scale())
     with pytest.raises(BadChoice, match="Did you mean 'sg-bert-5'"):
         paper_table.find("sgbert-5")
+
+
+def test_files_of_one_name_keep_their_scores(place, scale, poolers, tmp_path):
+    paths = namesakes.write(tmp_path, folders=("a", "b"))
+    tasks = tuple(map(str, paths))
+    table = replace(poolers, tasks=tasks, column=dict.fromkeys(tasks, "STS-B"))
+    found = reproduction(table, replace(scale, data=(str(place.triplets),)))
+    finish(base_scores(found))
+    header, rows = written(found)
+    by_row = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    for name, pooling in (("tiny, [CLS]", "cls"), ("tiny, model default", "mean")):
+        expected = [namesakes.outside_score(place.model, path, pooling) for path in paths]
+        assert [float(by_row[name][task]) for task in tasks] == pytest.approx(expected, abs=0.006)

@@ -15,6 +15,7 @@ import re
 import zipfile
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def saved(model: ScoredModel, task: ScoredTask) -> Result | None:
     """The saved result of a model on a task, whatever both are called there; None if there is none."""
     key = task.key(model.digest)
     others = _results_in(results_folder(), f"*/*/{EXPERIMENTS}/{key[:KEY]}/*.json")
-    found = (read(path) for path in (path_of(model, task), *others))
+    found = (read(path) for path in chain([path_of(model, task)], others))
     return next((replace(one, model=model, task=task) for one in found if one is not None and one.key == key), None)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from explorer.studies.plans.plan_table import PlanTable
 
 IDLE = 3.0  # seconds
+AGAIN, EVALUATE = "Train what failed again", "Evaluate what is missing"  # of a plan that is finished
 STOP, RESUME, DELETE, NEW, COPY = "plan stop", "plan resume", "plan delete", "plan new", "plan copy"
 INTERRUPTED = (
     "The process that worked on the plan ended. Press **Resume** to go on with it: what is trained stays, and the "
@@ -46,7 +47,7 @@ def show(folder: PlanFolder) -> None:
         _delete(folder)
         return
     status = plan_queue.standing(folder)
-    _buttons(folder, plan, status)
+    _buttons(folder, plan, status, bool(found.unmeasured))
     _headline(folder, plan, status)
     told = (status.live, stamp)
     # a plan that is not finished may be resumed in another tab
@@ -57,7 +58,7 @@ def show(folder: PlanFolder) -> None:
     plan_result.show(folder.name, found)
 
 
-def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
+def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: bool) -> None:
     with st.container(horizontal=True):
         st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_in_address.leave, help="Open the form.")
         if plan_form.holds(plan):
@@ -71,9 +72,10 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus) -> None:
             )
         if status.live:
             return
-        if status.state != "finished" or status.failures:
+        if status.state != "finished" or status.failures or unmeasured:
+            again = AGAIN if status.failures else EVALUATE
             st.button(
-                "Resume" if status.state != "finished" else "Train what failed again",
+                "Resume" if status.state != "finished" else again,
                 key=RESUME,
                 icon=":material/resume:",
                 type="primary",

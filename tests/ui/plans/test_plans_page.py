@@ -1,6 +1,7 @@
 """Test the Plans page without a browser: the form and its errors, a plan under way, its result and its runs."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.plans import cached_tables, plan_form, plan_result, plan_start, plan_view, setting_lists
 from explorer.ui.runs import plan_queue
+from tests import namesakes
 from tests.visits import buttons, wait_until, words
 
 PAGE = "pages/plans.py"
@@ -271,3 +273,21 @@ def test_text_that_is_not_there_is_named_at_its_field(form):
     (error,) = words(well(form).error)
     assert "There is no file nowhere.csv" in error
     assert form.button(key=plan_start.START).disabled
+
+
+def test_a_finished_plan_says_which_scores_are_missing_and_evaluates_them(app, plan, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
+    (path,) = namesakes.write(tmp_path, folders=("a",))
+    folder = plan_queue.start(replace(plan, grid={}, tasks=(str(path),)))
+    assert ended(folder).state == plan_folder.FINISHED
+    shown(app, folder)
+    assert plan_view.RESUME not in buttons(app)
+    shutil.rmtree(tmp_path / "results")
+    well(app.run())
+    assert any("test.tsv: no result" in text for text in words(app.warning))
+    assert app.button(key=plan_view.RESUME).label == plan_view.EVALUATE
+    app.button(key=plan_view.RESUME).click().run()
+    assert ended(folder).state == plan_folder.FINISHED
+    well(app.run())
+    assert not any("no result" in text for text in words(app.warning))
+    assert all(row["test.tsv"] for row in json.loads(app.dataframe[0].value.to_json(orient="records")))
