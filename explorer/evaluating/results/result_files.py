@@ -283,4 +283,4 @@ def _file_name(name: str) -> str:
     """A name as mteb writes it into a path; one with other characters, or too long, ends in a digest of it."""
     written = name.replace("/", "__")
     plain = re.sub(r"[^A-Za-z0-9 ()@._+-]", "-", written).lstrip(".")[:LONGEST]
-    return plain if plain == written else f"{plain}-{digest_of((name,))[:8]}"
+    return plain if plain and plain == written else f"{plain}-{digest_of((name,))[:8]}"

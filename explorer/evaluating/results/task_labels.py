@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from explorer.evaluating.measured import Setting
@@ -51,10 +51,7 @@ def varying(tasks: Sequence[ScoredTask]) -> dict[str, str]:
     """The settings of each task, by its digest, in which tasks of its kind differ; "" for what runs scored."""
     kinds = {task.kind: [one for one in tasks if one.kind == task.kind] for task in tasks if task.kind != RUN_TEST}
     differ = {kind: _differing([one.settings for one in of_kind]) for kind, of_kind in kinds.items()}
-    return {
-        task.digest: ", ".join(_in_full(name, task.settings[name]) for name in differ.get(task.kind, ()))
-        for task in tasks
-    }
+    return {task.digest: ", ".join(_stated(task, differ.get(task.kind, ()))) for task in tasks}
 
 
 def described(task: ScoredTask) -> str:
@@ -82,10 +79,7 @@ def _by_kind(group: Sequence[_Label]) -> list[_Label]:
 
 def _by_settings(group: Sequence[_Label]) -> list[_Label]:
     differ = _differing([label.task.settings for label in group])
-    return [
-        label.with_notes(*(_in_full(name, label.task.settings[name]) for name in differ if name in label.task.settings))
-        for label in group
-    ]
+    return [label.with_notes(*_stated(label.task, differ)) for label in group]
 
 
 def _differing(every: Sequence[Mapping[str, Setting]]) -> list[str]:
@@ -96,6 +90,11 @@ def _differing(every: Sequence[Mapping[str, Setting]]) -> list[str]:
 
 def _by_data(group: Sequence[_Label]) -> list[_Label]:
     return [label.with_notes(label.task.data[:8]) for label in group]
+
+
+def _stated(task: ScoredTask, names: Iterable[str]) -> list[str]:
+    """These settings in words, as far as the task has them."""
+    return [_in_full(name, task.settings[name]) for name in names if name in task.settings]
 
 
 def _notes(task: ScoredTask) -> tuple[str, ...]:
