@@ -21,6 +21,13 @@ from tests.tiny_models import SENTENCES, WIDTH, save_tiny
 
 MODELS = ("bert", "gpt2", "t5", "albert", "simcse", "chain", "weighted", "adapter")
 _TYPE = "sentence_transformers.models."
+_TEXTS = ("", "a", "Ġ", "▁", "##", " ", "ab", "é" * 40, "x" * 5000)
+_PATTERNS = ("", "a*", "a+", "[a-z]", r"\s+", "(a+)+$", "(a|b|)+c")
+_STAGES = {  # of a tokenizer: the name of the steps in a Sequence, and their kinds
+    "normalizer": ("normalizers", ("Replace", "Replace", "Prepend", "ByteLevel", "NFKD", "BertNormalizer")),
+    "pre_tokenizer": ("pretokenizers", ("ByteLevel", "Metaspace", "Split", "WhitespaceSplit")),
+    "decoder": ("decoders", ("Replace", "Replace", "ByteLevel", "Metaspace", "BPEDecoder", "Fuse")),
+}
 _LIMITS = {"max_seq_length": 20, "do_lower_case": False, "modality_config": {"text": {"method_output_name": None}}}
 
 
@@ -77,20 +84,55 @@ def _chain(folder: Path, base: Path, kinds: list[str]) -> None:
 
 
 def attempt(seed: int, folder: Path, place: Path) -> None:
-    """Change one or two files of a model, and use it as pages do."""
+    """Change some files of a model, and use it as pages do."""
     drawn = Random(seed)
     model = place / "model"
     shutil.copytree(folder / drawn.choice(MODELS), model)
-    for path in drawn.sample(sorted(path for path in model.rglob("*.*") if path.is_file()), drawn.choice((1, 1, 1, 2))):
+    grown = (model / "tokenizer.json").exists() and drawn.random() < 0.3
+    if grown:
+        _grow(drawn, model / "tokenizer.json")
+    files = sorted(path for path in model.rglob("*.*") if path.is_file())
+    for path in drawn.sample(files, drawn.choice((0, 0, 1) if grown else (1, 1, 1, 2))):
         path.write_bytes(_changed(drawn, path))
     found = of_folder("tiny", model)
     layout.last_layer(model)
     declared.described(declared.default(model), model)
     declared.default_cell(model)
     encoder = load(found, precision="float32", device="cpu")
+    encoder.tokenizer().batch_decode([encoder.tokens(["two women"]).ids[0]])
     for views in encoder.views([*SENTENCES, "", "Ünïcödé ﬁ ½ Ａ 🦜\n" * 40]):
         _ = views.own
     encoder.default_head.describe()
+
+
+def _grow(drawn: Random, path: Path) -> None:
+    """Give a tokenizer steps that may lengthen a text, in one stage or in several."""
+    stated = json.loads(path.read_text())
+    for stage in drawn.sample(sorted(_STAGES), drawn.choice((1, 1, 2, 3))):
+        name, kinds = _STAGES[stage]
+        steps = [_step(drawn, drawn.choice(kinds)) for _ in range(drawn.choice((1, 2, 3, 5, 30)))]
+        own = [stated[stage]] if stated[stage] else []
+        stated[stage] = {"type": "Sequence", name: drawn.choice((steps, steps + own, own + steps))}
+    if drawn.random() < 0.2:
+        parts = [{"Sequence": {"id": "A", "type_id": 0}}] * drawn.choice((1, 2, 90, 5000))
+        template = {"type": "TemplateProcessing", "single": parts, "pair": parts, "special_tokens": {}}
+        stated["post_processor"] = template
+    path.write_text(json.dumps(stated))
+
+
+def _step(drawn: Random, kind: str) -> dict[str, object]:
+    text = drawn.choice(_TEXTS)
+    pattern = drawn.choice(({"String": drawn.choice(_TEXTS)}, {"Regex": drawn.choice(_PATTERNS)}))
+    settings: dict[str, dict[str, object]] = {
+        "Replace": {"pattern": pattern, "content": text},
+        "Prepend": {"prepend": text},
+        "ByteLevel": {"add_prefix_space": True, "trim_offsets": True, "use_regex": drawn.random() < 0.5},
+        "BertNormalizer": dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), True),
+        "Metaspace": {"replacement": drawn.choice("ab▁"), "prepend_scheme": "always", "split": True},
+        "Split": {"pattern": pattern, "behavior": "Isolated", "invert": False},
+        "BPEDecoder": {"suffix": text},
+    }
+    return {"type": kind, **settings.get(kind, {})}
 
 
 def _changed(drawn: Random, path: Path) -> bytes:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer.encoding.load import text_growth
 from explorer.encoding.locate import configuration
-from explorer.errors import RemoteCodeRefused, TokenizerMissing, UnsupportedModel
+from explorer.errors import ModelError, RemoteCodeRefused, TokenizerMissing, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -19,10 +20,17 @@ _ENDLESS = 1_000_000  # a tokenizer without a limit reports far more
 def tokenizer(folder: Path) -> PreTrainedTokenizerBase:
     """The tokenizer saved in a folder, with a padding token."""
     from transformers import AutoTokenizer
+    from transformers.tokenization_utils_base import get_fast_tokenizer_file
 
-    stated = configuration.read(folder / "tokenizer_config.json", configuration.TokenizerConfig)
+    path = folder / "tokenizer_config.json"
+    stated = configuration.read(path, configuration.TokenizerConfig)
+    text_growth.check_number(path, stated)
     try:
+        text_growth.check_file(folder / get_fast_tokenizer_file(stated.fast_tokenizer_files))
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        text_growth.check_made(folder, found)  # whatever files it was made from
+    except ModelError:
+        raise
     except Exception as error:
         if isinstance(stated.auto_map, Mapping) and "AutoTokenizer" in stated.auto_map:
             raise RemoteCodeRefused(

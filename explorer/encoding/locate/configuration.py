@@ -37,7 +37,10 @@ class TokenizerConfig:
     """tokenizer_config.json."""
 
     auto_map: Any = None
+    fast_tokenizer_files: tuple[str, ...] = ()  # a tokenizer.json for each of some releases of transformers
     model_max_length: float | None = field(default=None, metadata={"least": 0})  # 1e30 means no limit
+    extra_ids: int | None = None  # tokens that the tokenizer of T5 makes up
+    offset: int | None = None  # and that of Pegasus
 
 
 @dataclass(frozen=True)

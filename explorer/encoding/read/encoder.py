@@ -250,6 +250,11 @@ class Encoder:
         own.model_max_length, own.padding_side = self.max_length, "right"
         return own
 
+    def texts(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The text of each token."""
+        with self._tokenizer_lock, panics.in_words(f"of '{self.name}'"):
+            return tuple(self._tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids)
+
     def _padding(self) -> int:
         number: int = self._tokenizer.pad_token_id  # loading ensures that there is one
         return number

@@ -46,10 +46,9 @@ def self_attention(encoder: Encoder, first: str, second: str, way: str) -> SelfA
         composed, left_out = _pair(encoder, first, second)
     else:
         composed, left_out = _alone(encoder, first if way == FIRST else second)
-    tokenizer = encoder.tokenizer()
-    specials = set(tokenizer.all_special_ids)
+    specials = set(encoder.tokenizer().all_special_ids)
     return SelfAttention(
-        tokens=tuple(tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in composed.ids),
+        tokens=encoder.texts(composed.ids),
         special=tuple(number in specials for number in composed.ids),
         weights=_weights(encoder, composed).float().cpu().numpy(),
         left_out=left_out,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from explorer.encoding.read import panics
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import UnsupportedModel
+
+if TYPE_CHECKING:
+    from transformers import BatchEncoding
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Composer:
         self._encoder = encoder
         self._tokenizer = encoder.tokenizer()  # a copy, since a tokenizer must not be shared between threads
         one, two = (self._numbers([word])[0] for word in ("one", "two"))
-        frame = self._tokenizer("one", "two", return_attention_mask=False)
+        frame = self._read("one", "two", return_attention_mask=False)
         ids: list[int] = frame["input_ids"]
         first = _place(ids, one, 0)
         second = _place(ids, two, first + len(one)) if first >= 0 else -1
@@ -33,7 +38,7 @@ class Composer:
                 f"The tokenizer of '{encoder.name}' does not keep two sentences in order, so they cannot be "
                 "encoded as one input. Choose another model."
             )
-        single: list[int] = self._tokenizer("one", return_attention_mask=False)["input_ids"]
+        single: list[int] = self._read("one", return_attention_mask=False)["input_ids"]
         start = _place(single, one, 0)
         self._around = single[:start], single[start + len(one) :]
         spans = (0, first), (first + len(one), second), (second + len(two), len(ids))
@@ -66,9 +71,7 @@ class Composer:
         """The number of characters of each sentence that remain after truncation; all of them if unknown."""
         if not self._tokenizer.is_fast:
             return [len(text) for text in sentences]
-        found = self._tokenizer(
-            self._texts(sentences), add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )
+        found = self._read(self._texts(sentences), add_special_tokens=False, return_offsets_mapping=True)
         spans = [offsets[: self._room(most)] for offsets in found["offset_mapping"]]
         return [max(0, span[-1][1] - len(self._prompt)) if span else 0 for span in spans]
 
@@ -85,13 +88,12 @@ class Composer:
 
     def joined_pairs(self, first: Sequence[str], second: Sequence[str], most: int) -> list[Composed]:
         """Join pairs of sentences into one input each of at most `most` tokens; the longer one is truncated first."""
-        found = self._tokenizer(
+        found = self._read(
             self._texts(first),
             self._texts(second),
             truncation="longest_first",
             max_length=most,
             return_attention_mask=False,
-            verbose=False,
         )
         types = found.get("token_type_ids") or [None] * len(first)
         return [Composed(ids, kinds) for ids, kinds in zip(found["input_ids"], types, strict=True)]
@@ -108,13 +110,16 @@ class Composer:
         texts = [self._prompt + text for text in sentences]
         return [text.lower() for text in texts] if self._encoder.lower_case else texts
 
+    def _read(self, *texts: str | list[str], **options: object) -> BatchEncoding:
+        with panics.in_words(f"of '{self._encoder.name}'"):
+            return self._tokenizer(*texts, verbose=False, **options)
+
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        found: list[list[int]] = self._tokenizer(
+        found: list[list[int]] = self._read(
             list(texts),
             add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,
-            verbose=False,
         )["input_ids"]
         return found
 

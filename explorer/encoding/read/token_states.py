@@ -23,10 +23,9 @@ class TokenStates:
 def token_states(encoder: Encoder, sentence: str, max_length: int | None = None) -> TokenStates:
     """Encode one sentence."""
     (ids,) = encoder.tokens([sentence], max_length).ids
-    tokenizer = encoder.tokenizer()
     hidden = encoder.states([sentence], max_length).hidden
     return TokenStates(
-        tokens=tuple(tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids),
+        tokens=encoder.texts(ids),
         hidden=np.stack([layer[0].float().cpu().numpy() for layer in hidden]),
     )
 

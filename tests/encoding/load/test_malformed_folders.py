@@ -17,8 +17,9 @@ from explorer.encoding.load.loading import in_words, load
 from explorer.encoding.locate import configuration
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.parts import flow_map
+from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import LONGEST, ModelError, NotWeights, TokenizerMissing
-from tests.spoiling import configure
+from tests.spoiling import configure, encoder_of
 
 DEEP = 50_000
 MODULES = [
@@ -187,3 +188,22 @@ def test_a_panic_while_a_sentence_is_read_is_an_error_of_the_model(tiny_encoder,
     monkeypatch.setattr(tiny_encoder, "_tokenizer", break_off)
     with pytest.raises(TokenizerMissing, match=r"of 'tiny' is damaged: the tokenizers library .*index out of bounds"):
         tiny_encoder.tokens(["a man"])
+
+
+@pytest.mark.parametrize("stage", ["normalizer", "decoder"])
+def test_a_pattern_that_backtracks_without_end_is_an_error_of_the_model(bert, stage):
+    """The library gives up after ten million steps, in a tenth of a second, and panics."""
+    path = bert / "tokenizer.json"
+    stated = json.loads(path.read_text())
+    words = stated["model"]["vocab"]
+    words["a" * 40 + "b"] = words.pop("guitar")
+    stated[stage] = {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": "a"}
+    path.write_text(json.dumps(stated))
+    encoder = encoder_of(bert)
+    number = words["a" * 40 + "b"]
+    read = {
+        "normalizer": lambda: Composer(encoder).pieces(["a" * 40 + "b"], 9),
+        "decoder": lambda: encoder.texts([number]),
+    }
+    with pytest.raises(TokenizerMissing, match=r"of 'tiny' is damaged: the tokenizers library .*retry-limit-in-match"):
+        read[stage]()

@@ -5,6 +5,7 @@ import pytest
 
 from explorer.encoding.load import tokenizing
 from explorer.errors import (
+    NotAModelFolder,
     RemoteCodeRefused,
     TokenizerMissing,
     UnsupportedModel,
@@ -49,12 +50,18 @@ def configure_vocabulary(folder: Path, word: str, number: int) -> None:
     path.write_text(json.dumps(stated))
 
 
-@pytest.mark.parametrize("text", ["{", "{}", '{"model": {"type": "Nonsense"}}'])
+@pytest.mark.parametrize("text", ["{}", '{"model": {"type": "Nonsense"}}', '{"normalizer": {"type": "Nonsense"}}'])
 def test_a_broken_tokenizer_is_refused(bert, text):
     (bert / "tokenizer.json").write_text(text)
     with pytest.raises(
         TokenizerMissing, match=r"The tokenizer in .* cannot be read \(.*Copy or download its files again. A tokenizer"
     ):
+        encoder_of(bert)
+
+
+def test_a_tokenizer_that_is_no_json_is_refused_with_the_place(bert):
+    (bert / "tokenizer.json").write_text("{")
+    with pytest.raises(NotAModelFolder, match=r"tokenizer.json is not valid JSON \(.*char 1\)\). Copy or download the"):
         encoder_of(bert)
 
 

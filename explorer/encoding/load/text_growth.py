@@ -1,0 +1,182 @@
+"""Refuse a tokenizer whose steps could make a text so long that memory runs out.
+
+The tokenizers library then ends the whole process, which nothing can catch. So the growth is bounded from what the
+steps state, before any text is tokenized.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.encoding.locate import configuration
+from explorer.errors import UnsupportedModel
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerBase
+
+MOST = 100  # characters made of one; the steps of T5 and XLM-R make up to 36, those of RoBERTa up to 5
+LONGEST_TOKEN = 1000  # characters of an added token; runs of spaces have about a hundred
+ALL_ADDED = 10_000_000  # characters of all added tokens together: each takes about 70 bytes
+MADE_UP = (
+    10_000  # added tokens of which only the number is stated; T5 has 100, and ten times more take 100 times longer
+)
+
+_STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")  # the steps of a Sequence
+# Kinds of steps that lengthen whatever their settings are. What Unicode prescribes does not count: applied again, it
+# changes nothing, so it cannot add up.
+_FACTORS = {"ByteLevel": 5, "BertNormalizer": 3, "Metaspace": 2, "WordPiece": 2, "BPEDecoder": 2, "CTC": 2}
+# a regular expression that begins with a character it cannot do without; any other may match the empty text
+_NEVER_EMPTY = re.compile(
+    r"(\\[sSdDwWnrt]|\[[^\[\]\\]+\]|[^\\\[\](){}.*+?|^$])"  # a class, or itself
+    r"(\+|\{[1-9][0-9]*(,([1-9][0-9]*)?)?\})?(?![*+?{])"  # once or more
+    r"[^|\\]*"  # no alternative to it
+)
+_REST = ""  # stands for every character that no step names
+_OTHER = "Copy the tokenizer's files that were saved with the weights, or choose another model."
+
+
+def check_file(path: Path) -> None:
+    """Refuse a tokenizer.json before it is opened, since its added tokens are normalized then."""
+    from tokenizers import Tokenizer
+
+    if not path.exists():
+        return
+    stated = configuration.settings(path)
+    model, added = stated.get("model"), stated.get("added_tokens")
+    check_tokens(
+        path,
+        [
+            *(model.values() if isinstance(model, dict) else ()),  # the unknown token, and what begins parts of words
+            *(one.get("content") for one in (added if isinstance(added, list) else ()) if isinstance(one, dict)),
+        ],
+    )
+    steps = {stage: stated.get(stage) for stage in _STAGES}
+    empty = {"type": "BPE", "vocab": {}, "merges": []}
+    check(path, Tokenizer.from_str(json.dumps(steps | {"model": empty})))  # older spellings become the present one
+
+
+def check_number(path: Path, stated: configuration.TokenizerConfig) -> None:
+    """Refuse a tokenizer_config.json that asks for very many added tokens."""
+    for name in ("extra_ids", "offset"):
+        number = getattr(stated, name) or 0
+        if number > MADE_UP:
+            raise UnsupportedModel(
+                f"{path} asks for {number:,} added tokens ({name}); Strata accepts {MADE_UP:,}, since more could use "
+                f"up all memory. {_OTHER}"
+            )
+
+
+def check_made(folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuse a tokenizer that was made from the files of a folder."""
+    check_tokens(folder, (token.content for token in tokenizer.added_tokens_decoder.values()))
+    if tokenizer.is_fast:
+        check(folder, tokenizer.backend_tokenizer)
+
+
+def check(path: Path, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer by its steps, in the order in which they change a text."""
+    stages = {stage: list(_flat(_state(getattr(tokenizer, stage)))) for stage in _STAGES}
+    _check_growth(path, [(name, step) for name in _STAGES[:2] for step in stages[name]])
+    _check_growth(path, [("decoder", step) for step in stages["decoder"]])
+    for step in stages["post_processor"]:
+        _check_template(path, step)
+
+
+def check_tokens(path: Path, texts: Iterable[object]) -> None:
+    """Refuse added tokens that are very long, one or all together: a sentence may hold the same one many times."""
+    lengths = [len(text) for text in texts if isinstance(text, str)]
+    for length, most, what in (
+        (max(lengths, default=0), LONGEST_TOKEN, "a token"),
+        (sum(lengths), ALL_ADDED, "added tokens"),
+    ):
+        if length > most:
+            raise UnsupportedModel(
+                f"{path} has {what} of {length:,} characters; Strata accepts {most:,}, since more could use up all "
+                f"memory. {_OTHER}"
+            )
+
+
+def _check_growth(path: Path, steps: list[tuple[str, dict[str, Any]]]) -> None:
+    """From the last step to the first: how many characters one can become in this step and all after it."""
+    lengths = {_REST: 1.0}
+    for stage, step in reversed(steps):
+        lengths = _before(step, lengths)
+        most = max(lengths.values())
+        if most > MOST:
+            raise UnsupportedModel(
+                f"The {stage} {_title(step)} in {path} can turn one character into {most:,.0f}, with the steps after "
+                f"it; Strata accepts {MOST}, since more could use up all memory. {_OTHER}"
+            )
+
+
+def _before(step: Mapping[str, Any], after: dict[str, float]) -> dict[str, float]:
+    """How long each character can become, given how long those are that this step makes of it: an upper bound."""
+
+    def length(text: str) -> float:
+        return sum(after.get(character, after[_REST]) for character in text)
+
+    kind, longest = step["type"], max(after.values())
+    if kind == "Prepend":  # to a text of one character or more
+        return {character: number + length(step["prepend"]) for character, number in after.items()}
+    if kind == "Precompiled":
+        return {_REST: longest * _longest_replacement(step["precompiled_charsmap"])}
+    if kind != "Replace":  # it may make any character of any other
+        return {_REST: longest * _FACTORS.get(kind, 1)}
+    ((written, pattern),) = step["pattern"].items()
+    new = length(step["content"])
+    if written == "String" and pattern:  # a text of n characters becomes the content: each has an n-th part in it
+        share = new / len(pattern)
+        return after | {one: max(share, after.get(one, after[_REST])) for one in pattern}
+    if _NEVER_EMPTY.fullmatch(pattern):
+        return {character: max(number, new) for character, number in after.items()}
+    return {character: number + 2 * new for character, number in after.items()}  # it may match before and after
+
+
+def _longest_replacement(charsmap: str) -> int:
+    """The most characters that a SentencePiece map writes for some: its texts end with a zero byte, behind a trie."""
+    data = base64.b64decode(charsmap)
+    texts = data[4 + int.from_bytes(data[:4], "little") // 4 * 4 :].split(b"\0")
+    return max(1, *(len(text.decode(errors="replace")) for text in texts))
+
+
+def _check_template(path: Path, step: Mapping[str, Any]) -> None:
+    """Refuse a template that repeats a sentence, or adds special tokens, without end."""
+    for which in ("single", "pair"):
+        parts = step.get(which, ()) if step["type"] == "TemplateProcessing" else ()
+        special = [part["SpecialToken"]["id"] for part in parts if "SpecialToken" in part]
+        tokens = len(parts) - len(special) + sum(len(step["special_tokens"][one]["ids"]) for one in special)
+        if tokens > MOST:
+            raise UnsupportedModel(
+                f"The post_processor in {path} has a template of {tokens:,} parts; Strata accepts {MOST}, since more "
+                f"could use up all memory. {_OTHER}"
+            )
+        check_tokens(path, [text for one in special for text in step["special_tokens"][one]["tokens"]])
+
+
+def _state(step: Any) -> dict[str, Any]:
+    """The settings of a step, as the library would save them."""
+    stated: dict[str, Any] = {"type": "Sequence"} if step is None else json.loads(step.__getstate__())
+    return stated
+
+
+def _flat(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The steps of a Sequence, in order, those of inner ones in their place."""
+    if step["type"] != "Sequence":
+        yield step
+        return
+    for name in _INSIDE:
+        for inner in step.get(name, ()):
+            yield from _flat(inner)
+
+
+def _title(step: Mapping[str, Any]) -> str:
+    pattern = "".join(step.get("pattern", {}).values()) if step["type"] == "Replace" else step.get("prepend", "")
+    return f"{step['type']} {reprlib.repr(pattern)}" if pattern else str(step["type"])
