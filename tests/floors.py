@@ -28,6 +28,7 @@ FLOORS = {
         "explorer.typed_json",
         "explorer.run_folder",
         "explorer.in_words",
+        "explorer.markdown",
         "explorer.metric_lines",
         "explorer.places",
         "explorer.progress",

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
+from explorer import markdown
 from explorer.data.tables.formula_guard import guarded
 from explorer.evaluating.results.result_files import Result
 from explorer.measuring.table_cells import rounded
@@ -34,8 +35,8 @@ def as_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, with numbers on the right."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "".join(f"| {' | '.join(_one_line(cell).replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines)
+    first, *rest = [[markdown.plain(cell) for cell in row] for row in (header, *rows)]
+    return markdown.table(first, rest, numbers=True) + "\n"
 
 
 def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -54,7 +55,7 @@ def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def as_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns of a terminal."""
-    lines = [list(map(_one_line, row)) for row in (header, *rows)]
+    lines = [list(map(markdown.one_line, row)) for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     told = (
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(at) for cell, at in zip(row[1:], widths[1:], strict=True))])
@@ -82,10 +83,8 @@ def _content(result: Result) -> dict[str, object]:
 
 def _latex_row(cells: Sequence[str]) -> str:
     return (
-        " & ".join("".join(_LATEX.get(sign, sign) for sign in _one_line(cell)) for cell in cells).replace("±", r"$\pm$")
+        " & ".join("".join(_LATEX.get(sign, sign) for sign in markdown.one_line(cell)) for cell in cells).replace(
+            "±", r"$\pm$"
+        )
         + r" \\"
     )
-
-
-def _one_line(cell: str) -> str:
-    return " ".join(cell.split())

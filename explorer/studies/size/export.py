@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.encoding.locate import bundled
+from explorer.markdown import fenced, plain, table
 from explorer.progress import Progress, Work
 from explorer.studies.size.points import Picture, Point
 from explorer.studies.size.small_encoder import SmallEncoder, built
 from explorer.studies.size.storage import BITS, FLOAT16, FLOAT32, INT8, ranges_of
 from explorer.studies.size.tables import told
 from explorer.training.model_card import usage_code
-from explorer.training.model_card.markdown import fenced, plain, table
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -59,7 +59,7 @@ def card(small: SmallEncoder, found: Found, picture: Picture, point: Point, open
         *_alone(small, opener),
         "## Size and quality",
         table(("", "this model", "the whole model"), _rows(point, picture.whole)),
-        told(picture),
+        plain(told(picture)),
     )
     return "\n\n".join(parts) + "\n"
 

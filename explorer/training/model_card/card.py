@@ -12,13 +12,13 @@ from typing import Any
 from explorer import in_words
 from explorer.data import sources
 from explorer.knobs import Knob
+from explorer.markdown import fenced, one_line, plain, table
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.verdict import Outcome
 from explorer.measuring.scores.verdict_text import ACCURACY, DISTINGUISHED, SPEARMAN, told_size
 from explorer.training.loop.seed_scores import spread
 from explorer.training.model_card import classification, usage_code
 from explorer.training.model_card.card_facts import CardFacts
-from explorer.training.model_card.markdown import fenced, one_line, plain, table
 
 # the task of a measure, as sentence-transformers names it; that of others is a search
 _TASKS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from explorer.markdown import fenced, table
 from explorer.measuring.scores.class_scores import MEASURES
 from explorer.training.loop.seed_scores import spread
 from explorer.training.model_card import usage_code
 from explorer.training.model_card.card_facts import CardFacts
-from explorer.training.model_card.markdown import fenced, table
 
 
 def section(facts: CardFacts) -> list[str]:

@@ -37,8 +37,8 @@ def base() -> str | None:
         key=BASE,
         format_func=lambda option: _told(option, run, source),
         persist_state="session",
-        help=f"The sidebar's model comes from run '{run.name}'. Training it further stacks two runs: the scores then "
-        "show both together.",
+        help=f"The sidebar's model comes from run '{messages.plain(run.name)}'. Training it further stacks two "
+        "runs: the scores then show both together.",
     )
     if chosen is None:
         st.warning(

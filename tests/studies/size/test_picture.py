@@ -43,7 +43,7 @@ def timed_once():
 
 @pytest.fixture(scope="module")
 def text():
-    return Sentences("notes", sentences().texts[:120])
+    return Sentences("notes <b>", sentences().texts[:120])
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +130,7 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
         pytest.approx(one.model_bytes, rel=0.02)  # and a pooling layer for AutoModel
     )
     assert f"| Score | {one.score:.2f} | {found.whole.score:.2f} |" in card
+    assert r"notes \<b\>" in card, "the name of a text is no tag"
 
 
 def test_another_encoder_has_its_own_points(bundled_encoder, text):

@@ -14,7 +14,6 @@ from explorer.methods._papers import SIMCSE
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.model_card.card import card
 from explorer.training.model_card.card_facts import CardFacts
-from explorer.training.model_card.markdown import fenced, plain, table
 
 DIGEST = "0123456789abcdef" * 4
 FACTS = CardFacts(
@@ -286,20 +285,6 @@ def test_a_strange_file_name_stays_one_cell_and_one_word_of_the_command():
     _, body = parsed(told(data=(STRANGE,), command=shlex.join(["python", "--data", STRANGE])))
     assert cells(body, "Trained on")[0].endswith(", 12,345 rows")
     assert f"````sh\n{shlex.join(['python', '--data', STRANGE])}\n````" in body
-
-
-def test_plain_text_is_shown_as_it_is_by_a_reader_of_markdown():
-    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
-    shown = markdown.render(table(("", plain(STRANGE)), [(plain("a|b"), plain("*c*"))]))
-    import html
-
-    texts = [html.unescape(text) for text in re.findall(r"<t[hd]>(.*?)</t[hd]>", shown)]
-    assert texts == ["", " ".join(STRANGE.split()), "a|b", "*c*"]
-
-
-def test_a_fence_is_longer_than_any_within():
-    assert fenced("py", "a") == "```py\na\n```"
-    assert fenced("py", "a ```` b") == "`````py\na ```` b\n`````"
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(59.6, "60 s"), (754.2, "13 min"), (7_300, "2 h 02 min")])

@@ -1,4 +1,3 @@
-import string
 import threading
 
 import pytest
@@ -6,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
 from explorer.ui.access import jobs
+from tests.rendered import Shown
 from tests.visits import buttons, wait_until, words
 
 NASTY = [
@@ -20,27 +20,16 @@ NASTY = [
 
 
 def page(text):
-    import streamlit as st
-
     from explorer.ui import messages
 
     messages.trouble(text)
-    st.markdown(messages.plain(text))
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_every_mark_of_markup_is_escaped(text):
-    shown = AppTest.from_function(page, args=(text,)).run().error[0].value
-    unescaped = shown.replace("  \n", "\n")
-    restored, place = "", 0
-    while place < len(unescaped):
-        if unescaped[place] == "\\":
-            place += 1
-        elif unescaped[place] in string.punctuation:
-            pytest.fail(f"{unescaped[place]!r} stands unescaped in {shown!r}")
-        restored += unescaped[place]
-        place += 1
-    assert restored == text
+def test_an_error_is_shown_as_it_is(text):
+    shown = Shown(AppTest.from_function(page, args=(text,)).run().error[0].value)
+    assert shown.words == text.split()
+    assert shown.tags <= {"p", "br"}
 
 
 def asks_too_early():

@@ -14,6 +14,7 @@ from explorer.ui import messages
 from explorer.ui.access import availability, jobs
 from explorer.ui.layer_attention import heads_view, pair_view, pooler_history, pooler_view, sentence_pair_form
 from tests import trainings
+from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
 from tests.visits import lead
 
@@ -253,8 +254,9 @@ def test_whatever_is_typed_is_shown_as_it_is(listener, text):
     typed(listener, text, "a man")
     assert not listener.error
     assert charts(listener) == 4
-    shown = next(one.value for one in listener.markdown if one.value.startswith("“"))
-    assert not set("<[`$*#:") & set(re.sub(r"\\.", "", shown)), "what is left when all that is escaped is taken out"
+    shown = Shown(next(one.value for one in listener.markdown if one.value.startswith("“")))
+    assert shown.words == f"“{messages.shortened(text, 36)}”".split()
+    assert (shown.tags, shown.found_later) == ({"p"}, [])
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])

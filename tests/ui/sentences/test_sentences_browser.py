@@ -23,7 +23,7 @@ def test_a_clicked_cell_is_the_pair_under_the_microscope(page):
 
 
 def test_what_is_typed_is_never_run_and_never_in_the_address(page):
-    typed = "<img src=x onerror=alert(1)> **bold**"
+    typed = "<img src=x onerror=alert(1)> **bold** http://x.example www.x.example me@x.example :streamlit: 1 -> 2"
     box = page.get_by_role("textbox", name="Sentences, one a line")
     box.fill(f"{typed}\n{typed} twice\n\n")
     box.press("Control+Enter")
@@ -31,5 +31,6 @@ def test_what_is_typed_is_never_run_and_never_in_the_address(page):
     live.plots(page, 4)
     assert page.locator(".js-plotly-plot").nth(0).locator("text", has_text="<img").count() > 0
     assert page.locator("img[src=x]").count() == 0
-    assert page.locator("blockquote strong").count() == 0
+    assert page.locator("blockquote strong, blockquote img").count() == 0
+    assert page.locator("a[href*=example]").count() == 0
     assert "img" not in page.url
