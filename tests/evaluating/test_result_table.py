@@ -122,7 +122,7 @@ def test_markdown_has_as_many_cells_in_every_row():
 
 def test_latex_escapes_what_it_would_read():
     text = table_formats.written("latex", HEADER, ROWS)
-    assert r"all\_MiniLM \& co|x & 82.03 $\pm$ 0.45 &  \\" in text
+    assert r"all\_MiniLM \& co\textbar{}x & 82.03 $\pm$ 0.45 &  \\" in text
     assert text.startswith(r"\begin{tabular}{lrr}")
     for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
         assert text.count(rule) == 1

@@ -1,5 +1,10 @@
 """Test that a table is in every format what it was: no cell is markup, a command or a formula."""
 
+import shutil
+import subprocess
+
+import pytest
+
 from explorer.evaluating.results import table_formats
 from tests.rendered import Shown
 
@@ -28,3 +33,31 @@ def test_numbers_in_markdown_are_on_the_right():
         "| --- | ---: | ---: |",
         "| m | -1.00 | 2 |",
     ]
+
+
+def test_no_row_of_latex_begins_with_what_a_line_break_or_a_rule_takes_for_its_own():
+    lines = table_formats.as_latex(HEADER, ROWS).splitlines()
+    assert [line[:3] for line in lines[2:6] if not line.startswith("\\")] == ["{[}", "{[}", "{*}"]
+    assert not [line for line in lines if line.lstrip().startswith(("[", "*"))]
+
+
+def test_a_name_with_control_characters_is_obeyed_by_no_terminal_and_refused_by_no_latex():
+    header, row = ["model"], ["\x1b[31mred\x07\x9b"]
+    assert table_formats.as_text(header, [row]) == "model\n\ufffd[31mred\ufffd\ufffd\n"
+    assert table_formats.as_latex(header, [row]).splitlines()[4] == r"{[}31mred \\"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
+def test_latex_is_compiled_and_shows_the_cells(tmp_path):
+    """A table of ASCII: what an engine makes of other characters depends on its fonts."""
+    signs = [chr(code) for code in range(33, 127)]
+    rows = [[f"{sign} one", f"{sign}{sign}", sign] for sign in signs] + ROWS
+    lines = [
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}",
+        *(table_formats.as_latex(HEADER, rows[at : at + 40]) for at in range(0, len(rows), 40)),
+        r"\end{document}",
+    ]
+    (tmp_path / "table.tex").write_text("\n\n".join(lines))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stdout[-2000:]

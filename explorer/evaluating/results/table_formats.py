@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 
 from explorer import markdown
@@ -13,10 +14,15 @@ from explorer.evaluating.results.result_files import Result
 from explorer.measuring.table_cells import rounded
 
 FORMATS = ("csv", "markdown", "latex")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them, and LaTeX refuses them
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",  # as they are, the usual fonts have a dash and Spanish marks for these three
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "`": r"\textasciigrave{}",
     **{sign: "\\" + sign for sign in "&%$#_{}"},
 }
 
@@ -55,7 +61,7 @@ def as_latex(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def as_text(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns of a terminal."""
-    lines = [list(map(markdown.one_line, row)) for row in (header, *rows)]
+    lines = [[_CONTROLS.sub("\ufffd", markdown.one_line(cell)) for cell in row] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     told = (
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(at) for cell, at in zip(row[1:], widths[1:], strict=True))])
@@ -82,9 +88,9 @@ def _content(result: Result) -> dict[str, object]:
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return (
-        " & ".join("".join(_LATEX.get(sign, sign) for sign in markdown.one_line(cell)) for cell in cells).replace(
-            "±", r"$\pm$"
-        )
-        + r" \\"
-    )
+    shown = (_CONTROLS.sub("", markdown.one_line(cell)).strip() for cell in cells)
+    row = " & ".join("".join(_LATEX.get(sign, sign) for sign in cell) for cell in shown)
+    row = re.sub("-(?=-)", "-{}", row.replace("±", r"$\pm$"))  # two would become a longer one
+    if row.startswith(("[", "*")):  # the line break or the rule above would take it for an argument of its own
+        row = f"{{{row[0]}}}{row[1:]}"
+    return row + r" \\"
