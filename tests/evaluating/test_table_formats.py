@@ -1,5 +1,7 @@
 """Test that a table is in every format what it was: no cell is markup, a command or a formula."""
 
+import csv
+import io
 import shutil
 import subprocess
 
@@ -18,6 +20,13 @@ NASTY = [
 ]
 HEADER = ["[model]", "*task*", "www.x.org"]
 ROWS = [[name, "-0.50 ± 0.10", name] for name in NASTY]
+
+
+def test_csv_gives_the_cells_back_and_numbers_are_numbers():
+    found = list(
+        csv.reader(io.StringIO(table_formats.as_csv(HEADER, [*ROWS, ["a\r=1+1", "b\n=2", "\r=3"]]), newline=""))
+    )
+    assert found == [HEADER, *ROWS, ["a\r=1+1", "b\n=2", "'\r=3"]]
 
 
 def test_markdown_shows_the_cells():

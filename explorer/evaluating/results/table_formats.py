@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Sequence
 
 from explorer import markdown
-from explorer.data.tables.formula_guard import guarded
+from explorer.data.tables.formula_guard import csv_text
 from explorer.evaluating.results.result_files import Result
 from explorer.measuring.table_cells import rounded
 
@@ -34,9 +32,7 @@ def written(form: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 def as_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Comma-separated, and no text is a formula."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([guarded(cell) for cell in row] for row in (header, *rows))
-    return text.getvalue()
+    return csv_text((header, *rows))
 
 
 def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

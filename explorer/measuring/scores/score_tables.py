@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Sequence
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
-from explorer.data.tables.formula_guard import guarded
+from explorer.data.tables.formula_guard import csv_text
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.scores.layer_scores import AGGREGATES, METRICS, LayerScores
 from explorer.measuring.table_cells import rounded
@@ -43,11 +41,7 @@ def score_rows(scores: LayerScores) -> list[dict[str, object]]:
 
 def as_csv(rows: list[dict[str, object]]) -> str:
     """Rows as CSV with a header; a missing number is an empty cell, and no text is a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(guarded, rows[0]))
-    writer.writerows([guarded(row.get(name, "")) for name in rows[0]] for row in rows)
-    return text.getvalue()
+    return csv_text([[*rows[0]], *([row.get(name, "") for name in rows[0]] for row in rows)])
 
 
 def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
