@@ -1,6 +1,9 @@
 """The app as its visitor meets it: a real server, a real browser. Skipped, with the reason, where there is none."""
 
+from contextlib import suppress
+from urllib.error import HTTPError
 from urllib.parse import urlencode, urlparse
+from urllib.request import urlopen
 
 import pytest
 
@@ -65,6 +68,22 @@ def test_the_server_answers_its_own_pages_only_and_asks_nothing_outside_this_mac
     page.goto(f"{address}/replay")  # the one page that no other test here opens; all are looked at in the end
     settle(page)
     assert asked_outside() == ""
+
+
+def test_only_its_own_pages_may_show_the_app_in_a_frame(page, address):
+    for path in ("/", "/layers", "/_stcore/health", "/static/none"):
+        with suppress(HTTPError), urlopen(f"{address}{path}") as answer:
+            assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'self'", path
+            assert answer.headers["X-Frame-Options"] == "SAMEORIGIN", path
+    own = f"{address}/_stcore/health"  # a page without scripts
+    page.goto(own)
+    for framed in (own, own.replace("127.0.0.1", "localhost")):
+        page.evaluate(
+            "at => new Promise(loaded => document.body.append(Object.assign(document.createElement('iframe'), "
+            "{src: at, onload: loaded})))",
+            framed,
+        )
+    assert [frame.url.startswith("http") for frame in page.frames] == [True, True, False]
 
 
 def test_a_clicked_cell_is_the_reading_of_the_address_and_of_every_page(layers, page, address):
