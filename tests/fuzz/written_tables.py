@@ -1,0 +1,129 @@
+"""Cases of tables and cards: names and cells of any characters are written in every format, and read back."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from explorer.data.tables.formula_guard import unguarded
+from explorer.evaluating.results import table_formats
+from explorer.measuring.scores import score_tables
+from explorer.training.model_card.card import card
+from explorer.ui import messages
+from tests.rendered import Shown
+from tests.training.model_card.test_card import FACTS, parsed
+
+PARTS = (
+    *"*_`~^#+-=|\\<>[](){}!$&%@:;.,'\"/?", *"abcXYZ019 ", "  ", "\t", "\n", "\r", "\r\n", "\n\n    ", "\x0b", "\x85",
+    "**", "__", "~~", "```", "---", "===", "- ", "+ ", "1. ", "# ", "> ", "    ", "| --- |", "[a](b)", "![a](b)",
+    "[^1]", "[x]: ", "<b>", "</td>", "<br>", "<!--", "-->", "<script>", "<img src=x onerror=a>", "&amp;", "&#60;",
+    "&lt", "<a@b.de>", "http://", "HTTPS://x.org", "www.", "www.x.org", "a@b.de", "@x.y", "ftp://", "javascript:",
+    ":smile:", ":red[", ":small[]", ":streamlit:", ":material/home:", "->", "<-", "<->", ">=", "~=", " -- ",
+    "\\\\", "\\begin{x}", "\\input{/etc/hosts}", "[CLS]", "$x^2$", "%c", "~", "--", "''", "±", "\\&", "=1+1", "+1",
+    "-1", "@SUM(1)", "=cmd|' /C calc'!A0", "＝", "＋", "－", "＠", "'", "''", '"', "-3.2 ± 0.1", "+1.10 (0.36 to 1.77)",
+    "\u202e", "\u2028", "\u2066", "\u2069", "\u200b", "\u200d", "\ufeff", "\xad", "\u3000", "\xa0", "\0", "\x1b[31m",
+    "\x07", "\x7f", "\x9b", "e\u0301", "\u0301", "é", "ß", "İ", "🦦", "𝔘", "\U000e0041", "漢", "א", "\ufffd", "{{a}}",
+)  # fmt: skip
+_CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
+_TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
+_NUMBERS = re.compile(r"[+-][0-9][-+0-9.,e± ()to]*")
+_LATEX = {
+    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textbar{}": "|",
+    r"\textless{}": "<", r"\textgreater{}": ">", r"\textasciigrave{}": "`", r"$\pm$": "±", "-{}": "-",
+    "{[}": "[", "{*}": "*",
+    **{rf"\{sign}": sign for sign in "&%$#_{}"},
+}  # fmt: skip
+_SIGN = re.compile("|".join(map(re.escape, _LATEX)) + r"|[^\\{}$&#%_^~]")
+
+
+def prepare(folder: Path) -> None:
+    """Need nothing."""
+
+
+def attempt(seed: int, folder: Path, place: Path) -> None:
+    """Write texts in every format."""
+    drawn = Random(seed)
+    width = drawn.choice((1, 2, 3))
+    header, *rows = [[_text(drawn) for _ in range(width)] for _ in range(drawn.choice((2, 3, 5)))]
+    _check_csv(table_formats.as_csv(header, rows), [header, *rows])
+    named = dict.fromkeys(header, "")
+    _check_csv(score_tables.as_csv([named, named]), [list(named)] + [[""] * len(named)] * 2)
+    _check_markdown(table_formats.as_markdown(header, rows), [header, *rows])
+    _check_latex(table_formats.as_latex(header, rows), [header, *rows])
+    _check_terminal(table_formats.as_text(header, rows), len(rows) + 1)
+    for text in header:
+        _check_page(text)
+    if drawn.random() < 0.3:  # it takes longer
+        _check_card(header[0])
+
+
+def _text(drawn: Random) -> str:
+    return "".join(drawn.choices(PARTS, k=drawn.choice((0, 1, 1, 2, 3, 5, 9))))
+
+
+def _check_csv(written: str, rows: Sequence[Sequence[str]]) -> None:
+    found = list(csv.reader(io.StringIO(written, newline=""), strict=True))
+    assert [list(map(unguarded, row)) for row in found] == list(map(list, rows)), "the CSV is another table"
+    for cell in (cell for row in found for cell in row):
+        seen = (one for one in unicodedata.normalize("NFKC", cell) if unicodedata.category(one)[0] not in "CZ")
+        assert next(seen, "") not in [*"=+-@"] or _NUMBERS.fullmatch(cell), f"{cell!r} is a formula"
+
+
+def _check_markdown(written: str, rows: Sequence[Sequence[str]]) -> None:
+    shown = Shown(written)
+    assert [[cell.split() for cell in row] for row in shown.cells] == [[_shown(cell) for cell in row] for row in rows]
+    assert shown.tags <= _TABLE, f"Markdown has {shown.tags - _TABLE}"
+    assert not shown.found_later, f"an address is a link: {shown.found_later}"
+
+
+def _check_latex(written: str, rows: Sequence[Sequence[str]]) -> None:
+    lines = [line.removesuffix(r" \\") for line in written.split("\n") if line.endswith(r" \\")]
+    assert not [line for line in lines if line.lstrip().startswith(("[", "*"))], "a row begins with an option"
+    for line, row in zip(lines, rows, strict=True):
+        for cell, text in zip(line.split(" & "), row, strict=True):
+            signs = [found[0] for found in _SIGN.finditer(cell)]
+            assert "".join(signs) == cell, f"{cell!r} has a command"
+            shown = "".join(_LATEX.get(sign, sign) for sign in signs)
+            assert shown.split() == re.sub(_CONTROLS, "", " ".join(text.split())).split()
+
+
+def _check_terminal(written: str, lines: int) -> None:
+    assert written.count("\n") == lines
+    assert not [one for one in written if unicodedata.category(one) == "Cc" and one != "\n"], "a terminal would obey it"
+
+
+def _check_page(text: str) -> None:
+    shown = Shown(messages.plain(text))
+    assert shown.words == _shown(text), "a page shows another text"
+    assert shown.tags <= {"p", "br"}, f"a page has {shown.tags}"
+    assert not shown.found_later, f"an address is a link: {shown.found_later}"
+
+
+def _check_card(text: str) -> None:
+    head, shown = _card(text)
+    assert head["model-index"][0]["name"] == " ".join(text.split())
+    assert shown.heading.split() == _shown(text)
+    assert shown.tags == _ordinary_tags(), "the card has other tags"
+
+
+def _card(text: str) -> tuple[dict[str, Any], Shown]:
+    names = ("run", "method", "title", "seen", "cut", "trained", "default", "adapters")
+    head, body = parsed(card(dataclasses.replace(FACTS, **dict.fromkeys(names, text))))
+    return head, Shown(body)
+
+
+@cache
+def _ordinary_tags() -> set[str]:
+    return _card("a")[1].tags
+
+
+def _shown(text: str) -> list[str]:
+    return text.replace("\0", "\ufffd").split()
