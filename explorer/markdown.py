@@ -12,7 +12,7 @@ FOUND_LATER = r"(?<=\w)(?=://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@[\w-]+\.[\w-])|(?<
 _COMMENT = "<!-- -->"
 _FOUND_LATER = re.compile(FOUND_LATER, re.IGNORECASE)
 # characters of emphasis, links, tags, tables, headings, entities and formulas
-_MARKUP = re.compile(r"([\\`*_\[\]<>|~#&$])")
+_MARKUP = re.compile(r"([\\`*_\[\]<>|~#$]|&(?=[#\w]))")
 _BULLET, _NUMBER = re.compile(r"^([-+])(?=[ -]|$)"), re.compile(r"^([0-9]+)(?=[.)]( |$))")
 
 
