@@ -28,9 +28,8 @@ def picked(sides: tuple[Shown, Shown], choices: tuple[Choice, Choice], metric: s
         key="picked_on",
         bind="query-params",
         width=300,
-        help=f"A dev set. The best layer & pooling of A and of B on it are compared on "
-        f"{messages.plain(here.name)}. The "
-        "result is fair: the choice does not use the pairs that are scored.",
+        help="A dev set. The best layer & pooling of A and of B on it are compared on "
+        f"{messages.plain(here.name)}. The result is fair: the choice does not use the pairs that are scored.",
     )
     if name == NOTHING:
         return None
