@@ -9,6 +9,7 @@ from explorer.data import uploads
 from explorer.data.tables.decoding import decoded
 from explorer.data.tables.delimited import csv_table, tsv_table, txt_table
 from explorer.data.tables.records import json_table, jsonl_table, parquet_table
+from explorer.data.tables.regular_files import check_regular
 from explorer.data.tables.table import Table
 from explorer.errors import UnreadableFile
 
@@ -27,6 +28,7 @@ ENDINGS = (*TEXT_FORMATS, ".parquet")
 def read_file(path: str | Path) -> Table:
     """Read the table in a file on this disk."""
     path = Path(path)
+    check_regular(path)
     try:
         size = path.stat().st_size
         if path.is_dir():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from explorer import typed_json
+from explorer.data.tables.regular_files import check_regular
 from explorer.errors import CannotResume, NotWritable
 from explorer.places import PART, whole_file
 
@@ -78,6 +79,7 @@ def shard_path(folder: Path, number: int) -> Path:
 def read(folder: Path) -> Manifest | None:
     """The manifest of a folder; None if there is none. A folder with anything else in it is refused."""
     path = folder / NAME
+    check_regular(path)
     try:
         if folder.exists() and not folder.is_dir():
             raise NotWritable(f"{folder} is a file. Choose a folder for --out.")

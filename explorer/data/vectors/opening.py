@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from explorer.data.tables.regular_files import check_regular
 from explorer.data.vectors import manifest as manifests
 from explorer.data.vectors.npy_file import NpyFile
 from explorer.data.vectors.parquet_files import ParquetFiles, is_vector
@@ -61,6 +62,7 @@ def opened(
 
 def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> VectorFiles:
     """The shards of an embedding, which has to be complete and to hold its sentences."""
+    check_regular(folder / manifests.NAME)
     manifest = manifests.read(folder) if (folder / manifests.NAME).is_file() else None
     if manifest is None:
         raise UnreadableFile(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from explorer import typed_json
+from explorer.data.tables.regular_files import check_regular
 from explorer.data.vectors.manifest import ABOUT
 from explorer.data.vectors.vector_files import AT_ONCE, Block, Numbers, Origin, VectorFiles, check_shape
 from explorer.errors import DataError, UnreadableFile, WrongColumns
@@ -104,6 +105,7 @@ def _opened(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    check_regular(path)
     try:
         return pq.ParquetFile(path)
     except (OSError, ValueError, pa.ArrowException) as error:

@@ -1,5 +1,6 @@
 """Test that files are refused before they are opened if possible, and read by their ending."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,16 @@ def test_a_hundred_thousand_rows_are_all_read() -> None:
     row = "3.5\tA man is playing the guitar in the park.\tSomeone is making music out of doors.\tnews\n"
     data = ("score\tsentence1\tsentence2\tsource\n" + 100_000 * row).encode()
     assert len(read_bytes("a.tsv", data).rows) == 100_000
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_named_pipe_is_refused_at_once_and_is_not_called_empty(tmp_path: Path, ending: str) -> None:
+    os.mkfifo(tmp_path / f"a{ending}")
+    with pytest.raises(UnreadableFile, match=rf"a{ending} is a named pipe, not a file\. Save its content"):
+        read_file(tmp_path / f"a{ending}")
+
+
+def test_a_device_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    with pytest.raises(UnreadableFile, match=r"zero\.txt is a device, not a file"):
+        read_file(tmp_path / "zero.txt")

@@ -1,11 +1,13 @@
 """Test that vectors with their sentences are read from every format, and that unusable ones are refused."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.data.vectors import vector_files
+from explorer.data.vectors import manifest, vector_files
 from explorer.data.vectors.opening import is_vectors, opened
 from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, WIDTH, fixed, table
@@ -153,6 +155,15 @@ def test_what_holds_no_vectors_is_none(tmp_path, npy):
         opened(tmp_path / "absent.npy")
     with pytest.raises(DataError, match="holds its own sentences"):
         opened(table(tmp_path / "mine.parquet", fixed()), npy.with_suffix(".txt"))
+
+
+def test_a_named_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "mine.parquet")
+    os.mkfifo(tmp_path / manifest.NAME)
+    for source, name in ((tmp_path / "mine.parquet", r"mine\.parquet"), (tmp_path, r"manifest\.json")):
+        assert not is_vectors(str(source))
+        with pytest.raises(UnreadableFile, match=f"{name} is a named pipe, not a file"):
+            opened(source)
 
 
 def test_blocks_have_a_size_that_fits_into_memory():

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import shutil
 from collections import namedtuple
 
@@ -13,7 +14,7 @@ import pytest
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.read.readings import parse
-from explorer.errors import BadChoice, CannotResume, DataError, NotWritable, RunBusy, RunError
+from explorer.errors import BadChoice, CannotResume, DataError, NotWritable, RunBusy, RunError, UnreadableFile
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -187,6 +188,13 @@ def test_a_folder_that_holds_something_else_is_refused_untouched(desk):
     (folder / "letter.txt").rename(folder / "manifest.json")
     with pytest.raises(CannotResume, match="damaged"):
         desk.embed("letters")
+
+
+def test_a_named_pipe_in_place_of_the_manifest_is_refused_at_once(desk):
+    (desk.folder / "pipe").mkdir()
+    os.mkfifo(desk.folder / "pipe" / "manifest.json")
+    with pytest.raises(UnreadableFile, match=r"manifest\.json is a named pipe, not a file"):
+        desk.embed("pipe")
 
 
 def test_a_folder_that_another_process_writes_to_is_refused(desk, whole):
