@@ -71,6 +71,18 @@ def test_a_sentence_of_the_corpus_needs_no_encoder_and_does_not_find_itself(desk
     assert [row["row"] for row in told["results"]] == slow(vectors, vectors_of(desk, ["a new query"])[0], 3)[0]
 
 
+def test_rows_with_a_zero_vector_are_counted_and_named(said, tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(len(LINES), 4))
+    vectors[[2, 9]] = 0
+    np.save(tmp_path / "mine.npy", vectors)
+    (tmp_path / "mine.txt").write_text("\n".join(LINES), encoding="utf-8")
+    told = found(said, "search", LINES[7], "--vectors", tmp_path / "mine.npy", "--k", len(LINES))
+    assert (told["sentences"], told["zero_vectors"], told["zero_rows"]) == (len(LINES), 2, [2, 9])
+    assert sorted(row["row"] for row in told["results"]) == [row for row in range(len(LINES)) if row not in (2, 7, 9)]
+    _, out, _ = said("search", LINES[7], "--vectors", tmp_path / "mine.npy")
+    assert "2 rows are left out" in out
+
+
 def test_the_terminal_is_told_index_recall_and_cost(desk, said):
     code, out, err = said(*words(desk, LINES[3], "--reading", TITLES[0], "--index", "ivf"))
     assert code == 0, err

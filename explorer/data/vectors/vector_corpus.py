@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,26 +12,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.vectors.vector_files import AT_ONCE, Numbers, Origin
+from explorer.data.vectors.vector_files import Origin
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
-TEXTS, ENDS, LENGTHS, VECTORS = "texts.bin", "ends.npy", "lengths.npy", "vectors.npy"
+TEXTS, ENDS, VECTORS, ZERO = "texts.bin", "ends.npy", "vectors.npy", "zero.npy"
+NAMED = 5  # rows with a zero vector that are named
 
 
 @dataclass(frozen=True, eq=False)
 class VectorCorpus:
-    """Vectors (row, width) and their sentences; nothing of them is read before it is used."""
+    """Vectors (row, width) and their sentences; nothing of them is read before it is used.
+
+    A zero vector has no cosine with any other: its row keeps its number, and is never searched.
+    """
 
     name: str
     digest: str  # of the files
     folder: Path  # of the cache; an index of the vectors is kept there too
-    vectors: Numbers  # as stored; use `block` or `rows` for length 1
+    vectors: Floats  # with length 1
+    zero: Rows  # rows whose vector is zero
     title: str | None = None  # layer & pooling, if `embed` wrote them
     origin: Origin | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    @property
+    def searched(self) -> int:
+        """How many rows are searched."""
+        return len(self) - len(self.zero)
 
     @property
     def width(self) -> int:
@@ -41,17 +52,20 @@ class VectorCorpus:
     @property
     def note(self) -> str:
         """What is searched, in words."""
-        return f"{len(self):,} sentences of {self.name}, with vectors of width {self.width:,}."
+        return f"{len(self):,} sentences of {self.name}, with vectors of width {self.width:,}.{self._left_out}"
+
+    @property
+    def _left_out(self) -> str:
+        if not len(self.zero):
+            return ""
+        rows = ", ".join(f"{row:,}" for row in self.zero[:NAMED].tolist()) + (", …" if len(self.zero) > NAMED else "")
+        if len(self.zero) == 1:
+            return f" Row {rows} is left out: its vector is zero, which has no cosine."
+        return f" {len(self.zero):,} rows are left out: their vectors are zero, which has no cosine (rows {rows})."
 
     @cached_property
-    def lengths(self) -> Floats:
-        """The length of each vector as stored; 1 for a zero vector, which stays one."""
-        found: Floats = np.load(self.folder / LENGTHS, mmap_mode="r")
-        return found
-
-    @cached_property
-    def _ends(self) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = np.load(self.folder / ENDS, mmap_mode="r")
+    def _ends(self) -> Rows:
+        found: Rows = np.load(self.folder / ENDS, mmap_mode="r")
         return found
 
     @cached_property
@@ -60,8 +74,17 @@ class VectorCorpus:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._ends[-1] else b""
 
     def rows(self, which: slice | NDArray[np.integer[Any]]) -> Floats:
-        """Some rows (row, width), with length 1."""
-        return np.asarray(self.vectors[which], dtype=np.float32) / self.lengths[which][:, None]
+        """The vectors of some rows (row, width), with length 1."""
+        return np.asarray(self.vectors[which])
+
+    def rows_searched(self, places: Rows) -> Rows:
+        """The rows at some places among those that are searched."""
+        before = self.zero - np.arange(len(self.zero))  # of each zero vector: the rows before it that are searched
+        return places + np.searchsorted(before, places, side="right")
+
+    def zero_between(self, start: int, end: int) -> Rows:
+        """The rows from `start` up to `end` whose vector is zero."""
+        return self.zero[slice(*np.searchsorted(self.zero, (start, end)))]
 
     def text(self, row: int) -> str:
         """The sentence of a row."""
@@ -81,11 +104,6 @@ class VectorCorpus:
                 return row
             at = self._texts.find(wanted, at + 1)
         return None
-
-    def blocks(self) -> Iterator[tuple[int, Floats]]:
-        """All rows in order, with length 1, and the number of the first of each block."""
-        for start in range(0, len(self), AT_ONCE):
-            yield start, self.rows(slice(start, start + AT_ONCE))
 
     def _start(self, row: int) -> int:
         return int(self._ends[row - 1]) if row else 0

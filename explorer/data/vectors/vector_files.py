@@ -46,14 +46,11 @@ class VectorFiles(ABC):
     dtype: np.dtype[Any]
     title: str | None = None  # layer & pooling, if `embed` wrote them
     origin: Origin | None = None
+    text_bytes: int = 0  # of the sentences, as far as a header states it
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
         """All rows in order."""
-
-    def mapped(self) -> Numbers | None:
-        """The vectors mapped into memory; None if the format is compressed."""
-        return None
 
 
 def check_shape(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -66,3 +63,8 @@ def check_shape(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
         )
     if min(shape) < 1:
         raise DataError(f"{name} has the shape {shape}, so no number is in it. Choose a file with at least one vector.")
+
+
+def changed(name: str) -> DataError:
+    """The error for files that were written to while they were read."""
+    return DataError(f"{name} changed while it was read. Search it again when it is complete.")

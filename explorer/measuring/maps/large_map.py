@@ -42,20 +42,22 @@ class LargeMap:
 
 
 def large_map(corpus: VectorCorpus, way: Way) -> Work[LargeMap]:
-    """Lay out all rows of a corpus, or as many as a map has at most, drawn at random."""
+    """Lay out all rows of a corpus that are searched, or as many as a map has at most, drawn at random."""
     if way.kind not in KINDS or way.axes != 2:
         raise BadChoice(
             f"{way.kind} in {way.axes} dimensions is not possible for vectors on disk. Choose {' or '.join(KINDS)} in "
             "2 dimensions."
         )
-    if len(corpus) < 2:
-        raise BadChoice(f"A map needs at least 2 sentences; {corpus.name} has {len(corpus)}.")
+    count = corpus.searched
+    if count < 2:
+        raise BadChoice(f"A map needs at least 2 sentences; {corpus.name} has {count} with a vector that is not zero.")
     drawn = np.random.default_rng(way.seed)
-    rows = np.arange(len(corpus))
-    told = f"All {len(corpus):,} sentences. "
-    if len(corpus) > MOST:
-        rows = np.sort(drawn.choice(len(corpus), MOST, replace=False))
-        told = f"{MOST:,} of {len(corpus):,} sentences, drawn at random. "
+    rows = np.arange(count)
+    told = f"All {count:,} sentences. "
+    if count > MOST:
+        rows = np.sort(drawn.choice(count, MOST, replace=False))
+        told = f"{MOST:,} of {count:,} sentences, drawn at random. "
+    rows = corpus.rows_searched(rows)
     yield Progress("reading vectors", 0, 0)
     vectors = corpus.rows(rows)
     fitted = np.sort(drawn.choice(len(rows), min(FITTED, len(rows)), replace=False))

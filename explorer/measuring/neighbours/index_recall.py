@@ -33,7 +33,7 @@ class Truth:
 
 def tuned(corpus: VectorCorpus, index: Any, setting: IndexSetting) -> Work[tuple[IndexSetting, float | None, int]]:
     """The setting with the least effort that has enough recall, its recall on other queries, and their number."""
-    if len(corpus) < 4:
+    if corpus.searched < 4:
         return setting, None, 0
     choosing, stating = yield from _truths(corpus)
     chosen = setting
@@ -54,9 +54,9 @@ def recall(corpus: VectorCorpus, index: Any, setting: IndexSetting, truth: Truth
 
 
 def _truths(corpus: VectorCorpus) -> Work[tuple[Truth, Truth]]:
-    count = min(QUERIES, len(corpus) // 2)
-    drawn = np.random.default_rng(0).choice(len(corpus), 2 * count, replace=False)
-    nearest = min(NEAREST, len(corpus) - 1)
+    count = min(QUERIES, corpus.searched // 2)
+    drawn = corpus.rows_searched(np.random.default_rng(0).choice(corpus.searched, 2 * count, replace=False))
+    nearest = min(NEAREST, corpus.searched - 1)
     stage = "searching all vectors for true neighbours"
     _, cosines = yield from all_searched(corpus, corpus.rows(drawn), nearest, drawn, stage)
     halves = (Truth(drawn[some], cosines[some, -1], nearest) for some in (slice(count), slice(count, None)))

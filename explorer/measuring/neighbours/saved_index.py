@@ -26,7 +26,7 @@ ADDED = 2048  # vectors between two progress reports
 
 def searchable(corpus: VectorCorpus, kind: str | None = None) -> Work[VectorSearch]:
     """The corpus with an index of a kind, or of that which suits its size; built only if it is not saved."""
-    setting = suited(len(corpus), kind)
+    setting = suited(corpus.searched, kind)
     if setting.kind == FLAT:
         return VectorSearch(corpus, IndexFacts(setting))
     saved = _opened(corpus, setting)
@@ -52,7 +52,7 @@ def _opened(corpus: VectorCorpus, setting: IndexSetting) -> VectorSearch | None:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP if setting.kind == IVF else faiss.IO_FLAG_MMAP_IFC)
     except (OSError, ValueError, RuntimeError):
         return None
-    if index.ntotal != len(corpus) or index.d != corpus.width:
+    if index.ntotal != corpus.searched or index.d != corpus.width:
         return None
     set_effort(index, stated.setting)
     return VectorSearch(corpus, stated, index)
@@ -63,7 +63,8 @@ def _built(corpus: VectorCorpus, setting: IndexSetting) -> Work[VectorSearch]:
     index = yield from (_trained_lists if setting.kind == IVF else _trained_graph)(corpus, setting)
     for start in range(0, len(corpus), ADDED):
         yield Progress("building the index", start, len(corpus))
-        index.add(corpus.rows(slice(start, start + ADDED)))
+        vectors = corpus.rows(slice(start, start + ADDED))
+        index.add(np.delete(vectors, corpus.zero_between(start, start + ADDED) - start, axis=0))
     seconds = time.monotonic() - started
     setting, recall, queries = yield from tuned(corpus, index, setting)
     path, about = _files(corpus, setting)
@@ -106,6 +107,7 @@ def _trained_graph(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
 
 
 def _sample(corpus: VectorCorpus, most: int) -> Any:
-    if len(corpus) <= most:
-        return corpus.rows(slice(None))
-    return corpus.rows(np.sort(np.random.default_rng(0).choice(len(corpus), most, replace=False)))
+    drawn = np.arange(corpus.searched)
+    if len(drawn) > most:
+        drawn = np.sort(np.random.default_rng(0).choice(corpus.searched, most, replace=False))
+    return corpus.rows(corpus.rows_searched(drawn))

@@ -62,7 +62,13 @@ class VectorSearch:
 
     def neighbours(self, place: int, k: int) -> Hits:
         """The k sentences nearest to one of the corpus, itself excluded."""
-        return self._hits(self.corpus.rows(np.array([place])), k, np.array([place]))
+        query = self.corpus.rows(np.array([place]))
+        if not query.any():
+            raise BadChoice(
+                f"The query is row {place:,} of {self.corpus.name}, whose vector is zero: it has no cosine. Ask for "
+                "another sentence."
+            )
+        return self._hits(query, k, np.array([place]))
 
     def _hits(self, queries: Floats, k: int, without: Places | None) -> Hits:
         if self.faiss is None:
@@ -77,13 +83,14 @@ def all_searched(
     corpus: VectorCorpus, queries: Floats, k: int, without: Places | None = None, stage: str = "searching"
 ) -> Work[tuple[Places, Floats]]:
     """Positions and cosines (query, result) of the nearest of all rows; `without` is left out of each query's."""
-    kept = min(len(corpus), k + SPARE + (without is not None))
+    kept = min(corpus.searched, k + SPARE + (without is not None))
     places = np.zeros((0, len(queries)), dtype=np.int64)
     products = np.zeros((0, len(queries)), dtype=np.float32)
     for start in range(0, len(corpus), AT_ONCE):
         yield Progress(stage, start, len(corpus))
         some = slice(start, min(start + AT_ONCE, len(corpus)))
-        found = np.asarray(corpus.vectors[some], dtype=np.float32) @ queries.T / corpus.lengths[some][:, None]
+        found = corpus.rows(some) @ queries.T
+        found[corpus.zero_between(some.start, some.stop) - start] = -np.inf
         if len(found) > kept:
             best = np.argpartition(found, len(found) - kept, axis=0)[-kept:]
             found = np.take_along_axis(found, best, axis=0)
@@ -101,9 +108,9 @@ def candidates_ranked(
     corpus: VectorCorpus, index: Any, queries: Floats, k: int, without: Places | None = None
 ) -> tuple[Places, Floats]:
     """The same of the candidates that an index finds; where they are fewer, positions are -1."""
-    wanted = min(len(corpus), max(CANDIDATES * k, LEAST) + (without is not None))
+    wanted = min(corpus.searched, max(CANDIDATES * k, LEAST) + (without is not None))
     _, places = index.search(np.ascontiguousarray(queries), wanted)
-    return _ranked(corpus, queries, places, k, without)
+    return _ranked(corpus, queries, corpus.rows_searched(places), k, without)
 
 
 def set_effort(index: Any, setting: IndexSetting) -> None:
@@ -124,5 +131,5 @@ def _ranked(
     for at, (of_query, query) in enumerate(zip(places, queries, strict=True)):
         of_each = np.clip(np.vecdot(corpus.rows(np.maximum(of_query, 0)), query), -1, 1)
         cosines[at] = np.where(of_query < 0, -np.inf, of_each)
-    order = np.lexsort((places, -cosines))[:, : min(k, len(corpus) - (without is not None))]
+    order = np.lexsort((places, -cosines))[:, : min(k, corpus.searched - (without is not None))]
     return np.take_along_axis(places, order, axis=1), np.take_along_axis(cosines, order, axis=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer import in_words
+from explorer.data.vectors.vector_corpus import NAMED
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.neighbours.index_recall import NEAREST
 from explorer.measuring.neighbours.index_setting import FLAT, HNSW, IVF
@@ -83,6 +84,8 @@ def as_json(answer: Answer) -> str:
         "vectors_digest": corpus.digest,
         "sentences": len(corpus),
         "width": corpus.width,
+        "zero_vectors": len(corpus.zero),  # left out, as those of these rows
+        "zero_rows": corpus.zero[:NAMED].tolist(),
         "k": answer.k,
         "index": {
             "kind": "exact" if facts.exact else setting.kind,

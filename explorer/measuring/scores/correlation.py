@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.vectors.unit_length import unit
+
+__all__ = ["ROUNDOFF", "SAME", "SAME_VECTOR", "measured", "pearson", "ranks", "spearman", "unit"]
+
 Floats = NDArray[np.float64]
 
 # Vectors in float32 that differ by less than this share of their length are equal but for the rounding of a forward
@@ -19,12 +23,6 @@ SAME = SAME_VECTOR**2
 # The unit roundoff of precisions of few bits: the most, as a share of itself, by which a number is rounded. Bfloat16
 # keeps 8 bits.
 ROUNDOFF = {"bfloat16": 2**-8}
-
-
-def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """Normalise vectors (sentence, width) to length 1; a zero vector is unchanged."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.ascontiguousarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def measured(cosines: NDArray[Any], precision: str) -> NDArray[Any]:

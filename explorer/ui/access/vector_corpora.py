@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.data.tables.regular_files import Stamp, stamp
 from explorer.data.vectors import manifest, opening, preparing
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import VectorFiles
@@ -23,7 +24,7 @@ def corpus(source: str, title: str) -> VectorCorpus | None:
     """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
     stamp = _stamp(source)
     files = _opened(source, title, stamp)
-    key = f"vectors on disk {source} {' '.join(files.columns)} {stamp}"
+    key = f"vectors on disk {source} {files.columns} {stamp}"
     found: VectorCorpus | None = remembered.made(key, f"Vectors of {files.name}", lambda: preparing.corpus(files))
     return found
 
@@ -45,8 +46,8 @@ def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
     return opening.opened(source)
 
 
-def _stamp(source: str) -> tuple[tuple[str, int, int], ...]:
-    """A value that changes when one of the files changes."""
+def _stamp(source: str) -> tuple[tuple[str, Stamp], ...]:
+    """A value that differs once one of the files is another one, or is written to."""
     path = Path(source).expanduser()
     if path.is_dir():
         files = [path / manifest.NAME, *sorted((path / manifest.SHARDS).glob("*.parquet"))]
@@ -55,6 +56,5 @@ def _stamp(source: str) -> tuple[tuple[str, int, int], ...]:
     found = []
     for file in files:
         with suppress(OSError):  # reading it says what is wrong
-            stat = file.stat()
-            found.append((file.name, stat.st_size, stat.st_mtime_ns))
+            found.append((file.name, stamp(file)))
     return tuple(found)

@@ -1,14 +1,17 @@
 """Test that a corpus of vectors finds any row and sentence, is checked once, and is another when a file changes."""
 
+import os
+import shutil
 import tracemalloc
 
 import numpy as np
 import pytest
 
+from explorer import places
 from explorer.data.vectors import preparing
 from explorer.data.vectors.opening import opened
+from explorer.data.vectors.unit_length import unit
 from explorer.errors import DataError
-from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, fixed, table
 
@@ -23,9 +26,8 @@ def both(npy, tmp_path):
 
 def test_any_row_has_length_1_and_its_sentence(npy, tmp_path):
     for found in both(npy, tmp_path):
-        np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(VECTORS))
-        np.testing.assert_array_equal(found.rows(np.array([5, 1])), unit(VECTORS)[[5, 1]])
-        np.testing.assert_array_equal(np.concatenate([block for _, block in found.blocks()]), unit(VECTORS))
+        np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(VECTORS.astype(float)))
+        np.testing.assert_array_equal(found.rows(np.array([5, 1])), unit(VECTORS.astype(float))[[5, 1]])
         assert isinstance(found.vectors, np.memmap)
         assert found.texts(range(ROWS)) == tuple(SENTENCES)
         assert (len(found), found.width) == VECTORS.shape
@@ -41,9 +43,31 @@ def test_a_sentence_is_found_by_its_text_whole(npy, tmp_path):
         ] * 3
 
 
-def test_a_zero_vector_stays_one(npy):
-    np.save(npy, np.where(np.arange(ROWS)[:, None] == 2, 0, VECTORS))
-    assert not corpus(npy).rows(np.array([2])).any()
+@pytest.mark.parametrize(
+    ("zero", "words"),
+    [
+        ([2], " Row 2 is left out: its vector is zero, which has no cosine."),
+        ([0, 6], " 2 rows are left out: their vectors are zero, which has no cosine (rows 0, 6)."),
+        (range(6), " 6 rows are left out: their vectors are zero, which has no cosine (rows 0, 1, 2, 3, 4, …)."),
+        ([], ""),
+    ],
+)
+def test_rows_with_a_zero_vector_are_named_and_keep_their_numbers(npy, tmp_path, zero, words):
+    vectors = np.where(np.isin(np.arange(ROWS), zero)[:, None], 0, VECTORS)
+    np.save(npy, vectors)
+    others = [row for row in range(ROWS) if row not in zero]
+    for found in (corpus(npy), corpus(table(tmp_path / "mine.parquet", fixed(vectors)))):
+        assert found.note.endswith(f"of width 4.{words}")
+        assert (len(found), found.searched, found.zero.tolist()) == (ROWS, len(others), list(zero))
+        assert found.rows_searched(np.array([-1, *range(len(others))])).tolist() == [-1, *others]
+        assert found.zero_between(1, 6).tolist() == [row for row in zero if 1 <= row < 6]
+        np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(vectors.astype(float)))
+
+
+def test_vectors_that_are_all_zero_are_refused(npy):
+    np.save(npy, 0 * VECTORS)
+    with pytest.raises(DataError, match=r"Every vector of mine\.npy is zero"):
+        corpus(npy)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -58,15 +82,84 @@ def test_a_number_that_is_not_finite_is_named_with_its_row(npy, tmp_path, value)
 
 def test_what_was_checked_is_not_checked_again_until_a_file_changes(npy, monkeypatch):
     first = corpus(npy)
-    seen = []
-    monkeypatch.setattr(preparing, "_prepare", lambda files, folder: seen.append(folder) or iter(()))
+    seen, real = [], preparing._prepare
+    monkeypatch.setattr(preparing, "_prepare", lambda *given: seen.append(given[-1]) or real(*given))
     preparing._digests.clear()  # as in another process
     assert (corpus(npy).digest, seen) == (first.digest, [])
     npy.with_suffix(".txt").write_text("\n".join(SENTENCES[::-1]), encoding="utf-8")
-    with pytest.raises(FileNotFoundError):
-        corpus(npy).text(0)  # which was not prepared
+    assert corpus(npy).text(0) == SENTENCES[-1]
     assert len(seen) == 1
     assert seen[0] != first.folder
+
+
+def again(path, vectors):
+    """Write other vectors into a file; its size and the time of its content stay."""
+    before = path.stat()
+    np.save(path, vectors)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_file_that_is_written_again_changes_no_corpus_that_is_open(npy):
+    before = corpus(npy)
+    again(npy, VECTORS[::-1])
+    np.testing.assert_array_equal(before.rows(np.arange(ROWS)), unit(VECTORS.astype(float)))
+    npy.write_bytes(b"")  # the pages of a mapped file would be gone
+    np.testing.assert_array_equal(before.rows(np.arange(ROWS)), unit(VECTORS.astype(float)))
+    assert before.texts(range(ROWS)) == tuple(SENTENCES)
+
+
+@pytest.mark.parametrize("how", ["in its place", "by a link to another file"])
+def test_a_file_with_the_size_and_the_time_of_another_is_another_corpus(npy, tmp_path, monkeypatch, how):
+    monkeypatch.setattr(preparing, "SETTLED", -(10**12))  # as if both were old
+    before = corpus(npy)
+    if how == "in its place":
+        again(npy, VECTORS[::-1])
+    else:
+        shutil.copy2(npy, tmp_path / "other.npy")
+        again(tmp_path / "other.npy", VECTORS[::-1])
+        npy.unlink()
+        npy.symlink_to(tmp_path / "other.npy")
+    after = corpus(npy)
+    assert after.digest != before.digest
+    np.testing.assert_array_equal(after.rows(np.arange(ROWS)), unit(VECTORS[::-1].astype(float)))
+
+
+def test_a_file_that_changed_within_the_last_second_is_read_again(npy):
+    before = corpus(npy)
+    assert not preparing._digests.keys() & {tuple(map(preparing.stamp, opened(npy).files))}
+    again(npy, VECTORS[::-1])
+    assert corpus(npy).digest != before.digest
+
+
+@pytest.mark.parametrize("change", [VECTORS[::-1], VECTORS[:-1], VECTORS.reshape(4, 7), VECTORS.astype(np.float16)])
+def test_a_file_that_changes_during_the_check_leaves_nothing(npy, change):
+    np.save(npy, VECTORS + 2)  # which no other test has checked
+    work = preparing.corpus(opened(npy))
+    while next(work).stage != "checking mine.npy":
+        pass
+    np.save(npy, change)
+    with pytest.raises(DataError, match=r"mine\.npy changed while it was read"):
+        finish(work)
+    folders = places.cache_folder() / preparing.FOLDER
+    assert not [
+        folder for folder in folders.iterdir() if not (folder / preparing.ABOUT).exists() and any(folder.iterdir())
+    ]
+
+
+def test_a_file_that_is_another_one_than_was_opened_is_not_read_by_its_header(npy):
+    files = opened(npy)
+    np.save(npy, VECTORS.reshape(4, 7))
+    with pytest.raises(DataError, match="changed while it was read"):
+        finish(preparing.corpus(files))
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "zero.npy", "ends.npy", "texts.bin", "corpus.json"])
+def test_a_damaged_copy_is_made_again(npy, name):
+    folder = corpus(npy).folder
+    (folder / name).write_bytes((folder / name).read_bytes()[:-1])
+    found = corpus(npy)
+    np.testing.assert_array_equal(found.rows(np.arange(ROWS)), unit(VECTORS.astype(float)))
+    assert found.texts(range(ROWS)) == tuple(SENTENCES)
 
 
 def test_a_check_that_was_stopped_leaves_no_corpus(npy):

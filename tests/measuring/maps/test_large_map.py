@@ -45,6 +45,16 @@ def test_pca_is_that_of_scikit_learn(corpus, vectors):
     assert f"All {ROWS} sentences" in found.told
 
 
+def test_rows_with_a_zero_vector_are_not_on_the_map(tmp_path, vectors):
+    vectors[[0, 7]] = 0
+    found = mapped(corpus_of(tmp_path, vectors), "PCA")
+    others = [row for row in range(ROWS) if row not in (0, 7)]
+    places = PCA(2).fit_transform(unit(vectors[others]).astype(float))
+    np.testing.assert_allclose(np.abs(found.places), np.abs(places), atol=1e-5)
+    assert found.rows.tolist() == others
+    assert f"All {ROWS - 2} sentences" in found.told
+
+
 def test_the_other_sentences_are_placed_between_their_nearest_fitted_ones(corpus, vectors, few):
     found = mapped(corpus)
     known = unit(vectors).astype(float)

@@ -60,6 +60,33 @@ def test_a_search_of_all_vectors_finds_what_a_slow_loop_finds(corpus, vectors):
     assert (search.facts.bytes, search.facts.recall) == (0, None)
 
 
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
+@pytest.mark.parametrize("factor", [np.float32(1e30), np.float32(1e-30), np.float64(1e300)])
+def test_the_size_of_the_numbers_changes_no_result(tmp_path, vectors, kind, factor):
+    scaled = vectors * factor
+    hits = finish(searchable(corpus_of(tmp_path, scaled), kind)).neighbours(69, 7)
+    places, cosines = slow(vectors, vectors[69], 7, without=69)
+    assert hits.places.tolist() == places
+    np.testing.assert_allclose(hits.cosines, cosines, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
+def test_a_row_with_a_zero_vector_is_never_a_result(tmp_path, vectors, kind):
+    zero = [0, 3, 4, 300, ROWS - 1]
+    vectors[zero] = 0
+    search = finish(searchable(corpus_of(tmp_path, vectors), kind))
+    others = np.setdiff1d(np.arange(ROWS), zero)
+    places, cosines = slow(vectors[others], vectors[69], ROWS, without=int(np.searchsorted(others, 69)))
+    hits = search.neighbours(69, ROWS)
+    near = search.neighbours(69, 7)
+    assert near.places.tolist() == others[places][:7].tolist()
+    np.testing.assert_allclose(near.cosines, cosines[:7], atol=1e-6)
+    assert sorted(hits.places.tolist()) == sorted(others[places].tolist()) or kind != "flat"
+    assert not set(hits.places.tolist()) & set(zero)
+    with pytest.raises(BadChoice, match=r"row 300 of mine\.npy, whose vector is zero"):
+        search.neighbours(300, 5)
+
+
 def test_equal_vectors_are_found_in_the_order_of_the_rows(tmp_path, vectors):
     vectors[[5, 90, 300]] = vectors[90]
     for kind in ("flat", "ivf", "hnsw"):
