@@ -36,16 +36,18 @@ def show(path: str, reader: Reader, way: Way, beside: bool) -> None:
         return
     st.markdown(messages.plain(corpus.note))
     kind = way.kind if way.kind in large_map.KINDS else "UMAP"
-    used = Way(kind, 2, way.neighbours, way.min_dist, seed=way.seed)
+    at_once = Way("PCA", seed=way.seed)
+    used = at_once if kind == "PCA" else Way(kind, 2, way.neighbours, way.min_dist, seed=way.seed)
     if (kind, 2) != (way.kind, way.axes):
         st.caption(NOT_POSSIBLE.format(kind))
-    at_once = _made(corpus, Way("PCA", seed=way.seed))
-    if at_once is None:
+    first = _made(corpus, at_once)
+    if first is None:
         return
-    found = at_once if kind == "PCA" else _made(corpus, used)
+    found = _made(corpus, used)
     if found is None:
         st.caption(UNTIL_READY)
-    _draw(corpus, at_once if found is None else found)
+        used, found = at_once, first
+    _draw(corpus, used, found)
 
 
 def _made(corpus: VectorCorpus, way: Way) -> LargeMap | None:
@@ -57,14 +59,14 @@ def _made(corpus: VectorCorpus, way: Way) -> LargeMap | None:
 
 
 @st.fragment
-def _draw(corpus: VectorCorpus, found: LargeMap) -> None:
+def _draw(corpus: VectorCorpus, way: Way, found: LargeMap) -> None:
     """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
     mount = st.components.v2.component(
         "density_map", html=density_map.HTML, css=density_map.CSS, js=density_map.script()
     )
     event = mount(
         key=f"map of vectors {corpus.digest[:12]}",
-        data=_content(corpus.digest, found.told, found, corpus),
+        data=_content(corpus.digest, way, found, corpus),
         on_picked_change=lambda: None,
     )
     st.caption(messages.plain(found.told))
@@ -79,7 +81,7 @@ def _draw(corpus: VectorCorpus, found: LargeMap) -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _content(digest: str, told: str, _found: LargeMap, _corpus: VectorCorpus) -> Any:
+def _content(digest: str, way: Way, _found: LargeMap, _corpus: VectorCorpus) -> Any:
     return density_map.content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from explorer.data.vectors.opening import opened
 from explorer.data.vectors.preparing import corpus
+from explorer.drawing.maps import density_map
+from explorer.measuring.maps import large_map as large_map_module
 from explorer.measuring.maps.large_map import large_map
 from explorer.measuring.maps.projection import Way
 from explorer.progress import finish
@@ -57,6 +59,15 @@ def test_model_b_is_not_used_and_broken_vectors_are_an_error(app, place, source)
     app.text_input(key="map_file").set_value(str(bad))
     measured(app)
     assert any("Row 0 of bad.npy" in one for one in words(app.error))
+
+
+def test_the_points_on_the_page_are_those_of_the_seed(source, monkeypatch):
+    monkeypatch.setattr(large_map_module, "MOST", 3)  # more are drawn at random, by the seed, which no text states
+    found = finish(corpus(opened(source)))
+    for seed in (1, 2):
+        drawn = finish(large_map(found, Way("PCA", seed=seed)))
+        shown = large_map_view._content(found.digest, Way("PCA", seed=seed), drawn, found)
+        assert shown == density_map.content(drawn.places, found.texts(drawn.rows.tolist()), drawn.names)
 
 
 @pytest.mark.browser
