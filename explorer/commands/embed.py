@@ -131,11 +131,10 @@ def _told(done: Embedded, request: Request, world: World) -> str:
 
 
 def _interrupted(folder: Path) -> str:
-    from explorer.data.vectors import manifest
+    from explorer.data.vectors import manifest, shards
 
     there = manifest.read(folder) if folder.is_dir() else None
     if there is None:
         return "Stopped before the first shard."
-    whole = sum(manifest.shard_path(folder, number).exists() for number in range(there.shards))
-    words = shlex.quote(str(folder))
+    whole, words = len(shards.numbers(folder)), shlex.quote(str(folder))
     return f"Stopped. {whole:,} of {there.shards:,} shards are written in {words}; the same command resumes."

@@ -84,7 +84,7 @@ def test_two_processes_write_the_bytes_of_one(desk, whole):
     assert ended(both) == (0, 0), told.with_suffix(".0").read_text() + told.with_suffix(".1").read_text()
     assert json.loads(told.with_suffix(".0").read_text())["processes"] == 2
     assert told.with_suffix(".1").read_text() == "", "one of them talks"
-    for path in (*desk.shards("two"), told / "vectors.parquet"):
+    for path in (*desk.shards("two"), *(told / "checksums").iterdir(), told / "vectors.parquet"):
         assert path.read_bytes() == (whole / path.relative_to(told)).read_bytes(), path
     written = told.with_suffix(".shards").read_text().splitlines()
     assert sorted(written) == ["0 0", "1 1", "2 0", "3 1", "4 0", "5 1"], "each by one of them"

@@ -18,6 +18,7 @@ from explorer.places import PART, whole_file
 
 NAME = "manifest.json"
 SHARDS = "shards"  # the folder of the shards
+CHECKSUMS = "checksums"  # the folder of the checksum of each
 MERGED = "vectors.parquet"
 LOCK = ".lock"
 ROW, TEXT = "row", "text"  # columns next to those of vectors
@@ -32,7 +33,7 @@ class Column:
     """A layer & pooling, and the dimension of its vectors."""
 
     title: str
-    width: int
+    width: int = field(metadata={"least": 1})
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class Manifest:
     model_digest: str
     texts: tuple[str, ...]  # names; the digest decides
     text_digest: str
-    rows: int
-    shards: int
-    rows_per_shard: int
+    rows: int = field(metadata={"least": 1})
+    shards: int = field(metadata={"least": 1})
+    rows_per_shard: int = field(metadata={"least": 1})
     vectors: tuple[Column, ...]
-    max_length: int
+    max_length: int = field(metadata={"least": 1})
     precision: str
     dtype: str
     with_text: bool
@@ -64,6 +65,11 @@ class Manifest:
     def key(self) -> str:
         """The digest of the settings, kept in every shard."""
         return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+
+    def range_of(self, shard: int) -> tuple[int, int]:
+        """The number of the first row of a shard, and how many rows it has."""
+        start = shard * self.rows_per_shard
+        return start, min(self.rows_per_shard, self.rows - start)
 
     @property
     def bytes_per_row(self) -> int:
@@ -95,9 +101,15 @@ def read(folder: Path) -> Manifest | None:
         stated = None
     except OSError as error:
         raise NotWritable(f"{path} cannot be read: {error.strerror or error}. Check its permissions.") from error
+    wrong = typed_json.misfit(Manifest, stated) if isinstance(stated, dict) else "it is no JSON object"
     manifest = typed_json.read(Manifest, stated)
-    if manifest is None:
-        raise CannotResume(f"{path} is damaged. Choose another folder, or delete this one.")
+    if manifest is not None and not wrong and manifest.shards != -(-manifest.rows // manifest.rows_per_shard):
+        wrong = (
+            f"{manifest.rows:,} rows in shards of {manifest.rows_per_shard:,} are "
+            f"{-(-manifest.rows // manifest.rows_per_shard):,} shards, and not {manifest.shards:,}"
+        )
+    if manifest is None or wrong:
+        raise CannotResume(f"{path} is damaged: {wrong}. Choose another folder, or delete this one.")
     return manifest
 
 
@@ -141,4 +153,4 @@ def _told(value: object) -> str:
 
 def _is_foreign(name: str) -> bool:
     """Whether a file is not one that an embedding leaves when it is killed before there is a manifest."""
-    return name not in (LOCK, SHARDS) and not name.endswith(PART)
+    return name not in (LOCK, SHARDS, CHECKSUMS) and not name.endswith(PART)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from explorer.data.tables.regular_files import check_regular
 from explorer.data.vectors import manifest as manifests
+from explorer.data.vectors import shards
 from explorer.data.vectors.npy_file import NpyFile
 from explorer.data.vectors.parquet_files import ParquetFiles, is_vector
 from explorer.data.vectors.vector_files import VectorFiles
@@ -68,25 +69,27 @@ def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> Ve
         raise UnreadableFile(
             f"{folder} has no {manifests.NAME}, so `embed` did not write it. Choose its folder --out, or a file."
         )
-    shards = [manifests.shard_path(folder, number) for number in range(manifest.shards)]
-    lost = [shard for shard in shards if not shard.is_file()]
-    if lost:
+    there = shards.numbers(folder)
+    lost = next((number for number in range(manifest.shards) if number not in there), None)
+    if lost is not None:
+        count = manifest.shards - sum(number < manifest.shards for number in there)
         raise DataError(
-            f"{folder.name} lacks {len(lost):,} of {manifest.shards:,} shards, such as {lost[0].name}. Start the same "
-            "`embed` command again: it embeds the rest."
+            f"{folder.name} lacks {count:,} of {manifest.shards:,} shards, such as "
+            f"{manifests.shard_path(folder, lost).name}. Start the same `embed` command again: it embeds the rest."
         )
     if not manifest.with_text:
         raise DataError(
             f"{folder.name} was embedded without its sentences. Embed the text again with --with-text into another "
             "folder."
         )
-    found = ParquetFiles(folder.name, shards, columns.get("sentence", manifests.TEXT), columns.get("vector"), title)
-    if found.rows != manifest.rows:
-        raise DataError(
-            f"The shards of {folder.name} have {found.rows:,} rows, its {manifests.NAME} states {manifest.rows:,}. "
-            "Start the same `embed` command again: it replaces damaged shards."
-        )
-    return found
+    paths = [manifests.shard_path(folder, number) for number in range(manifest.shards)]
+    for number, path in enumerate(paths):
+        if not shards.fits(path, manifest, *manifest.range_of(number)):
+            raise DataError(
+                f"{path.name} of {folder.name} does not have the rows that its {manifests.NAME} states. Start the same "
+                "`embed` command again: it writes damaged shards again."
+            )
+    return ParquetFiles(folder.name, paths, columns.get("sentence", manifests.TEXT), columns.get("vector"), title)
 
 
 def _is_parquet_of_vectors(path: Path) -> bool:

@@ -107,7 +107,7 @@ def _opened(path: Path) -> Any:
 
     check_regular(path)
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, page_checksum_verification=True)  # `embed` writes the checksums
     except (OSError, ValueError, pa.ArrowException) as error:
         raise _damaged(path, error) from None
 

@@ -23,6 +23,7 @@ from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
 from explorer.progress import Progress, Work
 
 REPORT = 50_000  # sentences between two progress reports
+LARGEST_SHARD = 10_000_000  # rows; those of a shard are in memory together when it is written
 AT_ONCE = 4096  # sentences that are added to a digest at once
 
 
@@ -76,8 +77,10 @@ class Corpus:
 
 def indexed(texts: Sequence[Text], rows_per_shard: int) -> Work[Corpus]:
     """Read all texts once, to divide them into shards."""
-    if rows_per_shard < 1:
-        raise BadChoice(f"{rows_per_shard} rows per shard are not possible. Choose 1 or more, such as 20000.")
+    if not 1 <= rows_per_shard <= LARGEST_SHARD:
+        raise BadChoice(
+            f"{rows_per_shard:,} rows per shard are not possible. Choose 1 to {LARGEST_SHARD:,}, such as 20000."
+        )
     if not texts:
         raise BadChoice("No text is named. Give a file, a set such as 'STS-B', or 'sample'.")
     stamps = tuple(text.stamp for text in texts)

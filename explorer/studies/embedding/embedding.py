@@ -16,6 +16,7 @@ from explorer import in_words
 from explorer.data.sources import shown
 from explorer.data.vectors import manifest as manifests
 from explorer.data.vectors.manifest import Column, Manifest, shard_path
+from explorer.data.vectors.shards import fits
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import MODEL_DEFAULT
@@ -84,11 +85,13 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
         check_folder(folder, plan.manifest)
     world.wait()  # until the folder is checked, nothing is made in it
     with held(folder, world):
+        yield from _remove_damaged(folder, plan, world)
+        world.wait()
         other_releases = _prepare(request, plan) if world.main else ()
         world.wait()
         pace = Pace(folder, corpus, world.size)
         for shard in corpus.shards[world.rank :: world.size]:
-            if not shard_files.is_whole(shard_path(folder, shard.number), plan.manifest, shard.rows):
+            if not shard_path(folder, shard.number).exists():
                 yield from _embed_shard(request, plan, shard, pace)
         yield Progress("waiting for the other processes", 0, 0)
         world.wait()
@@ -144,6 +147,20 @@ def check_folder(folder: Path, manifest: Manifest) -> Manifest | None:
     return there
 
 
+def _remove_damaged(folder: Path, plan: Plan, world: World) -> Work[None]:
+    """Remove what is in the place of a shard of this process and is not that shard, or not as it was written."""
+    shards = plan.corpus.shards[world.rank :: world.size]
+    for done, shard in enumerate(shards):
+        path = shard_path(folder, shard.number)
+        if path.exists() or path.is_symlink():
+            yield Progress("checking the shards that are there", done, len(shards))
+            if not shard_files.is_whole(folder, plan.manifest, shard):
+                try:
+                    path.unlink()
+                except OSError as error:
+                    raise NotWritable(f"{path} is damaged: {error.strerror or error}. {manifests.ROOM}") from error
+
+
 def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
     """Remove what a killed process left, check that the rest fits on the disk, and write the manifest.
 
@@ -151,8 +168,9 @@ def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
     """
     folder = request.folder
     try:
-        shard_path(folder, 0).parent.mkdir(exist_ok=True)
-        for place in (folder, shard_path(folder, 0).parent):
+        places = (folder / manifests.SHARDS, folder / manifests.CHECKSUMS)
+        for place in (folder, *places):
+            place.mkdir(exist_ok=True)
             for left in place.glob(f"*{PART}"):
                 left.unlink(missing_ok=True)
         free = shutil.disk_usage(folder).free
@@ -210,7 +228,7 @@ def _check_complete(folder: Path, plan: Plan) -> None:
     lost = [
         shard.number
         for shard in plan.corpus.shards
-        if not shard_files.is_whole(shard_path(folder, shard.number), plan.manifest, shard.rows)
+        if not fits(shard_path(folder, shard.number), plan.manifest, shard.start, shard.rows)
     ]
     if lost:
         raise RunError(

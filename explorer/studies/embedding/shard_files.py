@@ -6,6 +6,7 @@ bytes depend on the vectors and the release of pyarrow alone.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,65 +15,86 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.vectors.manifest import ABOUT, KEY, MERGED, ROW, TEXT, Manifest, opened, shard_path
+from explorer.data.kinds import digest_of
+from explorer.data.vectors.manifest import ABOUT, KEY, MERGED, ROW, TEXT, Manifest, shard_path
+from explorer.data.vectors.shards import fits
 from explorer.errors import BadChoice, RunError
 from explorer.progress import Progress, Work
+from explorer.studies.embedding import checksums
 from explorer.studies.embedding.corpus import Shard
 
 Vectors = NDArray[np.float32]  # (row, width)
+
+OF_SHARDS = b"strata.shards"  # of the metadata of a merged file: the digest of the checksums of its shards
 
 
 def write(folder: Path, manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:
     """Write a shard atomically."""
     columns = _columns(manifest, shard, texts, vectors)
-    with opened(shard_path(folder, shard.number)) as file:
+    with checksums.written(folder, shard_path(folder, shard.number)) as file:
         _write(file, manifest, columns)
 
 
 def written(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> int:
     """The bytes that a shard of these vectors has, without writing it."""
-    import io
-
     _write(file := io.BytesIO(), manifest, _columns(manifest, shard, texts, vectors))
     return len(file.getvalue())
 
 
-def is_whole(path: Path, manifest: Manifest, rows: int) -> bool:
-    """Whether a file has a readable footer, and as many rows of this embedding as it should."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def is_whole(folder: Path, manifest: Manifest, shard: Shard) -> bool:
+    """Whether a shard is there, with its own rows and the bytes that were written.
 
-    try:
-        footer = pq.read_metadata(path)
-    except (OSError, pa.ArrowException, ValueError):
+    Without a checksum, since the process was killed before it wrote one, every page is read; then it gets one.
+    """
+    path = shard_path(folder, shard.number)
+    if not fits(path, manifest, shard.start, shard.rows):
         return False
-    return footer.num_rows == rows and (footer.metadata or {}).get(KEY) == manifest.key.encode()
+    stated = checksums.stated(folder, path)
+    if stated is not None:
+        return stated == checksums.computed(path)
+    if isinstance(_read(path, manifest), str):
+        return False
+    checksums.state(folder, path, checksums.computed(path))
+    return True
 
 
 def merge(folder: Path, manifest: Manifest) -> Work[Path]:
     """Join all shards into one file, of which one shard at a time is in memory; nothing if there is such a file."""
     path = folder / MERGED
-    if is_whole(path, manifest, manifest.rows):
+    shards = [shard_path(folder, number) for number in range(manifest.shards)]
+    joined = {OF_SHARDS: digest_of(checksums.stated(folder, shard) or "" for shard in shards).encode()}
+    if (
+        fits(path, manifest, 0, manifest.rows)
+        and _is_of(path, joined)
+        and checksums.stated(folder, path) == checksums.computed(path)
+    ):
         return path
-    with opened(path) as file, _writer(file, manifest) as writer:
-        for number in range(manifest.shards):
+    with checksums.written(folder, path) as file, _writer(file, manifest, joined) as writer:
+        for number, shard in enumerate(shards):
             yield Progress("merging shards", number, manifest.shards)
-            writer.write_table(_read(shard_path(folder, number), manifest), row_group_size=manifest.rows_per_shard)
+            table = _read(shard, manifest)
+            if isinstance(table, str):
+                raise RunError(f"{shard} is damaged ({table}). Start the same command again: it writes it again.")
+            writer.write_table(table, row_group_size=manifest.rows_per_shard)
     return path
 
 
 def _read(path: Path, manifest: Manifest) -> Any:
+    """The rows of a shard; as text, what is damaged in it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path, page_checksum_verification=True)
-        reason = "" if table.schema.equals(_schema(manifest)) else "it has other columns"
     except (OSError, pa.ArrowException, ValueError) as error:
-        reason = str(error).partition("\n")[0][:200]
-    if reason:
-        raise RunError(f"{path} is damaged ({reason}). Delete it, and start the same command again.")
-    return table
+        return str(error).partition("\n")[0][:200]
+    return table if table.schema.equals(_schema(manifest)) else "it has other columns"
+
+
+def _is_of(path: Path, joined: dict[bytes, bytes]) -> bool:
+    import pyarrow.parquet as pq
+
+    return joined.items() <= (pq.read_metadata(path).metadata or {}).items()
 
 
 def _write(file: IO[bytes], manifest: Manifest, columns: Any) -> None:
@@ -80,14 +102,14 @@ def _write(file: IO[bytes], manifest: Manifest, columns: Any) -> None:
         writer.write_table(columns, row_group_size=manifest.rows_per_shard)
 
 
-def _writer(file: IO[bytes], manifest: Manifest) -> Any:
+def _writer(file: IO[bytes], manifest: Manifest, more: dict[bytes, bytes] | None = None) -> Any:
     import pyarrow.parquet as pq
 
     # the bytes of floats, sorted by their place, take 16 % less room; statistics of single floats help nobody
     split = {f"{column.title}.list.element": "BYTE_STREAM_SPLIT" for column in manifest.vectors}
     return pq.ParquetWriter(
         file,
-        _schema(manifest),
+        _schema(manifest, more),
         compression="zstd",
         use_dictionary=False,
         column_encoding=split,
@@ -96,7 +118,7 @@ def _writer(file: IO[bytes], manifest: Manifest) -> Any:
     )
 
 
-def _schema(manifest: Manifest) -> Any:
+def _schema(manifest: Manifest, more: dict[bytes, bytes] | None = None) -> Any:
     import pyarrow as pa
 
     number = pa.float16() if manifest.dtype == "float16" else pa.float32()
@@ -107,7 +129,7 @@ def _schema(manifest: Manifest) -> Any:
             *([pa.field(TEXT, pa.string(), nullable=False)] if manifest.with_text else []),
             *(pa.field(column.title, pa.list_(number, column.width)) for column in manifest.vectors),
         ],
-        metadata={KEY: manifest.key.encode(), ABOUT: about.encode("utf-8", "surrogatepass")},
+        metadata={KEY: manifest.key.encode(), ABOUT: about.encode("utf-8", "surrogatepass"), **(more or {})},
     )
 
 

@@ -108,18 +108,6 @@ def test_shards_that_are_whole_are_skipped(desk, begun, whole, counted):
         assert path.read_bytes() == (whole / path.relative_to(begun)).read_bytes()
 
 
-def test_a_damaged_page_is_not_merged(desk, begun, whole):
-    shard = desk.shards(begun.name)[2]
-    data = bytearray(shard.read_bytes())
-    data[pq.read_metadata(shard).row_group(0).column(1).data_page_offset + 300] ^= 1
-    shard.write_bytes(data)
-    (begun / "vectors.parquet").unlink()
-    with pytest.raises(RunError, match=r"00000002\.parquet is damaged"):
-        desk.embed(begun.name)
-    shard.unlink()
-    assert desk.embed(begun.name).merged.read_bytes() == (whole / "vectors.parquet").read_bytes()
-
-
 def test_without_file_locks_the_work_is_done_all_the_same(desk, monkeypatch):
     import fcntl
 
@@ -210,7 +198,9 @@ def test_a_folder_that_another_process_writes_to_is_refused(desk, whole):
         ({"titles": ("mean of layer 3",)}, "no layer & pooling 'mean of layer 3'.*layer from 0 to 2"),
         ({"titles": ("median of layer 1",)}, r"no layer & pooling 'median of layer 1'.*cls, mean, max"),
         ({"dtype": "float64"}, "'float64' cannot be stored. Choose one of float32, float16"),
-        ({"rows_per_shard": 0}, "0 rows per shard"),
+        ({"rows_per_shard": 0}, r"0 rows per shard are not possible\. Choose 1 to 10,000,000"),
+        ({"rows_per_shard": -1}, "-1 rows per shard"),
+        ({"rows_per_shard": 10**30}, "000 rows per shard"),
         ({"settings": Settings("float32", "cpu", 2)}, "maximum length of 2 tokens"),
     ],
 )

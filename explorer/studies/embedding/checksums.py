@@ -1,0 +1,71 @@
+"""The SHA-256 of each file of an embedding, in a small file of its own that `sha256sum --check` reads.
+
+It is computed from what is written, not from what the disk made of it. Each process writes those of its own shards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from explorer.data.vectors.manifest import CHECKSUMS, opened
+
+
+@contextmanager
+def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
+    """A file to write atomically, and after it its checksum."""
+    with opened(path) as file:
+        summed = _Summed(file)
+        yield summed  # type: ignore[misc]  # pyarrow writes, and asks for the position
+    state(folder, path, summed.sha.hexdigest())
+
+
+def state(folder: Path, path: Path, digest: str) -> None:
+    """Write the checksum of a file."""
+    with opened(_beside(folder, path)) as file:
+        file.write(f"{digest}  {path.relative_to(folder).as_posix()}\n".encode())
+
+
+def stated(folder: Path, path: Path) -> str | None:
+    """The checksum that was written for a file; None if there is none."""
+    beside = _beside(folder, path)
+    try:
+        text = beside.read_text(encoding="ascii") if beside.is_file() else ""
+    except (OSError, ValueError):
+        return None
+    digest, _, name = text.rstrip("\n").partition("  ")
+    return digest if len(digest) == 64 and name == path.relative_to(folder).as_posix() else None
+
+
+def computed(path: Path) -> str:
+    """The checksum of a file as it is; "" if the disk cannot read it."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _beside(folder: Path, path: Path) -> Path:
+    return folder / CHECKSUMS / f"{path.stem}.sha256"
+
+
+class _Summed(io.RawIOBase):
+    """A file that is written, with the SHA-256 of what was."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.sha, self._file = hashlib.sha256(), file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.sha.update(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
