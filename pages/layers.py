@@ -4,7 +4,6 @@ import streamlit as st
 
 from explorer.data.graded import sets
 from explorer.drawing.scores import cosine_boxes
-from explorer.measuring.scores.layer_scores import NOT_MEASURABLE
 from explorer.ui import messages
 from explorer.ui.access import side_scores, sidebar_choice
 from explorer.ui.frame import page_frame
@@ -36,7 +35,7 @@ if shown.scores.is_measured(shown.reading):
         alt=f"Cosines of {shown.reading.title} by human score.",
     )
 else:
-    st.info(f"{shown.reading.title} is {NOT_MEASURABLE.format(shown.scores.precision)}.", icon=":material/block:")
+    st.info(f"{shown.reading.title} is {shown.scores.why_not_measured(shown.reading)}.", icon=":material/block:")
 
 st.subheader("Export")
 score_downloads.offer(shown, metric, aggregate)

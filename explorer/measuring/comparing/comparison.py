@@ -11,7 +11,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.comparing.cosines_by_grade import GoldBins, gold_bins
 from explorer.measuring.comparing.rank_errors import RankErrors, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
-from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.pair_cosines import Cosines
 
 OTHER_DEPTH = "A has {} layers and B {}: cell by cell they cannot be compared."
@@ -72,7 +72,7 @@ class Comparison:
         """The same for the two chosen cells: without their cosines no pair has a rank."""
         sides = ("A", self.one, self.one_reading), ("B", self.other, self.other_reading)
         return tuple(
-            f"{side}: {reading.title} is {NOT_MEASURABLE.format(scores.precision)}."
+            f"{side}: {reading.title} is {scores.why_not_measured(reading)}."
             for side, scores, reading in sides
             if not scores.is_measured(reading)
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.read.readings import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
-from explorer.measuring.scores.correlation import measured, pearson, spearman
+from explorer.measuring.scores.correlation import ROUNDOFF, measured, pearson, spearman
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Progress, Work
 
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 # why a layer & pooling has no score, by precision
 NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
 NOT_MEASURED = "Not measurable in {}: {}. Switch precision to float32."  # of several, by precision
+NOT_FINITE = "not a number: the model gives some sentences vectors with NaN or infinite numbers"
+ARE_NOT_FINITE = (  # of several
+    "Not a number: {}. The model gives some sentences vectors with NaN or infinite numbers: copy or download it again, "
+    "or choose another layer & pooling."
+)
 
 METRICS = {"Spearman": spearman, "Pearson": pearson}
 AGGREGATES = ("all", "mean", "wmean")
@@ -37,7 +42,7 @@ class LayerScores:
     """One cosine per (row, pooling, pair), with gold scores and measurement settings.
 
     `also` has the cosines (pair) of layers & poolings outside of the grid that were asked for. The cosines of a layer &
-    pooling that the precision cannot measure are NaN.
+    pooling that the precision cannot measure are NaN, and so are those of vectors that are `not_finite`.
     """
 
     rows: tuple[Row, ...]
@@ -54,6 +59,7 @@ class LayerScores:
     seconds: float
     poolings: tuple[str, ...] = GRID_POOLINGS
     also: Mapping[Reading, Cosines] = field(default_factory=dict)
+    not_finite: tuple[Reading, ...] = ()
     _known: dict[tuple[str, ...], NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -128,12 +134,19 @@ class LayerScores:
         return self if kept.keys() == self.also.keys() else replace(self, also=kept)
 
     def is_measured(self, reading: Reading) -> bool:
-        """Whether the precision can rank the pairs; if not, there are no cosines."""
-        return not np.isnan(self.cosines_of(reading)).all()
+        """Whether the pairs can be ranked; if not, cosines are missing."""
+        return not np.isnan(self.cosines_of(reading)).any()
+
+    def why_not_measured(self, reading: Reading) -> str:
+        """The reason why the pairs cannot be ranked: the vectors, or the rounding of the precision."""
+        return NOT_FINITE if self._is_not_finite(reading) else NOT_MEASURABLE.format(self.precision)
+
+    def _is_not_finite(self, reading: Reading) -> bool:
+        return reading in self.not_finite or self.precision not in ROUNDOFF
 
     @cached_property
     def not_measured(self) -> tuple[Reading, ...]:
-        """The layers & poolings that the precision cannot measure."""
+        """The layers & poolings under which the pairs cannot be ranked."""
         own = (OWN,) if self.own is not None else ()
         return tuple(reading for reading in (*self.grid, *self.also, *own) if not self.is_measured(reading))
 
@@ -151,8 +164,10 @@ class LayerScores:
     @property
     def told_not_measured(self) -> str:
         """What cannot be measured and what to do; "" if everything is measured."""
-        titles = ", ".join(reading.title for reading in self.not_measured)
-        return NOT_MEASURED.format(self.precision, titles) if titles else ""
+        broken = ", ".join(reading.title for reading in self.not_measured if self._is_not_finite(reading))
+        rounded = ", ".join(reading.title for reading in self.not_measured if not self._is_not_finite(reading))
+        told = (ARE_NOT_FINITE.format(broken) if broken else "", NOT_MEASURED.format(self.precision, rounded))
+        return " ".join(filter(None, told if rounded else told[:1]))
 
     def place(self, reading: Reading) -> tuple[int, int] | None:
         """The position of a layer & pooling in the grid; None if it is not in it."""
@@ -211,10 +226,10 @@ def score_layers(
     started = time.perf_counter()
     ids, truncated = yield from _tokens(encoder, pairs, max_length)
     found = yield from pair_cosines(encoder, pairs, ids, also)
-    return LayerScores(
+    exact = LayerScores(
         rows=encoder.rows,
-        cosines=measured(found.grid, encoder.precision),
-        own=None if found.own is None else measured(found.own, encoder.precision),
+        cosines=found.grid,
+        own=found.own,
         own_title=encoder.head.describe() if encoder.head else "",
         gold=np.array(pairs.gold, dtype=np.float64),
         parts=pairs.parts,
@@ -225,7 +240,14 @@ def score_layers(
         sentences=len(pairs.sentences),
         seconds=time.perf_counter() - started,
         poolings=encoder.poolings,
+        also=found.also,
+    )
+    return replace(
+        exact,
+        cosines=measured(found.grid, encoder.precision),
+        own=None if found.own is None else measured(found.own, encoder.precision),
         also={one: measured(cosines, encoder.precision) for one, cosines in found.also.items()},
+        not_finite=exact.not_measured,
     )
 
 

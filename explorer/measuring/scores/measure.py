@@ -74,7 +74,8 @@ def measure(
         before = scores
         scores = yield from score_layers(encoder, pairs, settings.max_length, also)
         if before is not None:
-            scores = replace(scores, also={**before.also, **scores.also})
+            broken = dict.fromkeys((*before.not_finite, *scores.not_finite))
+            scores = replace(scores, also={**before.also, **scores.also}, not_finite=tuple(broken))
     try:
         score_store.keep(asked, scores)
         score_store.keep(used, scores)

@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.correlation import SAME, SAME_VECTOR
-from explorer.measuring.scores.layer_scores import NOT_MEASURABLE, LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.pair_cosines import Cosines
 
 NO_SCORE = "n/a"  # in the place of a score
@@ -18,7 +18,7 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "Spearman",
     if not np.isnan(scores.score(reading, metric, aggregate)):
         return ""
     if not scores.is_measured(reading):
-        return NOT_MEASURABLE.format(scores.precision)
+        return scores.why_not_measured(reading)
     if np.ptp(scores.gold) == 0:
         return "all gold scores are equal"
     cosines = scores.cosines_of(reading)

@@ -51,7 +51,8 @@ def _read(path: Path) -> LayerScores | None:
         parts, poolings = tuple(notes.pop("parts")), tuple(notes.pop("poolings", GRID_POOLINGS))
         named = [Reading(Row(tuple(layers)), pooling) for pooling, layers in notes.pop("also", ())]
         also = dict(zip(named, arrays.pop("also", ()), strict=True))
-        known = {"own": None, "poolings": poolings, "also": also, **arrays}
+        broken = tuple(Reading(Row(tuple(layers)), pooling) for pooling, layers in notes.pop("not_finite", ()))
+        known = {"own": None, "poolings": poolings, "also": also, "not_finite": broken, **arrays}
         return LayerScores(rows=rows, parts=parts, **known, **notes)
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         return None
@@ -67,6 +68,8 @@ def keep(name: str, scores: LayerScores, folder: Path | None = None) -> None:
     if scores.also:
         notes["also"] = [(one.pooling, one.row.layers) for one in scores.also]
         arrays["also"] = np.stack(list(scores.also.values()))
+    if scores.not_finite:
+        notes["not_finite"] = [(one.pooling, one.row.layers) for one in scores.not_finite]
     path = folder / f"{name}.npz" if folder else _path(name)
     write_whole(path, lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
 

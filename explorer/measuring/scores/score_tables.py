@@ -60,6 +60,7 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
         "truncated": scores.truncated,
         "seconds": round(scores.seconds, 3),
         "not_measurable": [reading.title for reading in scores.not_measured],
+        "not_finite": [reading.title for reading in scores.not_finite],
         "readings": score_rows(scores),
     }
     return json.dumps(content, indent=1, ensure_ascii=False)

@@ -3,10 +3,12 @@ import pytest
 from scipy.stats import spearmanr
 
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.read.head import Head
 from explorer.encoding.read.readings import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
-from explorer.measuring.scores import layer_scores, pair_cosines
+from explorer.measuring.scores import layer_scores, pair_cosines, score_store
 from explorer.measuring.scores.layer_scores import agreement, score_layers
+from explorer.measuring.scores.missing_scores import why_missing
 from explorer.measuring.scores.score_tables import score_rows
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -140,3 +142,30 @@ def test_tokenising_in_portions_changes_nothing(tiny_encoder, few_pairs, monkeyp
     portions = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
     assert portions.truncated == whole.truncated
     assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)
+
+
+NAMED = {"cls of layer 0": False, "mean of layer 0": True, "max of layers 0 + 2": True, "model default": True}
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_vectors_that_are_not_finite_are_the_reason_and_no_precision_is_advised(tmp_path, precision, monkeypatch):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+    encoder = encoder_of(save_tiny("bert", tmp_path / "tiny"), precision=precision)
+    encoder.head = Head(("mean",))
+    (number,) = encoder._tokenizer.convert_tokens_to_ids(["guitar"])
+    encoder.model.embeddings.word_embeddings.weight[number] = float("nan")
+    first = ("a man plays a guitar", "the dog", "no", "a red ball")
+    second = ("no", "a red ball", "the park", "the weather")
+    scores = finish(score_layers(encoder, GradedPairs("few", first, second, (1.0, 2.0, 4.0, 3.0), ("",) * 4)))
+    score_store.keep("few", scores)
+    for one in (scores, score_store.kept("few")):
+        for title, broken in NAMED.items():
+            reading = parse(title, 2)
+            assert (reading in one.not_finite) is broken
+            if broken:
+                assert np.isnan(one.score(reading))
+                assert why_missing(one, reading) == layer_scores.NOT_FINITE
+        assert "mean of layer 0" in one.told_not_measured
+        assert "copy or download it again" in one.told_not_measured
+        assert "Switch precision" not in one.told_not_measured.partition("Not measurable")[0]
+        assert not np.isnan(one.of_pairs([1, 2, 3]).score(parse("mean of layer 0", 2)))
