@@ -89,7 +89,7 @@ def encoded(
     widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
-    picks = [pick(encoder, _reading(encoder, title)) for title in kept]
+    picks = [pick(encoder, reading_of(encoder, title)) for title in kept]
     for views in encoder.views_of(ids, [needed for wanted in picks for needed in wanted.needs]):
         for wanted, block in zip(picks, blocks, strict=True):
             block[views.positions] = wanted.of(views).float().cpu().numpy()
@@ -117,7 +117,7 @@ def width_of(encoder: Encoder, title: str) -> int:
     return encoder.default_head.width(encoder.width) if title == MODEL_DEFAULT else encoder.width
 
 
-def _reading(encoder: Encoder, title: str) -> Reading:
+def reading_of(encoder: Encoder, title: str) -> Reading:
     """The layer & pooling with a title; the mean of the last layer for a model default that is not declared."""
     reading = parse(title, _last(encoder))
     return Reading(Row((_last(encoder),)), "mean") if reading == OWN and encoder.head is None else reading

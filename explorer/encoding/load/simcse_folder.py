@@ -23,6 +23,7 @@ def head(transformer: Path) -> Head | None:
         found = weights.tensors(path, SIMCSE_HEAD)
         if found:
             weights.check_names(path, SIMCSE_HEAD, ("weight", "bias"), found)
+            weights.check_finite(path, SIMCSE_HEAD, found)
             dense = Dense(found["weight"], found["bias"], "Tanh")
             return Head(("cls",), (dense,), remark="as in supervised SimCSE")
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 import zipfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,6 +156,7 @@ def of_module(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -
     path = next(iter(layout.weights(place)), None)
     found = {} if path is None else tensors(path, prefix)
     check_names(place, prefix, needed, found)
+    check_finite(place, prefix, found)
     return found
 
 
@@ -164,3 +165,12 @@ def check_names(place: Path, prefix: str, needed: Iterable[str], found: Collecti
     missing = [name for name in needed if name not in found]
     if missing:
         raise NotWeights(f"{place} holds no weights '{prefix}{missing[0]}'. Copy or download the folder again.")
+
+
+def check_finite(place: Path, prefix: str, found: Mapping[str, Tensor]) -> None:
+    """Refuse the weights of a module if a number in them is not finite: every vector after it would be lost."""
+    wrong = [name for name, tensor in found.items() if not tensor.isfinite().all()]
+    if wrong:
+        raise NotWeights(
+            f"'{prefix}{wrong[0]}' of {place} holds NaN or infinite numbers. Copy or download the folder again."
+        )

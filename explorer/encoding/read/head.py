@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -39,13 +39,19 @@ class Head:
 
     def __call__(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Tensor:
         """Compute vectors (sentence, width) from states (layer, sentence, token, width) and a mask."""
+        *_, vectors = self.stages(hidden, mask)
+        return vectors
+
+    def stages(self, hidden: Sequence[Tensor] | Tensor, mask: Tensor | None) -> Iterator[Tensor]:
+        """The vectors after the pooling, after each map, and after the normalisation if there is one."""
         parts = [pooled(name, hidden, mask) for name in self.poolings]
         if self.layers:
             parts.append(self.layers(hidden, mask))
-        vectors = torch.cat(parts, dim=-1)
+        yield (vectors := torch.cat(parts, dim=-1))
         for step in self.dense:
-            vectors = step(vectors)
-        return functional.normalize(vectors, dim=-1) if self.normalize else vectors
+            yield (vectors := step(vectors))
+        if self.normalize:
+            yield functional.normalize(vectors, dim=-1)
 
     def width(self, states: int) -> int:
         """The dimension of a vector, for states of this width."""
@@ -75,8 +81,9 @@ class Head:
         steps = dict.fromkeys(step.module for step in self.dense if not step.module.startswith(LIBRARY))
         return (*[LayerReading.module] * self.has_layer_reading, *steps)
 
-    def describe(self) -> str:
-        """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """What `stages` are called, in the same order."""
         last = " + ".join(name for name in self.poolings if name in POOLINGS)
         parts = (
             f"{last} of the last layer" if last else "",
@@ -84,13 +91,13 @@ class Head:
             *(name for name in self.poolings if name not in POOLINGS and name != FIRST_LAST),
             self.layers.describe() if self.layers else "",
         )
-        steps = (
-            " + ".join(part for part in parts if part),
-            *(step.describe() for step in self.dense),
-            *["normalised"] * self.normalize,
-        )
+        pooling = " + ".join(part for part in parts if part)
+        return pooling, *(step.describe() for step in self.dense), *["normalised"] * self.normalize
+
+    def describe(self) -> str:
+        """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
         prompt = f"after the prompt {self.prompt!r}" if self.prompt else ""
-        return ", ".join(part for part in (" → ".join(steps), self.remark, prompt) if part)
+        return ", ".join(part for part in (" → ".join(self.stage_names), self.remark, prompt) if part)
 
     def to(self, device: str) -> Head:
         """A copy on a device."""

@@ -15,7 +15,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.neighbours.neighbour_overlap import exchange
 from explorer.measuring.neighbours.ranking_measures import TOP, measures
 from explorer.measuring.neighbours.vector_index import Hits, Index
-from explorer.measuring.sentences import sentence_vectors
+from explorer.measuring.sentences import finite_vectors, sentence_vectors
 from explorer.progress import finish
 
 if TYPE_CHECKING:
@@ -89,8 +89,15 @@ def place_of(query: str, sentences: Sequence[str]) -> int | None:
 
 
 def vector_of(encoder: Encoder, query: str, reading: Reading, max_length: int | None = None) -> NDArray[np.float32]:
-    """The vector (width,) of a query."""
-    vector: NDArray[np.float32] = finish(sentence_vectors.of_reading(encoder, [query], reading, max_length))[0]
+    """The vector (width,) of a query; one that has no cosine with any other is refused."""
+    vectors: NDArray[np.float32] = finish(sentence_vectors.of_reading(encoder, [query], reading, max_length))
+    finite_vectors.check(encoder, [query], reading, vectors, max_length)
+    if not vectors.any():
+        raise BadChoice(
+            f"'{encoder.name}' gives the query a zero vector under {reading.title}, which has no cosine. Choose "
+            "another layer & pooling, or ask in other words."
+        )
+    vector: NDArray[np.float32] = vectors[0]
     return vector
 
 

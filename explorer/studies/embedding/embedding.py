@@ -23,6 +23,7 @@ from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable, RunError
 from explorer.evaluating import encoded
 from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.sentences import finite_vectors
 from explorer.places import PART
 from explorer.progress import Progress, Work
 from explorer.studies.embedding import corpus as corpora
@@ -212,7 +213,7 @@ def _embed_shard(request: Request, plan: Plan, shard: Shard, pace: Pace) -> Work
 def vectors_of(
     plan: Plan, texts: tuple[str, ...], told: Callable[[float], Progress]
 ) -> Work[tuple[shard_files.Vectors, ...]]:
-    """Vectors (row, width) of each column; `told` makes a progress of the share that is done."""
+    """Vectors (row, width) of each column, all finite; `told` makes a progress of the share that is done."""
     titles = [column.title for column in plan.manifest.vectors]
     work = encoded.encoded(plan.encoder, texts, plan.manifest.max_length, titles)
     while True:
@@ -220,8 +221,13 @@ def vectors_of(
             progress = next(work)
         except StopIteration as end:
             found: encoded.Encoded = end.value
-            return tuple(found.of(title) for title in titles)
+            break
         yield told(progress.done / progress.total if progress.stage == encoded.ENCODING else 0)
+    vectors = tuple(found.of(title) for title in titles)
+    for title, values in zip(titles, vectors, strict=True):
+        reading = encoded.reading_of(plan.encoder, title)
+        finite_vectors.check(plan.encoder, texts, reading, values, plan.manifest.max_length)
+    return vectors
 
 
 def _check_complete(folder: Path, plan: Plan) -> None:

@@ -148,9 +148,16 @@ def _columns(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Se
 def _stored(values: Vectors, dtype: str, title: str) -> NDArray[np.floating[Any]]:
     if dtype != "float16":
         return values
-    largest, most = float(np.abs(values).max(initial=0)), float(np.finfo(np.float16).max)
-    if largest > most:
+    limits, largest = np.finfo(np.float16), np.abs(values).max(axis=1, initial=0)  # of each vector
+    if largest.max(initial=0) > limits.max:
         raise BadChoice(
-            f"'{title}' has the number {largest:,.0f}; float16 holds at most {most:,.0f}. Use --dtype float32."
+            f"'{title}' has the number {largest.max():,.0f}; float16 holds at most {limits.max:,.0f}. Use --dtype "
+            "float32."
+        )
+    small = largest[(largest > 0) & (largest < limits.smallest_normal)]
+    if len(small):
+        raise BadChoice(
+            f"'{title}' has a vector whose largest number is {small.min():.0e}; below {limits.smallest_normal:.0e}, "
+            "float16 loses digits. Use --dtype float32."
         )
     return values.astype(np.float16)
