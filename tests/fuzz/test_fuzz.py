@@ -5,7 +5,10 @@ import pytest
 from tests.fuzz import cases
 
 # how many cases, chosen so that all take some seconds together; pages take longer and have tests of their own
-TRIED = {"data_files": 100, "model_folders": 40, "recipes": 15, "run_folders": 15, "results": 30, "written_tables": 25}
+TRIED = {
+    "data_files": 100, "model_folders": 40, "recipes": 15, "run_folders": 15,
+    "results": 30, "written_tables": 25, "vectors": 16,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", TRIED)

@@ -95,9 +95,14 @@ class ParquetFiles(VectorFiles):
         return np.asarray(numbers, dtype=self.dtype).reshape(len(column), self.width)
 
     def _first_width(self) -> int:
+        import pyarrow as pa
+
         for path in self.files:
-            for batch in _opened(path).iter_batches(1, columns=[self._vectors]):
-                return len(batch.column(0)[0].as_py() or ())
+            try:
+                for batch in _opened(path).iter_batches(1, columns=[self._vectors]):
+                    return len(batch.column(0)[0].as_py() or ())
+            except (OSError, ValueError, pa.ArrowException) as error:
+                raise _damaged(path, error) from None
         return 0
 
 

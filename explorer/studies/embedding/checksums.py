@@ -14,6 +14,8 @@ from typing import IO, Any
 
 from explorer.data.vectors.manifest import CHECKSUMS, opened
 
+LENGTH = 64  # of a SHA-256 in digits
+
 
 @contextmanager
 def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
@@ -27,7 +29,7 @@ def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
 def state(folder: Path, path: Path, digest: str) -> None:
     """Write the checksum of a file."""
     with opened(_beside(folder, path)) as file:
-        file.write(f"{digest}  {path.relative_to(folder).as_posix()}\n".encode())
+        file.write(_line(folder, path, digest).encode())
 
 
 def stated(folder: Path, path: Path) -> str | None:
@@ -37,8 +39,7 @@ def stated(folder: Path, path: Path) -> str | None:
         text = beside.read_text(encoding="ascii") if beside.is_file() else ""
     except (OSError, ValueError):
         return None
-    digest, _, name = text.rstrip("\n").partition("  ")
-    return digest if len(digest) == 64 and name == path.relative_to(folder).as_posix() else None
+    return text[:LENGTH] if text == _line(folder, path, text[:LENGTH]) else None
 
 
 def computed(path: Path) -> str:
@@ -48,6 +49,10 @@ def computed(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
+
+
+def _line(folder: Path, path: Path, digest: str) -> str:
+    return f"{digest}  {path.relative_to(folder).as_posix()}\n"
 
 
 def _beside(folder: Path, path: Path) -> Path:

@@ -122,6 +122,17 @@ def test_damaged_files_are_refused(npy, tmp_path, data):
     assert not is_vectors(str(tmp_path / "mine.parquet"))
 
 
+def test_a_damaged_first_page_of_vectors_is_an_error_in_a_line(tmp_path):
+    column = pa.array(VECTORS.tolist(), pa.list_(pa.float32()))  # its width is that of the first row
+    path, how = tmp_path / "mine.parquet", {"write_page_checksum": True, "use_dictionary": False}
+    pq.write_table(pa.table({"text": SENTENCES, "vector": column}), path, **how)
+    data = bytearray(path.read_bytes())
+    data[pq.read_metadata(path).row_group(0).column(1).data_page_offset + 60] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(UnreadableFile, match=r"mine\.parquet is not a readable Parquet file"):
+        opened(path)
+
+
 def test_a_cut_off_npy_file_is_refused(npy):
     npy.write_bytes(npy.read_bytes()[:-4])
     with pytest.raises(UnreadableFile, match=r"mine\.npy has 236 bytes.* 240"):
