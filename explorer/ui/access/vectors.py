@@ -22,7 +22,8 @@ Vectors = NDArray[np.float32]
 
 def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
     """Vectors (sentence, width), in the order of the sentences; None while they are being computed."""
-    shipped = _shipped(found.digest, reading.title, tuple(sentences)) if settings.max_length is None else None
+    usual = settings.max_length is None and settings.precision != "bfloat16"  # as those that ship were made
+    shipped = _shipped(found.digest, reading.title, tuple(sentences)) if usual else None
     if shipped is not None:
         return shipped
     key = f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
