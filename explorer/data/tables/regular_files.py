@@ -1,4 +1,4 @@
-"""Refuse a path that is no regular file, and notice when the file of a path changes."""
+"""Refuse a path that is no regular file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from explorer.errors import UnreadableFile
 
@@ -28,22 +27,3 @@ def check_regular(path: Path) -> None:
         for is_kind, words in _KINDS:
             if is_kind(mode):
                 raise UnreadableFile(f"{path} is {words}, not a file. Save its content as a file, and give that one.")
-
-
-class Stamp(NamedTuple):
-    """A value that differs once the file of a path is another one, or is written to.
-
-    Whoever copies a file can keep its size and the time of its content, but not the time of its last change.
-    """
-
-    device: int
-    number: int
-    size: int
-    written: int
-    changed: int
-
-
-def stamp(path: Path) -> Stamp:
-    """The stamp of a file; an OSError if it is not there."""
-    found = path.stat()
-    return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -7,11 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer.data.tables.regular_files import check_regular
+from explorer.data.vectors import checksums, shards
 from explorer.data.vectors import manifest as manifests
-from explorer.data.vectors import shards
 from explorer.data.vectors.npy_file import NpyFile
 from explorer.data.vectors.parquet_files import ParquetFiles, is_vector
-from explorer.data.vectors.vector_files import VectorFiles
+from explorer.data.vectors.vector_files import VectorFiles, damaged
 from explorer.errors import DataError, UnreadableFile, WrongColumns
 
 NPY, PARQUET = ".npy", ".parquet"
@@ -85,11 +85,10 @@ def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> Ve
     paths = [manifests.shard_path(folder, number) for number in range(manifest.shards)]
     for number, path in enumerate(paths):
         if not shards.fits(path, manifest, *manifest.range_of(number)):
-            raise DataError(
-                f"{path.name} of {folder.name} does not have the rows that its {manifests.NAME} states. Start the same "
-                "`embed` command again: it writes damaged shards again."
-            )
-    return ParquetFiles(folder.name, paths, columns.get("sentence", manifests.TEXT), columns.get("vector"), title)
+            raise damaged(path.name, folder.name, f"does not have the rows that its {manifests.NAME} states")
+    found = ParquetFiles(folder.name, paths, columns.get("sentence", manifests.TEXT), columns.get("vector"), title)
+    found.checksums = tuple(checksums.stated(folder, path) for path in paths)
+    return found
 
 
 def _is_parquet_of_vectors(path: Path) -> bool:

@@ -11,18 +11,19 @@ import hashlib
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words, places, typed_json
-from explorer.data.tables.regular_files import Stamp, stamp
 from explorer.data.vectors.unit_length import unit
 from explorer.data.vectors.vector_corpus import ENDS, TEXTS, VECTORS, ZERO, VectorCorpus
-from explorer.data.vectors.vector_files import Numbers, VectorFiles, changed
+from explorer.data.vectors.vector_files import Numbers, VectorFiles, changed, damaged
 from explorer.errors import DataError, NotWritable, UnreadableFile
 from explorer.progress import Progress, Work
 
@@ -34,7 +35,7 @@ BYTES = 2**24  # of a file that are added to a digest at once
 ROWS = 256  # that are normalised at once, in float64: they stay in the cache of a processor
 SPARE = 2**26  # bytes of the disk that stay free
 SETTLED = 10**9  # nanoseconds after a change in which another one could leave the same time
-_digests: dict[tuple[Stamp, ...], str] = {}  # of files that have not changed since
+_digests: dict[tuple[tuple[int, ...], ...], tuple[str, ...]] = {}  # of files that have not changed since
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,24 @@ class About:
 
 def digest_of(files: VectorFiles) -> Work[str]:
     """The SHA-256 of the files and of the chosen columns; read once, until a file changes."""
-    now, stamps = time.time_ns(), tuple(stamp(path) for path in files.files)
+    now, stamps = time.time_ns(), tuple(map(places.stamp, files.files))
     if stamps not in _digests:
-        sha, done, total = hashlib.sha256(), 0, sum(each.size for each in stamps)
-        for path, each in zip(files.files, stamps, strict=True):
-            sha.update(each.size.to_bytes(8, "little"))
+        stats = [path.stat() for path in files.files]
+        each, done, total = [], 0, sum(stat.st_size for stat in stats)
+        for path, checksum in zip_longest(files.files, files.checksums):
+            sha = hashlib.sha256()
             with path.open("rb") as file:
                 while some := file.read(BYTES):
                     sha.update(some)
                     done += len(some)
                     yield Progress(f"reading {files.name}", done, total, "bytes")
-        if max(each.changed for each in stamps) > now - SETTLED:
-            return _hex(sha.hexdigest(), *files.columns)
-        _digests[stamps] = sha.hexdigest()
-    return _hex(_digests[stamps], *files.columns)
+            each.append(sha.hexdigest())
+            if checksum is not None and checksum != each[-1]:
+                raise damaged(path.name, files.name, "is another one than was written")
+        if max(stat.st_ctime_ns for stat in stats) > now - SETTLED:
+            return _hex(each, files.columns)
+        _digests[stamps] = tuple(each)
+    return _hex(_digests[stamps], files.columns)
 
 
 def corpus(files: VectorFiles) -> Work[VectorCorpus]:
@@ -79,7 +84,7 @@ def corpus(files: VectorFiles) -> Work[VectorCorpus]:
     return found
 
 
-def _hex(*parts: str) -> str:
+def _hex(*parts: str | Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

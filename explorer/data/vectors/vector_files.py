@@ -46,6 +46,7 @@ class VectorFiles(ABC):
     dtype: np.dtype[Any]
     title: str | None = None  # layer & pooling, if `embed` wrote them
     origin: Origin | None = None
+    checksums: tuple[str | None, ...] = ()  # that `embed` wrote for each of the files, if it did
     text_bytes: int = 0  # of the sentences, as far as a header states it
 
     @abstractmethod
@@ -68,3 +69,8 @@ def check_shape(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
 def changed(name: str) -> DataError:
     """The error for files that were written to while they were read."""
     return DataError(f"{name} changed while it was read. Search it again when it is complete.")
+
+
+def damaged(file: str, folder: str, how: str) -> DataError:
+    """The error for a shard of an embedding that is not as `embed` wrote it."""
+    return DataError(f"{file} of {folder} {how}. Start the same `embed` command again: it writes damaged shards again.")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from explorer import places
 from explorer.data import corpora, sources
 from explorer.data.kinds import digest_of
 from explorer.data.row_kinds import SENTENCES
@@ -41,13 +43,11 @@ class Text:
         return Path(self.source).expanduser() if sources.is_file(self.source) else None
 
     @property
-    def stamp(self) -> tuple[int, int]:
-        """Size and time of the last change of the file; zeros for a set."""
-        try:
-            stat = self.path.stat() if self.path else None
-        except (OSError, ValueError):  # reading it says what is wrong
-            stat = None
-        return (stat.st_size, stat.st_mtime_ns) if stat else (0, 0)
+    def stamp(self) -> tuple[int, ...]:
+        """Size of the file, and what else tells whether it is the same; (0,) for a set."""
+        with suppress(OSError, ValueError):  # reading it says what is wrong
+            return places.stamp(self.path) if self.path else (0,)
+        return (0,)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Corpus:
     """The sentences of texts, divided into shards."""
 
     texts: tuple[Text, ...]
-    stamps: tuple[tuple[int, int], ...]
+    stamps: tuple[tuple[int, ...], ...]
     rows: int
     empty: int  # rows of the texts without a word; they are left out
     digest: str  # of all sentences, independent of the shards
@@ -84,11 +84,11 @@ def indexed(texts: Sequence[Text], rows_per_shard: int) -> Work[Corpus]:
     if not texts:
         raise BadChoice("No text is named. Give a file, a set such as 'STS-B', or 'sample'.")
     stamps = tuple(text.stamp for text in texts)
-    total, whole, shards = sum(size for size, _ in stamps), hashlib.sha256(), list[Shard]()
+    total, whole, shards = sum(size for size, *_ in stamps), hashlib.sha256(), list[Shard]()
     rows, empty, part = 0, sum(_left_out(text) for text in texts), _Part()
     for text, place, sentence in _from(texts):
         if rows % REPORT == 0:
-            before = sum(size for size, _ in stamps[:text])
+            before = sum(size for size, *_ in stamps[:text])
             yield Progress("reading the text", min(before + place.offset, total), total, "bytes")
         if not sentence:
             empty += 1
@@ -124,12 +124,12 @@ def sentences(corpus: Corpus, shard: Shard) -> tuple[str, ...]:
 
 
 def check_unchanged(corpus: Corpus) -> Work[None]:
-    """Refuse texts that have changed since they were indexed; a file with another date is read again to find out."""
+    """Refuse texts that have changed since they were indexed; a file with another stamp is read again to find out."""
     now = tuple(text.stamp for text in corpus.texts)
     if now == corpus.stamps:
         return
-    sizes = [[size for size, _ in stamps] for stamps in (corpus.stamps, now)]
-    if sizes[0] == sizes[1] and (yield from indexed(corpus.texts, corpus.rows)).digest == corpus.digest:
+    sizes = [[size for size, *_ in stamps] for stamps in (corpus.stamps, now)]
+    if sizes[0] == sizes[1] and (yield from indexed(corpus.texts, LARGEST_SHARD)).digest == corpus.digest:
         return
     raise changed(corpus)
 
@@ -197,7 +197,7 @@ def _left_out(text: Text) -> int:
 
 
 @lru_cache(maxsize=4)
-def _read(text: Text, stamp: tuple[int, int]) -> tuple[tuple[str, ...], int]:
+def _read(text: Text, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], int]:
     """The sentences of a table or a set, and how many rows had none."""
     # the stamp is part of the key: a changed file is read again
     if stamp[0] > files.LARGEST:

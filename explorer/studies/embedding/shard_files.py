@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
+from explorer.data.vectors import checksums
 from explorer.data.vectors.manifest import ABOUT, KEY, MERGED, ROW, TEXT, Manifest, shard_path
 from explorer.data.vectors.shards import fits
 from explorer.errors import BadChoice, RunError
 from explorer.progress import Progress, Work
-from explorer.studies.embedding import checksums
 from explorer.studies.embedding.corpus import Shard
 
 Vectors = NDArray[np.float32]  # (row, width)
@@ -44,7 +44,8 @@ def written(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Seq
 def is_whole(folder: Path, manifest: Manifest, shard: Shard) -> bool:
     """Whether a shard is there, with its own rows and the bytes that were written.
 
-    Without a checksum, since the process was killed before it wrote one, every page is read; then it gets one.
+    Without a checksum, since the process was killed before it wrote one, its rows are read and written anew in memory:
+    if that gives the same bytes, it gets one.
     """
     path = shard_path(folder, shard.number)
     if not fits(path, manifest, shard.start, shard.rows):
@@ -52,7 +53,11 @@ def is_whole(folder: Path, manifest: Manifest, shard: Shard) -> bool:
     stated = checksums.stated(folder, path)
     if stated is not None:
         return stated == checksums.computed(path)
-    if isinstance(_read(path, manifest), str):
+    table = _read(path, manifest)
+    if isinstance(table, str):
+        return False
+    _write(file := io.BytesIO(), manifest, table)
+    if file.getvalue() != path.read_bytes():
         return False
     checksums.state(folder, path, checksums.computed(path))
     return True

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.data.tables.regular_files import Stamp, stamp
+from explorer import places
 from explorer.data.vectors import manifest, opening, preparing
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import VectorFiles
@@ -46,7 +46,7 @@ def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
     return opening.opened(source)
 
 
-def _stamp(source: str) -> tuple[tuple[str, Stamp], ...]:
+def _stamp(source: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """A value that differs once one of the files is another one, or is written to."""
     path = Path(source).expanduser()
     if path.is_dir():
@@ -56,5 +56,5 @@ def _stamp(source: str) -> tuple[tuple[str, Stamp], ...]:
     found = []
     for file in files:
         with suppress(OSError):  # reading it says what is wrong
-            found.append((file.name, stamp(file)))
+            found.append((file.name, places.stamp(file)))
     return tuple(found)

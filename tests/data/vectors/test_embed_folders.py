@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from explorer.data.vectors import preparing
 from explorer.data.vectors.opening import opened
 from explorer.errors import CannotResume, DataError, UnreadableFile
+from explorer.progress import finish
 from tests.studies.embedding.desk import LINES, furnish
 
 
@@ -86,3 +88,14 @@ def test_a_changed_bit_in_the_vectors_is_noticed(folder, whole):
     ):
         list(files.blocks())
     assert np.concatenate([block.vectors for block in opened(whole).blocks()]).shape == (len(LINES), 32)
+
+
+def test_any_changed_byte_of_a_shard_is_noticed(folder):
+    """Also one in the header of a page, which its checksum in the file does not cover."""
+    data = shard(folder, 3).read_bytes()
+    for at in range(0, len(data), 101):
+        shard(folder, 3).write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1 :])
+        with pytest.raises(DataError, match=r"00000003\.parquet"):
+            finish(preparing.corpus(opened(folder)))
+    shard(folder, 3).write_bytes(data)
+    assert finish(preparing.corpus(opened(folder))).texts(range(len(LINES))) == tuple(LINES)

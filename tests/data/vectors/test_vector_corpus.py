@@ -126,7 +126,7 @@ def test_a_file_with_the_size_and_the_time_of_another_is_another_corpus(npy, tmp
 
 def test_a_file_that_changed_within_the_last_second_is_read_again(npy):
     before = corpus(npy)
-    assert not preparing._digests.keys() & {tuple(map(preparing.stamp, opened(npy).files))}
+    assert not preparing._digests.keys() & {tuple(map(places.stamp, opened(npy).files))}
     again(npy, VECTORS[::-1])
     assert corpus(npy).digest != before.digest
 

@@ -56,6 +56,19 @@ def test_a_changed_sentence_is_noticed_when_its_shard_is_read(texts):
         sentences(corpus, corpus.shards[1])
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_text_with_the_size_and_the_time_of_the_one_before_is_another(texts, which):
+    corpus = finish(indexed(texts, 4))
+    path = texts[which].path
+    before = path.stat()
+    path.write_text(path.read_text("utf-8").replace("number", "letter"), encoding="utf-8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(DataError, match="changed while it was embedded"):
+        sentences(corpus, corpus.shards[which])
+    with pytest.raises(DataError, match="changed while it was embedded"):
+        finish(check_unchanged(corpus))
+
+
 def test_a_line_that_is_added_is_noticed_at_the_end(texts):
     corpus = finish(indexed(texts, 4))
     finish(check_unchanged(corpus))
