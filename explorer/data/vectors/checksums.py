@@ -15,6 +15,7 @@ from typing import IO, Any
 from explorer.data.vectors.manifest import CHECKSUMS, opened
 
 LENGTH = 64  # of a SHA-256 in digits
+LONGEST = 1000  # bytes of such a file that are read
 
 
 @contextmanager
@@ -35,8 +36,11 @@ def state(folder: Path, path: Path, digest: str) -> None:
 def stated(folder: Path, path: Path) -> str | None:
     """The checksum that was written for a file; None if there is none."""
     beside = _beside(folder, path)
+    if not beside.is_file():  # a named pipe would be waited for
+        return None
     try:
-        text = beside.read_text(encoding="ascii") if beside.is_file() else ""
+        with beside.open("rb") as file:
+            text = file.read(LONGEST).decode("ascii")
     except (OSError, ValueError):
         return None
     return text[:LENGTH] if text == _line(folder, path, text[:LENGTH]) else None

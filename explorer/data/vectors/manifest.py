@@ -21,6 +21,7 @@ SHARDS = "shards"  # the folder of the shards
 CHECKSUMS = "checksums"  # the folder of the checksum of each
 MERGED = "vectors.parquet"
 LOCK = ".lock"
+LARGEST = 10_000_000  # bytes of a manifest
 ROW, TEXT = "row", "text"  # columns next to those of vectors
 KEY = b"strata.key"  # of a file's metadata: which embedding it belongs to
 ABOUT = b"strata"  # model, text and settings as JSON
@@ -89,6 +90,9 @@ def read(folder: Path) -> Manifest | None:
     try:
         if folder.exists() and not folder.is_dir():
             raise NotWritable(f"{folder} is a file. Choose a folder for --out.")
+        size = path.stat().st_size
+        if size > LARGEST:
+            raise CannotResume(f"{path} has {size:,} bytes; a manifest has at most {LARGEST:,}. Choose another folder.")
         stated = typed_json.parsed(path.read_bytes())
     except FileNotFoundError:
         there = [one.name for one in folder.iterdir() if _is_foreign(one.name)] if folder.is_dir() else []

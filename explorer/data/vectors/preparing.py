@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import shutil
 import time
 from collections.abc import Sequence
@@ -93,12 +94,13 @@ def _opened(files: VectorFiles, digest: str, folder: Path) -> VectorCorpus | Non
     try:
         about = typed_json.read(About, typed_json.parsed((folder / ABOUT).read_bytes()))
         vectors, zero, ends = (np.load(folder / name, mmap_mode="r") for name in (VECTORS, ZERO, ENDS))
-        whole = (folder / TEXTS).stat().st_size == ends[-1]
-    except (OSError, ValueError, EOFError):
+        with (folder / TEXTS).open("rb") as file:
+            texts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if ends[-1] else b""
+    except (OSError, ValueError, EOFError, IndexError):
         return None
-    if not whole or about != About(files.rows, files.width) or vectors.shape != (files.rows, files.width):
+    if len(texts) != ends[-1] or about != About(files.rows, files.width) or vectors.shape != (files.rows, files.width):
         return None
-    return VectorCorpus(files.name, digest, folder, vectors, zero, files.title, files.origin)
+    return VectorCorpus(files.name, digest, folder, vectors, zero, texts, ends, files.title, files.origin)
 
 
 def _prepare(files: VectorFiles, digest: str, folder: Path) -> Work[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,8 @@ class VectorCorpus:
     folder: Path  # of the cache; an index of the vectors is kept there too
     vectors: Floats  # with length 1
     zero: Rows  # rows whose vector is zero
+    text_bytes: mmap.mmap | bytes  # all sentences in UTF-8, one after the other
+    ends: Rows  # of each sentence in them
     title: str | None = None  # layer & pooling, if `embed` wrote them
     origin: Origin | None = None
 
@@ -63,16 +64,6 @@ class VectorCorpus:
             return f" Row {rows} is left out: its vector is zero, which has no cosine."
         return f" {len(self.zero):,} rows are left out: their vectors are zero, which has no cosine (rows {rows})."
 
-    @cached_property
-    def _ends(self) -> Rows:
-        found: Rows = np.load(self.folder / ENDS, mmap_mode="r")
-        return found
-
-    @cached_property
-    def _texts(self) -> mmap.mmap | bytes:
-        with (self.folder / TEXTS).open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._ends[-1] else b""
-
     def rows(self, which: slice | NDArray[np.integer[Any]]) -> Floats:
         """The vectors of some rows (row, width), with length 1."""
         return np.asarray(self.vectors[which])
@@ -88,7 +79,7 @@ class VectorCorpus:
 
     def text(self, row: int) -> str:
         """The sentence of a row."""
-        return self._texts[self._start(row) : int(self._ends[row])].decode("utf-8")
+        return self.text_bytes[self._start(row) : int(self.ends[row])].decode("utf-8")
 
     def texts(self, rows: Sequence[int]) -> tuple[str, ...]:
         """The sentences of some rows."""
@@ -97,13 +88,13 @@ class VectorCorpus:
     def place_of(self, sentence: str) -> int | None:
         """The first row with this sentence; None if there is none."""
         wanted = sentence.encode("utf-8", "replace")
-        at = self._texts.find(wanted) if wanted else -1
+        at = self.text_bytes.find(wanted) if wanted else -1
         while at >= 0:
-            row = int(np.searchsorted(self._ends, at, side="right"))
-            if (self._start(row), int(self._ends[row])) == (at, at + len(wanted)):
+            row = int(np.searchsorted(self.ends, at, side="right"))
+            if (self._start(row), int(self.ends[row])) == (at, at + len(wanted)):
                 return row
-            at = self._texts.find(wanted, at + 1)
+            at = self.text_bytes.find(wanted, at + 1)
         return None
 
     def _start(self, row: int) -> int:
-        return int(self._ends[row - 1]) if row else 0
+        return int(self.ends[row - 1]) if row else 0

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from explorer.errors import DataError
 
 AT_ONCE = 8192  # rows of a block
+WIDEST = 2**16  # a block has to fit into memory; encoders have at most some thousand dimensions
 
 Numbers = NDArray[np.floating[Any]]
 
@@ -64,6 +65,8 @@ def check_shape(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
         )
     if min(shape) < 1:
         raise DataError(f"{name} has the shape {shape}, so no number is in it. Choose a file with at least one vector.")
+    if shape[1] > WIDEST:
+        raise DataError(f"{name} has vectors of width {shape[1]:,}; at most {WIDEST:,} is possible. Check its axes.")
 
 
 def changed(name: str) -> DataError:

@@ -62,6 +62,13 @@ def test_a_manifest_that_is_not_of_these_shards_is_refused_at_once(folder, chang
         opened(folder)
 
 
+def test_a_manifest_that_does_not_fit_into_memory_is_not_read(folder):
+    with (folder / "manifest.json").open("r+b") as file:
+        file.truncate(10**12)  # a hole: it takes no room
+    with pytest.raises(CannotResume, match=r"has 1,000,000,000,000 bytes; a manifest has at most"):
+        opened(folder)
+
+
 def test_a_shard_that_is_a_copy_of_another_is_refused(folder):
     shutil.copy(shard(folder, 1), shard(folder, 3))
     with pytest.raises(
