@@ -131,13 +131,15 @@ def test_a_file_that_changed_within_the_last_second_is_read_again(npy):
     assert corpus(npy).digest != before.digest
 
 
-@pytest.mark.parametrize("change", [VECTORS[::-1], VECTORS[:-1], VECTORS.reshape(4, 7), VECTORS.astype(np.float16)])
+@pytest.mark.parametrize(
+    "change", [VECTORS[::-1], VECTORS[:-1], VECTORS.reshape(4, 7), VECTORS.astype(np.float16), None]
+)
 def test_a_file_that_changes_during_the_check_leaves_nothing(npy, change):
     np.save(npy, VECTORS + 2)  # which no other test has checked
     work = preparing.corpus(opened(npy))
     while next(work).stage != "checking mine.npy":
         pass
-    np.save(npy, change)
+    npy.unlink() if change is None else np.save(npy, change)
     with pytest.raises(DataError, match=r"mine\.npy changed while it was read"):
         finish(work)
     folders = places.cache_folder() / preparing.FOLDER

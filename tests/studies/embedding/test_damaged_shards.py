@@ -82,7 +82,7 @@ def a_pipe(folder):
 
 
 DAMAGES = [copied, copied_with_its_checksum, copied_without_a_checksum, cut_off, page_flipped_without_a_checksum,
-           a_pipe, *map(flipped, (0, 0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1))]  # fmt: skip
+           a_pipe, *map(flipped, (0, 0.5, 0.95))]  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
