@@ -83,8 +83,8 @@ def _parquet(drawn: Random, folder: Path, place: Path) -> None:
     if damaged:
         _damage(drawn, path)
     found = _opened(path, damaged or not usual or not _searchable(vectors))
-    table = pq.read_table(path)
-    _check(drawn, found, np.array(table["vector"].to_pylist(), dtype=float), table["text"].to_pylist())
+    table, (text, vector) = pq.read_table(path), opened(path).columns  # their names may be damaged, too
+    _check(drawn, found, np.array(table[vector].to_pylist(), dtype=float), table[text].to_pylist())
 
 
 def _searched_folder(drawn: Random, folder: Path, place: Path) -> None:
