@@ -18,7 +18,6 @@ from explorer.errors import (
     BadChoice,
     CannotResume,
     DataError,
-    NotWeights,
     NotWritable,
     RunBusy,
     RunError,
@@ -32,7 +31,6 @@ from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.estimating import estimate
 from explorer.studies.embedding.shared_lock import held
 from explorer.training.loop.processes import World
-from tests.spoiling import reweigh
 from tests.studies.embedding.desk import LINES, ROWS, columns, furnish
 
 TITLES = ("max of layer 2", "cls of layers 0 + 2")  # in the order of the grid
@@ -118,24 +116,6 @@ def test_shards_that_are_whole_are_skipped(desk, begun, whole, counted):
     assert not any(path.exists() for path in left)
     for path in (*desk.shards(begun.name), done.merged):
         assert path.read_bytes() == (whole / path.relative_to(begun)).read_bytes()
-
-
-@pytest.mark.parametrize("titles", [(), TITLES])
-def test_no_shard_holds_a_number_that_is_not_finite(tmp_path, titles):
-    other = furnish(tmp_path)
-    vocabulary = json.loads((other.model / "tokenizer.json").read_text())["model"]["vocab"]
-    assert ["stage" in line for line in LINES].index(True) == 2 * ROWS
-
-    def spoil(weights):
-        weights["embeddings.word_embeddings.weight"][vocabulary["stage"]] = float("nan")
-        return weights
-
-    reweigh(other.model, spoil)
-    with pytest.raises(NotWeights, match="They come from its embedding layer, whose weights are damaged"):
-        other.embed(titles=titles)
-    for shard in other.shards():
-        assert np.isfinite(np.concatenate([np.stack(column) for column in list(columns(shard).values())[1:]])).all()
-    assert len(other.shards()) == 2
 
 
 def test_without_file_locks_the_work_is_done_all_the_same(desk, monkeypatch):
