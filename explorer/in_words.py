@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 
 NONE = "none"  # a missing number is never 0
+_UNITS = ("KB", "MB", "GB", "TB")
 
 
 def number(value: float | None, spelled: str = ".2f") -> str:
@@ -25,8 +26,16 @@ def duration(seconds: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes: `1.54 GB`, `27.3 MB`."""
-    return f"{count / 1e9:,.2f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+    """Bytes to three digits, in the unit that shows them: `1.54 GB`, `340 MB`, `12 KB`, `1 byte`."""
+    whole = round(count)
+    if whole < 1000:
+        return f"{whole} byte{'s' * (whole != 1)}"
+    amount = whole / 1000
+    for unit in _UNITS:
+        if amount < 999.5:  # a larger one is rounded to 1 of the next unit
+            return f"{amount:.3g} {unit}"
+        amount /= 1000
+    return f"{1000 * amount:,.0f} {_UNITS[-1]}"
 
 
 def versions(libraries: Iterable[str]) -> dict[str, str]:

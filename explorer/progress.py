@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from explorer import fair_share
+from explorer import fair_share, in_words
 
 Result = TypeVar("Result")
 
@@ -18,15 +18,15 @@ class Progress:
     stage: str
     done: int
     total: int
-    unit: str = ""  # "bytes" are shown as MB
+    unit: str = ""  # "bytes" are shown as KB, MB or GB
 
     @property
     def amount(self) -> str:
-        """`1,200 of 36,689`, `12.5 of 90.9 MB`; empty if the total is unknown."""
+        """`1,200 of 36,689`, `12.5 MB of 90.9 MB`; empty if the total is unknown."""
         if not self.total:
             return ""
         if self.unit == "bytes":
-            return f"{self.done / 1e6:.1f} of {self.total / 1e6:.1f} MB"
+            return f"{in_words.size(self.done)} of {in_words.size(self.total)}"
         return f"{self.done:,} of {self.total:,}"
 
 

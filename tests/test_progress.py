@@ -27,5 +27,5 @@ def test_finish_tells_every_step():
 
 def test_an_amount_is_told_in_its_unit():
     assert Progress("reading tokens", 1200, 36689).amount == "1,200 of 36,689"
-    assert Progress("fetching x", 12_500_000, 90_868_376, "bytes").amount == "12.5 of 90.9 MB"
+    assert Progress("fetching x", 12_500_000, 90_868_376, "bytes").amount == "12.5 MB of 90.9 MB"
     assert Progress("loading", 0, 0).amount == ""

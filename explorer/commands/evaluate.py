@@ -217,7 +217,7 @@ def _tell_forecast(expected: Forecast) -> None:
         usual, most = in_words.duration(cost.seconds), in_words.duration(cost.at_most)
         about = f"{cost.texts:,} texts"
         if cost.fits:
-            about += f", {cost.fits:,} trainings, {cost.disk / 1e9:.2f} GB on the disk meanwhile"
+            about += f", {cost.fits:,} trainings, {in_words.size(cost.disk)} on the disk meanwhile"
         print(f"{name}, {task}: about {usual}, at most {most}; {about}")
     if expected.reused:
         print(f"{expected.reused} more {'are' if expected.reused > 1 else 'is'} saved already.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from explorer import in_words
 from explorer.errors import BadChoice
 
 LARGEST = 100_000  # bytes; a recipe has about two thousand
@@ -14,7 +15,7 @@ def text_of(path: Path, next_step: str) -> str:
     """The text of a file that is not too large."""
     try:
         if path.stat().st_size > LARGEST:
-            raise BadChoice(f"{path} is larger than {LARGEST / 1e6:g} MB. {next_step}")
+            raise BadChoice(f"{path} is larger than {in_words.size(LARGEST)}. {next_step}")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadChoice(f"{path} cannot be read ({error}). {next_step}") from error

@@ -96,7 +96,7 @@ def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
     assert code == 0
     assert out.count("\n") == 1
     assert "s per step, about " in out
-    assert " GB on disk" in out
+    assert " KB on disk" in out
     assert names(place) == before
 
 

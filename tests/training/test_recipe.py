@@ -316,5 +316,5 @@ def test_a_recipe_that_would_grow_without_end_is_refused_at_once(text, told):
 def test_a_recipe_of_megabytes_is_refused_unread(tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text("method: sg\n" + "# a comment\n" * 100_000, encoding="utf-8")
-    with pytest.raises(BadChoice, match=r"larger than 0\.1 MB"):
+    with pytest.raises(BadChoice, match=r"larger than 100 KB"):
         read(path)

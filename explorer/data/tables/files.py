@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from explorer import in_words
 from explorer.data import uploads
 from explorer.data.tables.decoding import decoded
 from explorer.data.tables.delimited import csv_table, tsv_table, txt_table
@@ -61,7 +62,7 @@ def _check(name: str, size: int) -> None:
         raise UnreadableFile(f"{name} is empty. Choose a file with at least one sentence in it.")
     if size > LARGEST:
         raise UnreadableFile(
-            f"{name} has {size / 1e6:,.1f} MB; at most {LARGEST / 1e6:,.0f} MB are allowed. "
+            f"{name} has {in_words.size(size)}; at most {in_words.size(LARGEST)} are allowed. "
             "Use a part of it, for example its first million lines (head -n 1000000), or drop some columns."
         )
 

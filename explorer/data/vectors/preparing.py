@@ -168,5 +168,6 @@ def _check_room(files: VectorFiles, folder: Path) -> None:
     need = files.rows * (8 + 4 * files.width) + files.text_bytes
     if need + SPARE > free:
         raise NotWritable(
-            f"{files.name} needs {in_words.size(need)} in {folder.parent}, where {in_words.size(free)} are free. {room}"
+            f"{files.name} needs {in_words.size(need + SPARE)} in {folder.parent}, where {in_words.size(free)} are "
+            f"free. {room}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from explorer import in_words
 from explorer.encoding.load import hardware, merging, sizes
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.errors import (
@@ -75,8 +76,8 @@ def check_room(numbers: int, precision: str, free: float) -> None:
     needed = numbers * BYTES[precision] * HEADROOM
     if needed > free:
         raise ModelTooLarge(
-            f"A model of {numbers / 1e6:,.0f} million weights needs about {_gigabytes(needed)} in {precision}; "
-            f"only {_gigabytes(free)} are free. Choose a smaller model, close other programs, or use a machine with "
+            f"A model of {numbers / 1e6:,.0f} million weights needs about {in_words.size(needed)} in {precision}; "
+            f"only {in_words.size(free)} are free. Choose a smaller model, close other programs, or use a machine with "
             "more memory."
         )
 
@@ -139,7 +140,3 @@ def _contents(place: Path) -> str:
 
 def _inside(place: Path) -> list[Path]:
     return list(place.iterdir()) if place.is_dir() else []
-
-
-def _gigabytes(size: float) -> str:
-    return f"{size / 1e9:,.1f} GB"

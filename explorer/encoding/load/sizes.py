@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer import in_words
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import configuration, layout, weights
 from explorer.errors import ModelTooLarge, UnsupportedModel, WeightsMissing
@@ -134,7 +135,7 @@ class _Meter:
         if self.numbers > max(self.held, self.fit):
             raise ModelTooLarge(
                 f"{self.path} describes a model of at least {self.numbers:,} numbers ({self._stated(shape)}), which "
-                f"need {4 * self.numbers / 1e9:,.1f} GB; only {4 * self.fit / 1e9:,.1f} GB are free, and its weights "
+                f"need {in_words.size(4 * self.numbers)}; only {in_words.size(4 * self.fit)} are free, and its weights "
                 f"hold {self.held:,}. {_COPY}"
             )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from explorer import typed_json
+from explorer import in_words, typed_json
 from explorer.errors import NotAModelFolder, UnsupportedModel
 
 T = TypeVar("T")
@@ -197,8 +197,8 @@ def parsed(path: Path, otherwise: Any) -> Any:
         check_regular(path)
         if path.stat().st_size > LARGEST:
             raise NotAModelFolder(
-                f"{path} has {path.stat().st_size / 1e6:,.0f} MB; a configuration file has at most "
-                f"{LARGEST / 1e6:,.0f} MB. {_COPY}"
+                f"{path} has {in_words.size(path.stat().st_size)}; a configuration file has at most "
+                f"{in_words.size(LARGEST)}. {_COPY}"
             )
         return typed_json.parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from explorer import places
+from explorer import in_words, places
 from explorer.data import corpora, sources
 from explorer.data.kinds import digest_of
 from explorer.data.row_kinds import SENTENCES
@@ -202,8 +202,9 @@ def _read(text: Text, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], int]:
     # the stamp is part of the key: a changed file is read again
     if stamp[0] > files.LARGEST:
         raise UnreadableFile(
-            f"{sources.shown(text.source)} has {stamp[0] / 1e6:,.1f} MB; a table may have {files.LARGEST / 1e6:,.0f}. "
-            "Write its sentences to a .txt file, one per line without tabs, which may be of any size."
+            f"{sources.shown(text.source)} has {in_words.size(stamp[0])}; a table may have "
+            f"{in_words.size(files.LARGEST)}. Write its sentences to a .txt file, one per line without tabs; it "
+            "may be of any size."
         )
     source = str(text.path or text.source)
     rows, reports = corpora.corpus((source,), SENTENCES, dict(text.columns), online=text.online, keep_duplicates=True)

@@ -180,8 +180,8 @@ def _prepare(request: Request, plan: Plan) -> tuple[str, ...]:
     need = bytes_needed(request, plan)
     if need + SPARE > free:
         raise NotWritable(
-            f"The vectors need up to {in_words.size(need)} more in {folder}, where {in_words.size(free)} are free. "
-            "Make room there, choose another folder, fewer layers & poolings or --dtype float16, or leave --merge out."
+            f"The vectors need up to {in_words.size(need + SPARE)} more in {folder}, where {in_words.size(free)} are "
+            "free. Make room there, choose another folder, fewer layers & poolings or --dtype float16, or no --merge."
         )
     there = check_folder(folder, plan.manifest)
     if there is None:

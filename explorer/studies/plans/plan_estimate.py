@@ -40,7 +40,7 @@ class PlanEstimate:
             f" ({self.measured} more are measured)" if self.measured else ""
         )
         told += f", {self.steps:,} steps, about {in_words.duration(self.seconds)}"
-        told += f"; {self.memory / 1e9:.1f} GB of memory, {self.disk / 1e9:.1f} GB on disk at most"
+        told += f"; {in_words.size(self.memory)} of memory, {in_words.size(self.disk)} on disk at most"
         told += f"; evaluation on {self.tasks} task{'s' * (self.tasks != 1)} comes on top" if self.tasks else ""
         if self.minutes is not None and self.seconds > self.minutes * 60:
             told += f"; the budget of {self.minutes:g} min does not suffice for all of them"

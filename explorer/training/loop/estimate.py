@@ -29,7 +29,7 @@ from explorer.training.recipe import Recipe
 
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
-_RESERVE = 1.1  # a tenth of the free memory stays free
+_RESERVE = 1.1  # a tenth more than is needed has to be free
 _NO_MEMORY = ("out of memory", "not enough memory")  # what torch says on a GPU and on a processor
 
 
@@ -49,13 +49,14 @@ class Estimate:
 
     @property
     def told(self) -> str:
-        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 0.4 GB on disk`.
+        """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 412 MB on disk`.
 
         Then the number of weights that are trained.
         """
         found = (
             f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all; "
-            f"{self.memory / 1e9:.1f} GB of memory ({self.free / 1e9:.1f} GB free), {self.disk / 1e9:.1f} GB on disk"
+            f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
+            f"{in_words.size(self.disk)} on disk"
         )
         told = f"; {self.trained:,} weights are trained (the encoder has {self.weights:,})"
         return found + told if self.trained else found
@@ -72,8 +73,8 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
     room = shutil.disk_usage(folder).free
     if disk * _RESERVE > room:
         raise RunTooLarge(
-            f"The run needs {disk / 1e9:.1f} GB in {folder}, but {room / 1e9:.1f} GB are free there. Make room, or "
-            "set STRATA_RUNS to a folder on another disk."
+            f"The run needs {in_words.size(disk * _RESERVE)} in {folder}, but {in_words.size(room)} are free there. "
+            "Make room, or set STRATA_RUNS to a folder on another disk."
         )
     rows = learner.feed.share
     with _untouched(learner):
@@ -159,7 +160,8 @@ def too_large(learner: Learner, needed: int, free: int, fits: int) -> RunTooLarg
             f"but not the negatives in a batch{_by_chunks(learner)}"
         )
     return RunTooLarge(
-        f"A batch of {batch} needs about {needed / 1e9:.1f} GB of memory, but {free / 1e9:.1f} GB are free. {told}."
+        f"A batch of {batch} needs about {in_words.size(needed * _RESERVE)} of memory, but {in_words.size(free)} are "
+        f"free. {told}."
     )
 
 

@@ -235,7 +235,7 @@ def test_a_model_that_does_not_fit_is_refused_with_both_numbers(bert):
     with pytest.raises(ModelTooLarge, match="Choose a smaller model, close other programs, or use a machine with more"):
         checking.check(bert, free=needed - 1)
     with pytest.raises(
-        ModelTooLarge, match=r"7,000 million weights needs about 33.6 GB in float32; only 16.0 GB are free"
+        ModelTooLarge, match=r"7,000 million weights needs about 33.6 GB in float32; only 16 GB are free"
     ):
         checking.check_room(7_000_000_000, "float32", 16e9)
     checking.check_room(3_000_000_000, "bfloat16", 16e9)

@@ -1,0 +1,54 @@
+"""Test that numbers in texts keep what they are: no size is written as 0.0 GB."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from explorer import in_words
+
+ROOT = Path(__file__).parent.parent
+BY_HAND = re.compile(r"/ (?:1e[369]|2 ?\*\* ?[123]0|10(?:00|24) ?\*\* ?\d)[^}]*\}[^{\"]{0,3}\b[KMGT]B\b")
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1 KB"),
+        (12_345, "12.3 KB"),
+        (340_000_000, "340 MB"),
+        (1_200_000_000, "1.2 GB"),
+        (1_543_210_000, "1.54 GB"),
+        (20_000_000_000, "20 GB"),
+        (33_600_000_000, "33.6 GB"),
+        (999_600, "1 MB"),
+        (999_499, "999 KB"),
+        (2.5e12, "2.5 TB"),
+        (7.2e15, "7,200 TB"),
+        (0.4, "0 bytes"),
+    ],
+)
+def test_a_size_is_told_in_the_unit_that_shows_it(count, told):
+    assert in_words.size(count) == told
+
+
+def test_a_size_can_be_read_back_to_three_digits():
+    for count in (10**power * first for power in range(1, 17) for first in (1, 3, 9.99, 9.994, 9.996)):
+        number, unit = in_words.size(count).split()
+        back = float(number.replace(",", "")) * {"bytes": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}[unit]
+        assert back == pytest.approx(count, rel=0.005, abs=0.5)
+
+
+def test_no_size_in_a_text_is_divided_by_hand():
+    files = [*(ROOT / "explorer").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
+    found = [f"{file.relative_to(ROOT)}: {match[0]}" for file in files
+             for match in BY_HAND.finditer(file.read_text(encoding="utf-8"))]  # fmt: skip
+    assert found == [], "in_words.size writes it in the unit that shows it"
+
+
+@pytest.mark.parametrize("text", ["{need / 1e9:.1f} GB", "{4 * self.fit / 1e9:,.1f} GB", "{size / 2**20:g} MB"])
+def test_a_planted_size_is_found(text):
+    assert BY_HAND.search(text)
