@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.encoding.read.readings import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.sentences.sentence_vectors import pick
@@ -146,7 +147,7 @@ def _blocks(texts: int, widths: Sequence[int]) -> tuple[Vectors, ...]:
             every = np.memmap(file, dtype=np.float32, mode="w+", shape=(max(1, sum(sizes)),))
     except OSError as error:
         raise NotWritable(
-            f"{folder} cannot hold the vectors, {need / 1e9:,.2f} GB: {error.strerror or error}. Make room there, or "
+            f"{folder} cannot hold the vectors, {in_words.size(need)}: {error.strerror or error}. Make room there, or "
             "set STRATA_CACHE to a folder that can be written to."
         ) from error
     ends = np.cumsum(sizes)
@@ -157,6 +158,6 @@ def _blocks(texts: int, widths: Sequence[int]) -> tuple[Vectors, ...]:
 
 def _too_small(folder: object, need: int, free: int) -> str:
     return (
-        f"The vectors need {need / 1e9:,.2f} GB in {folder}, where {free / 1e9:,.2f} GB are free. Choose fewer layers "
-        "& poolings or a smaller set, make room there, or set STRATA_CACHE to a folder on a larger disk."
+        f"The vectors need {in_words.size(need + SPARE)} in {folder}, where {in_words.size(free)} are free. "
+        "Choose fewer layers & poolings or a smaller set, make room there, or set STRATA_CACHE to a larger disk."
     )

@@ -113,7 +113,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
     monkeypatch.setattr(type(tiny_encoder), "views_of", lambda *_: pytest.fail("encoded"))
     monkeypatch.setattr(module, "SPARE", 0)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=need - 1))
-    with pytest.raises(NotWritable, match=r"The vectors need .* GB in .*cache, where .* GB are free\. Choose fewer"):
+    with pytest.raises(NotWritable, match=r"The vectors need 8.19 KB in .*cache, where .* are free\. Choose fewer"):
         finish(encoded(tiny_encoder, TEXTS))
 
 

@@ -92,7 +92,7 @@ def test_a_binary_file_is_refused(tmp_path):
 def test_more_vectors_than_the_limit_are_refused(tmp_path):
     path = put(tmp_path, *LINES)
     assert len(read(path, "the", "dog", most_bytes=24).place) == 2
-    with pytest.raises(UnreadableFile, match=r"3 words found up to line 5 take.*MB are allowed"):
+    with pytest.raises(UnreadableFile, match=r"3 words found up to line 5 take 36 bytes; at most 24 bytes are allowed"):
         read(path, "the", "cat", "dog", most_bytes=24)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.errors import UnreadableFile
 from explorer.progress import Progress, Work
 
@@ -157,7 +158,7 @@ class _Reading:
         if needed > self._most_bytes:
             raise UnreadableFile(
                 f"{self.name}: the vectors of the {len(self._kept) + 1:,} words found up to line {number:,} take "
-                f"{needed / 1e6:,.1f} MB; at most {self._most_bytes / 1e6:,.1f} MB are allowed. "
+                f"{in_words.size(needed)}; at most {in_words.size(self._most_bytes)} are allowed. "
                 "Choose vectors with fewer dimensions, or a shorter text."
             )
         self._kept[word] = np.array(self._numbers(number, values.split()), dtype=np.float32)
