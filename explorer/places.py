@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import site
 import sysconfig
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,18 +85,19 @@ def whole_file(path: Path, next_step: str = _ROOM, *, durable: bool = True) -> I
     """A file to write, which has its name when the block ends without an error; `write_whole` in several steps."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=PART)
+        # not by tempfile, whose files nobody else may read: this one gets the permissions that the umask leaves
+        temporary = path.parent / f"tmp{secrets.token_hex(8)}{PART}"
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("xb") as file:
                 yield file
                 if durable:
                     file.flush()
                     os.fsync(file.fileno())
-            Path(temporary).replace(path)
+            temporary.replace(path)
             if durable:
                 sync(path.parent)
         except BaseException:  # also when the process is stopped: remove the incomplete file
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise NotWritable(f"{path.parent} cannot be written to: {error.strerror or error}. {next_step}") from error
@@ -114,8 +115,11 @@ def sync(path: Path) -> None:
         os.close(opened)
 
 
-def sync_all(folder: Path) -> None:
-    """Wait until a folder with everything in it is on the disk."""
+def settle(folder: Path) -> None:
+    """Wait until a new folder with everything in it is on the disk, with files that others may read if they may it."""
+    allowed = folder.stat().st_mode & 0o666  # what the umask leaves: safetensors' files are for their owner alone
     for path in folder.rglob("*"):
+        if path.is_file():
+            path.chmod(allowed)
         sync(path)
     sync(folder)

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from explorer.data.vectors.manifest import CHECKSUMS, opened
+from explorer.data.vectors.manifest import CHECKSUMS, ROOM
+from explorer.places import whole_file
 
 LENGTH = 64  # of a SHA-256 in digits
 LONGEST = 1000  # bytes of such a file that are read
@@ -21,7 +22,7 @@ LONGEST = 1000  # bytes of such a file that are read
 @contextmanager
 def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
     """A file to write atomically, and after it its checksum."""
-    with opened(path) as file:
+    with whole_file(path, ROOM) as file:
         summed = _Summed(file)
         yield summed  # type: ignore[misc]  # pyarrow writes, and asks for the position
     state(folder, path, summed.sha.hexdigest())
@@ -29,7 +30,7 @@ def written(folder: Path, path: Path) -> Iterator[IO[bytes]]:
 
 def state(folder: Path, path: Path, digest: str) -> None:
     """Write the checksum of a file."""
-    with opened(_beside(folder, path)) as file:
+    with whole_file(_beside(folder, path), ROOM) as file:
         file.write(_line(folder, path, digest).encode())
 
 

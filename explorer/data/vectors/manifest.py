@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO
 
 from explorer import typed_json
 from explorer.data.tables.regular_files import check_regular
 from explorer.errors import CannotResume, NotWritable
-from explorer.places import PART, whole_file
+from explorer.places import PART, write_whole
 
 NAME = "manifest.json"
 SHARDS = "shards"  # the folder of the shards
@@ -120,16 +117,7 @@ def read(folder: Path) -> Manifest | None:
 def write(folder: Path, manifest: Manifest) -> None:
     """Write the manifest atomically."""
     text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1) + "\n"
-    with opened(folder / NAME) as file:
-        file.write(text.encode("utf-8", "surrogatepass"))
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write atomically, for everybody who may read its folder: several people may share that."""
-    with whole_file(path, ROOM) as file:
-        os.fchmod(file.fileno(), path.parent.stat().st_mode & 0o666)
-        yield file
+    write_whole(folder / NAME, lambda file: file.write(text.encode("utf-8", "surrogatepass")), ROOM)
 
 
 def check_same(there: Manifest, now: Manifest, where: str) -> None:

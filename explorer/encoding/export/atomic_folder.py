@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from explorer.errors import NotWritable
-from explorer.places import sync, sync_all
+from explorer.places import settle, sync
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def whole(folder: Path) -> Iterator[Path]:
         _remove(part)  # left by a process that was killed
         part.mkdir(parents=True)
         yield part
-        sync_all(part)
+        settle(part)
         part.rename(folder)
         sync(folder.parent)
     except BaseException as error:  # also when the process is stopped: remove the incomplete folder

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from explorer.errors import CannotResume, NotWritable
-from explorer.places import sync, sync_all
+from explorer.places import settle, sync
 from explorer.training.loop.learner import Learner, changing, sow
 
 _SAVED = re.compile(r"save-(\d+)")
@@ -49,7 +49,7 @@ def save(folder: Path, state: State) -> None:
         part.mkdir()
         save_file({name: value.detach().cpu().contiguous() for name, value in state.tensors.items()}, part / "tensors")
         (part / "notes.json").write_text(json.dumps(state.notes), encoding="utf-8")
-        sync_all(part)
+        settle(part)
         part.rename(folder / f"save-{number}")
         sync(folder)
     except Exception as error:  # safetensors raises its own errors for a full disk

@@ -1,7 +1,9 @@
 """Test that an export is complete or absent: full disks, ended processes, existing folders."""
 
 import errno
+import os
 import resource
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,3 +110,15 @@ def test_a_folder_that_is_there_already_is_not_written_over(tuned, tmp_path, kin
     with pytest.raises(NotWritable, match=r"run exists already and is not overwritten. Choose another name, or"):
         export(tuned, HEAD, place, "", None)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077], ids=oct)
+def test_every_file_of_an_export_gets_the_mode_of_any_other_new_file(tuned, tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        export(tuned, HEAD, tmp_path / "run", "# card", None)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert modes == dict.fromkeys(modes, 0o666 & ~umask)
+    assert {"model.safetensors", "README.md"} <= set(modes)
