@@ -9,7 +9,7 @@ from explorer.places import examples_folder, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 WISH, LOCK = "wish", ".lock"  # a viewer's request to stop, and the trainer's hold
-QUEUED = "queued"  # the time at which the app queued a run that has not begun
+QUEUED = "queued"  # the place in the queue of a run that has not begun
 MODEL, STATE, STEPS, PROBE, PREDICTIONS = "model", "state", "steps", "probe", "predictions"  # folders
 PROBE_SENTENCES = "sentences.json"
 

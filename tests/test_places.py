@@ -30,8 +30,7 @@ def test_a_file_gets_the_mode_of_any_other_new_file(tmp_path, umask):
 def test_what_fails_half_way_leaves_the_file_that_was_there_and_no_other(tmp_path):
     (tmp_path / "mine").write_bytes(b"before")
     with pytest.raises(ZeroDivisionError), whole_file(tmp_path / "mine") as file:
-        file.write(b"after")
-        print(1 // 0)
+        file.write(bytes(1 // 0))
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"before"]
 
 

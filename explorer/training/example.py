@@ -70,7 +70,7 @@ def _ship_run(run: Run, place: Path) -> None:
             shutil.copy(path, place / MODEL / inside)
     told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     told["facts"].pop("estimate", None)
-    told |= {"pid": 0, "born": 0.0, "host": "", "beat": 0.0, "since": 0.0}
+    told |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
     (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 
 

@@ -37,7 +37,7 @@ class PlanStatus:
     id: str = ""  # of this plan, whose name another may have had before; its runs state it
     tasks: Mapping[str, ScoredTask] = field(default_factory=dict)  # as they were when the plan last went on
     of_app: bool = False  # the app goes on with it when it starts again
-    started: float = 0.0
+    started: float = 0.0  # larger than that of every plan that was started before
     failures: Mapping[str, str] = field(default_factory=dict)  # errors of trainings and evaluations, by cell
     left_out: tuple[str, ...] = ()  # cells for which the budget did not suffice
     missing: tuple[str, ...] = ()  # why tasks could not be evaluated
@@ -82,7 +82,7 @@ class PlanFolder:
             raise RunNotFound(f"The plan '{self.name}' is no longer there: its folder was moved or deleted.")
         content = asdict(status) | {
             "pid": os.getpid(),
-            "born": folder_lock.born_at(os.getpid()),
+            "born": folder_lock.birth(os.getpid()),
             "host": socket.gethostname(),
         }
         text = json.dumps(content, ensure_ascii=False, indent=1)
@@ -127,7 +127,7 @@ def new(plan: Plan, *, of_app: bool = False) -> PlanFolder:
     part = home / f".{os.getpid()}-{time.monotonic_ns()}.part"
     try:
         part.mkdir(parents=True)
-        PlanFolder(part).put(PlanStatus(id=new_id(), of_app=of_app, started=time.time()))
+        PlanFolder(part).put(PlanStatus(id=new_id(), of_app=of_app, started=next_start()))
         write_whole(part / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
         (home / plan.name).mkdir(exist_ok=True)
         part.rename(home / plan.name)  # onto an empty folder only
@@ -157,6 +157,11 @@ def every() -> list[PlanFolder]:
     return [PlanFolder(path) for path in sorted(found, key=_made, reverse=True)]
 
 
+def next_start() -> float:
+    """The start of one more plan: counted, since a clock that is set back would change the order of plans."""
+    return 1 + max((one.status().started for one in every()), default=0.0)
+
+
 def find(name: str) -> PlanFolder:
     """The plan with this name."""
     found = PlanFolder(plans_folder() / name)
@@ -183,4 +188,4 @@ def _alive(stated: object) -> bool:
     if not isinstance(stated, dict) or stated.get("host") != socket.gethostname():
         return False
     pid, born = stated.get("pid"), stated.get("born")
-    return isinstance(pid, int) and isinstance(born, float) and folder_lock.is_same_process(pid, born)
+    return isinstance(pid, int) and isinstance(born, str) and folder_lock.is_same_process(pid, born)

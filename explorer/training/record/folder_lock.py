@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from explorer import run_folder
@@ -34,30 +35,67 @@ def holding(folder: Path, busy: str, next_step: str) -> Iterator[None]:
 
 def is_held(folder: Path) -> bool:
     """Whether a process holds the lock of a folder."""
+    return _is_locked(folder / run_folder.LOCK)
+
+
+@contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    """Lock a folder that is being made or deleted, without a file in it; some network disks cannot."""
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_in_use(folder: Path) -> bool:
+    """Whether a process makes or deletes a folder."""
+    return _is_locked(folder)
+
+
+def _is_locked(path: Path) -> bool:
     import fcntl
 
     try:
-        with (folder / run_folder.LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
         return False
+    finally:
+        os.close(handle)
     return False
 
 
-def is_same_process(pid: int, born: float) -> bool:
-    """Whether the process with this id is the one that began at this time, and runs."""
-    now = born_at(pid)
-    return now > 0 and abs(now - born) < 1
+def is_same_process(pid: int, born: str) -> bool:
+    """Whether the process with this id is the one that was born so, and runs."""
+    return bool(born) and born == birth(pid)
 
 
-def born_at(pid: int) -> float:
-    """The start time of a process; 0 if there is none."""
+def birth(pid: int) -> str:
+    """What tells a process from others that had its id before; "" if there is none.
+
+    The start of the machine by its id, and the start of the process counted from there: a time of the day would change
+    whenever the clock is set.
+    """
     import psutil
 
     try:
         process = psutil.Process(pid)
-        return 0.0 if process.status() == psutil.STATUS_ZOMBIE else float(process.create_time())
-    except psutil.Error:
-        return 0.0
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return ""
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        if not boot.exists():  # not Linux: the system itself notes when a process started
+            return str(process.create_time())
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        return f"{boot.read_text().strip()} {ticks}"
+    except (psutil.Error, OSError):
+        return ""

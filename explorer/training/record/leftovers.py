@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 import time
@@ -12,7 +11,7 @@ from explorer.places import runs_folder
 from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
 
-UNTOUCHED = 600.0  # seconds; what was half made or half deleted so long ago is no longer the work of a process
+UNTOUCHED = 600.0  # seconds; where nothing can be locked, what is as old is no longer the work of a process
 _LEFT = re.compile(r"\.\d+-\d+\.part|\.deleted-.+-\d+")
 
 
@@ -22,13 +21,13 @@ def collect(folder: Path | None = None) -> None:
         if run.state.exists() and run.status().state == statuses.FINISHED and not folder_lock.is_held(run.folder):
             shutil.rmtree(run.state, ignore_errors=True)
     for path in (folder or runs_folder()).glob(".*"):
-        if _LEFT.fullmatch(path.name) and time.time() - _changed(path) > UNTOUCHED:
+        if _LEFT.fullmatch(path.name) and _untouched(path) and not folder_lock.is_in_use(path):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _changed(path: Path) -> float:
-    """When a folder was renamed, or an entry of it changed, for the last time."""
+def _untouched(path: Path) -> bool:
+    """Whether a folder was renamed, or an entry of it changed, long ago or by a clock that has been set back since."""
     try:
-        return path.stat().st_ctime
+        return abs(time.time() - path.stat().st_ctime) >= UNTOUCHED
     except OSError:
-        return math.inf
+        return False

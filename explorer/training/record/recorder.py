@@ -37,8 +37,8 @@ class Recorder:
         self.run = run
         _delete_half_written(run.folder)
         before, self._folder = run.status(), _identity(run.folder)
-        self._seconds_before, self._started = before.seconds, time.time()
-        self.status = replace(before, state=statuses.RUNNING, doing="starting", since=0.0, error="", details="")
+        self._seconds_before, self._started = before.seconds, time.monotonic()
+        self.status = replace(before, state=statuses.RUNNING, doing="starting", since=None, error="", details="")
         self._written = 0.0
         self._best: float | None = None  # the selection score of the best checkpoint of any seed
         self.put()
@@ -46,7 +46,7 @@ class Recorder:
     @property
     def seconds(self) -> float:
         """Seconds of work on the run, in this process and in earlier ones."""
-        return self._seconds_before + time.time() - self._started
+        return self._seconds_before + time.monotonic() - self._started
 
     def check_there(self) -> None:
         """Refuse to write into a folder that was moved or deleted: it would come back as the husk of a run."""
@@ -142,7 +142,7 @@ class Recorder:
 
     def _tell(self, step: Step, changed: bool) -> None:
         training = step.progress.stage == "training"
-        taken_over = changed and training and not self.status.since
+        taken_over = changed and training and self.status.since is None
         self.put(
             doing=step.progress.stage,
             done=step.progress.done,
@@ -151,7 +151,7 @@ class Recorder:
             total=step.total,
             seed=step.seed,
             seed_number=step.number,
-            **({"since": time.time(), "since_step": step.step} if taken_over else {}),
+            **({"since": self.seconds, "since_step": step.step} if taken_over else {}),
         )
 
     def _append(self, name: str, line: str) -> None:

@@ -140,7 +140,8 @@ class Run:
                 f"'{self.name}' cannot be deleted: {error.strerror}. Delete its folder by hand."
             ) from error
         try:
-            shutil.rmtree(gone)
+            with folder_lock.in_use(gone):
+                shutil.rmtree(gone)
         except OSError as error:
             raise NotWritable(
                 f"'{self.name}' is deleted, but a part of it is left ({error.strerror}). Delete {gone} by hand."
@@ -164,12 +165,13 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
     part = parent / f".{os.getpid()}-{time.monotonic_ns()}.part"
     try:
         part.mkdir(parents=True)
-        (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-        facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
-        statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
-        for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
-            with suppress(FileExistsError):
-                return Run(_moved(part, parent / name_now))
+        with folder_lock.in_use(part):
+            (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
+            facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
+            statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
+            for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
+                with suppress(FileExistsError):
+                    return Run(_moved(part, parent / name_now))
     except OSError as error:
         raise NotWritable(f"{parent} cannot be written to: {error.strerror or error}. {_ROOM}") from error
     finally:

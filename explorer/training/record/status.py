@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import time
@@ -23,6 +24,7 @@ INTERRUPTED = "interrupted"  # never written: the state of a run whose process h
 LIVE = (WAITING, RUNNING)
 # a process on another machine counts as ended after this silence; one that trains writes more often
 SILENCE = 120.0  # seconds
+_heard: dict[Path, tuple[float, float]] = {}  # the last beat of a run elsewhere, and our monotonic time when it was new
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Status:
     seed: int = 0  # the one that is trained now
     seed_number: int = 1  # the position of that seed, from 1
     seeds: int = 1
-    since_step: int = 0  # the step and time at which this process started; the pace is measured from here
-    since: float = 0.0
+    since_step: int = 0  # the step and the seconds at which this process began to train: its pace counts from there
+    since: float | None = None
     base: float | None = None  # dev score of the base under its model default; then the best score and its step
     best: float | None = None
     best_step: int | None = None
@@ -50,9 +52,9 @@ class Status:
     verdict: Verdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
     facts: RunFacts = field(default_factory=RunFacts)
     pid: int = 0
-    born: float = 0.0  # the start time of that process, since process ids are reused
+    born: str = ""  # what tells that process from others with its id
     host: str = ""
-    beat: float = 0.0
+    beat: float = 0.0  # when it was written, by the clock of that host
 
     @property
     def live(self) -> bool:
@@ -62,7 +64,9 @@ class Status:
     @property
     def steps_a_second(self) -> float | None:
         """Steps per second of this process."""
-        steps, seconds = self.step - self.since_step, self.beat - self.since
+        if self.since is None:
+            return None
+        steps, seconds = self.step - self.since_step, self.seconds - self.since
         return steps / seconds if steps > 0 and seconds > 0 else None
 
     @property
@@ -94,7 +98,7 @@ def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
     check_there(folder)
     pid = os.getpid()
-    signed = replace(status, pid=pid, born=folder_lock.born_at(pid), host=socket.gethostname(), beat=time.time())
+    signed = replace(status, pid=pid, born=folder_lock.birth(pid), host=socket.gethostname(), beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
     write_whole(
         folder / run_folder.STATUS,
@@ -116,7 +120,18 @@ def check_there(folder: Path) -> None:
 
 def _alive(folder: Path, status: Status) -> bool:
     if status.host != socket.gethostname():
-        return time.time() - status.beat < SILENCE
+        return _is_heard(folder, status.beat)
     if status.state == RUNNING:
         return folder_lock.is_held(folder)
     return folder_lock.is_same_process(status.pid, status.born)
+
+
+def _is_heard(folder: Path, beat: float) -> bool:
+    """Whether a process on another machine has written lately, by the changes that this process has seen.
+
+    Two clocks are compared only where nothing was seen before: either may be wrong, or be set meanwhile.
+    """
+    now = time.monotonic()
+    last, heard = _heard.get(folder, (beat, now if abs(time.time() - beat) < SILENCE else -math.inf))
+    _heard[folder] = beat, heard if beat == last else now
+    return now - _heard[folder][1] < SILENCE

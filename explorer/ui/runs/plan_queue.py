@@ -5,7 +5,6 @@ A plan's job is keyed by its folder, so every tab follows the same plan. This lo
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -130,7 +129,7 @@ def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
     from explorer.studies.plans import plan_folder
 
     folder.unask()
-    started = time.time() if anew else status.started
+    started = plan_folder.next_start() if anew else status.started
     folder.put(replace(status, state=plan_folder.WAITING, of_app=True, started=started, error=""))
     _follow(folder)
 

@@ -9,7 +9,7 @@ from explorer.training.record.status import Status
 
 def share(status: Status) -> float:
     """The share that is done, from 0 to 1: of the steps, or before training of the current phase."""
-    done, of = (status.step, status.total) if status.since else (status.done, status.of)
+    done, of = (status.step, status.total) if status.since is not None else (status.done, status.of)
     return min(1.0, done / of) if of else 0.0
 
 
@@ -18,7 +18,7 @@ def place(status: Status) -> str:
     if status.state == statuses.WAITING:
         return "waiting for its turn"
     amount = f", {status.done:,} of {status.of:,}" if status.of else ""
-    if not status.since:
+    if status.since is None:
         return f"{status.doing}{amount}"
     step = f"step {status.step:,} of {status.total:,}"
     return step if status.doing == "training" else f"{step}, {status.doing}"

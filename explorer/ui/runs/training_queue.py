@@ -1,12 +1,13 @@
 """Queue runs for the background worker; stop, resume, rename and delete them.
 
 A run's job is keyed by its folder, so every tab follows the same run; its results are in that folder. A run that waits
-has a file with the time at which it was queued, so that a server that starts after a crash can queue it again.
+has a file with its place in the queue, so that a server that starts after a crash can queue it again.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,7 @@ def resume(run: Run) -> None:
 def queue_again() -> list[Run]:
     """Queue every run again that waited when its server ended, in the same order; a run that was training is not."""
     found = []
-    for marker in sorted(runs_folder().glob(f"[!.]*/{QUEUED}"), key=_queued_at):
+    for marker in sorted(_markers(), key=_place):
         run = Run(marker.parent)
         with suppress(StrataError):  # one that cannot be queued does not keep the others from it
             if run.status().state == statuses.INTERRUPTED:
@@ -143,9 +144,10 @@ def _follow(run: Run, *, of_plan: bool = False) -> Job:
     """Queue a run, replacing the job of an earlier run with the same folder."""
     _wait_for_the_end(run)
     if not of_plan:
-        now = str(time.time_ns()).encode()
+        # counted, not timed: a clock that is set back would change the order
+        place = str(1 + max(map(_place, _markers()), default=0)).encode()
         with suppress(StrataError):  # on a full disk the run is queued all the same
-            write_whole(run.folder / QUEUED, lambda file: file.write(now))
+            write_whole(run.folder / QUEUED, lambda file: file.write(place))
     return jobs.follow(_key(run), run.name, lambda: _trained(run), lane=jobs.TRAINING)
 
 
@@ -155,8 +157,13 @@ def _unmark(run: Run) -> None:
         (run.folder / QUEUED).unlink(missing_ok=True)
 
 
-def _queued_at(marker: Path) -> int:
-    """The time in a marker of a run; 0 if there is none."""
+def _markers() -> Iterator[Path]:
+    """The files of all runs that wait."""
+    return runs_folder().glob(f"[!.]*/{QUEUED}")
+
+
+def _place(marker: Path) -> int:
+    """The place in the queue that a file states; 0 if there is none."""
     try:
         return int(marker.read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -1,7 +1,9 @@
 """Test that a server takes up what another one left: waiting runs in their order, and plans under way."""
 
 import json
+import time
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -42,10 +44,19 @@ def server_ends():
 def orphaned(folder):
     """Make a folder's status that of a process that has ended."""
     path = folder / "status.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": 1.0}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": "1"}))
 
 
-def test_waiting_runs_are_queued_again_in_their_order(place, gate):
+@pytest.fixture
+def clock_that_is_set_back(monkeypatch):
+    """Each time of the day is an hour before the last one."""
+    hours = count()
+    for name, unit in (("time", 1), ("time_ns", 10**9)):
+        now = getattr(time, name)()
+        monkeypatch.setattr(time, name, lambda now=now, unit=unit: now - 3600 * unit * next(hours))
+
+
+def test_waiting_runs_are_queued_again_in_their_order(place, gate, clock_that_is_set_back):
     queued = [training_queue.start(trainings.recipe(place, seeds=(seed,)), name) for seed, name in enumerate("cab")]
     assert all((run.folder / QUEUED).is_file() for run in queued)
     server_ends()
@@ -88,11 +99,9 @@ def test_a_second_server_leaves_what_another_one_has_queued(place, gate):
     jobs._jobs.update(server)
 
 
-def test_plans_of_the_app_go_on_in_their_order_and_others_do_not(plan):
-    for name, of_app, started in (("second", True, 2.0), ("first", True, 1.0), ("by-hand", False, 0.0)):
-        folder = plan_folder.new(replace(plan, name=name), of_app=of_app)
-        folder.put(replace(folder.status(), started=started))
-        orphaned(folder.folder)
+def test_plans_of_the_app_go_on_in_their_order_and_others_do_not(plan, clock_that_is_set_back):
+    for name, of_app in (("by-hand", False), ("first", True), ("second", True)):
+        orphaned(plan_folder.new(replace(plan, name=name), of_app=of_app).folder)
     restored_queue.restore()
     names = [job.title for job in jobs._jobs.values() if job.lane == jobs.PLANS]
     assert names == ["plan first", "plan second"]
@@ -115,7 +124,7 @@ def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
     wait_until(lambda: runs.every())
     mine = training_queue.start(trainings.recipe(place), "mine")
     wait_until(lambda: not plan_queue.standing(folder).live)
-    began = {run.name: run.status().since for run in runs.every()}
+    began = {run.name: run.metrics()[0].time for run in runs.every()}
     first, second = sorted(began[name] for name in began if name != "mine")
     assert first <= began["mine"] <= second
     assert mine.status().state == statuses.FINISHED

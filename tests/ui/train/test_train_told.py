@@ -174,7 +174,7 @@ def test_a_status_of_wrong_types_takes_no_page_away(app, place, damage):
     whole, damaged = new(place), new(place)
     path = damaged.folder / run_folder.STATUS
     path.write_text(
-        json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": 0.0} | damage), encoding="utf-8"
+        json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": ""} | damage), encoding="utf-8"
     )
     well(app.run())
     assert len(app.dataframe[0].value) >= 2, "both are listed"
