@@ -117,7 +117,8 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
     from explorer.training import running
 
     print(begun.folder, file=sys.stderr)
-    work = execution.execute(begun, running.train if processes == 1 else trained_by(processes))
+    train = running.train if processes == 1 else trained_by(processes)
+    work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
     try:
         with Line() as line:
             status = finish(work, line.tell)

@@ -126,6 +126,8 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     if _first():
         print(f"{run.folder}", file=sys.stderr)
     work = running.train(run, options.online)
+    if _first() and not options.resume:
+        work = running.or_nothing(run, work)
     try:
         with Line() as line, _interrupts() as listen:
             tell = line.tell if _first() else lambda progress: None

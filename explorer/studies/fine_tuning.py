@@ -129,9 +129,9 @@ def _result(model: str, task: str, options: Options, known: RecipeRuns) -> Work[
     (run,) = known.of([recipe])
     if run is None:
         run = runs.new(recipe)
+        yield from running.or_nothing(run, _trained(run, options.online, name))
     elif run.status().state != FINISHED:
         runs.restarted(run)
-    if run.status().state != FINISHED:
         yield from _trained(run, options.online, name)
     facts = run.status().facts
     of_task = scored_task(task, rows.digest, recipe, facts.precision or "", facts.device or "")

@@ -43,6 +43,26 @@ def train(run: Run, online: bool = False) -> Work[Run | None]:
     return run
 
 
+def or_nothing(run: Run, work: Work[Run | None]) -> Work[Run | None]:
+    """The training of a run that was made for it: if it is refused before its first step, no folder is left."""
+    try:
+        return (yield from work)
+    except NotWritable:  # the run goes on where there is room
+        raise
+    except StrataError:
+        if _never_began(run):
+            with suppress(StrataError):
+                run.delete()
+        raise
+
+
+def _never_began(run: Run) -> bool:
+    """Whether a run failed before its first step, with an error that says all: a traceback is kept to be read."""
+    status = run.status()
+    began = status.since is not None or run.metrics() or states.there(run.state)
+    return status.state == statuses.FAILED and not status.details and not began
+
+
 def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)

@@ -30,7 +30,10 @@ def said(capsys):
 
     def say(*words: object) -> tuple[int, str, str]:
         capsys.readouterr()
-        code = main([str(word) for word in words])
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as end:  # with the code that a command chooses
+            code = end.code
         told = capsys.readouterr()
         return code, told.out, told.err
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 
 from explorer.__main__ import main
+from explorer.errors import Diverged
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
 from explorer.training.recipe import read
 from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
-from explorer.training.record.status import FINISHED, INTERRUPTED
+from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
 from tests.trainings import looks, losses, new, recipe, train, weights, words_of
 
 
@@ -132,11 +134,52 @@ def test_what_cannot_be_is_refused_before_a_run_is_made(place, first, given, mes
     assert names(place) == before
 
 
-def test_a_run_that_fails_says_why_and_is_kept(place, words, said):
-    code, out, err = said(*words, "--name", "failed", "--set", "batch_size=64")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--set", "batch_size=64"), "has 24 rows, but a batch takes 64"),
+        (("--data", "missing.csv"), "There is no file missing.csv"),
+        (("--model", "/no/such"), "There is no folder '/no/such'"),
+        (("--dev", "missing.csv"), "There is no file missing.csv"),
+        (("--test", "STS-BB"), "Did you mean 'STS-B'"),
+        (("--column", "sentence=x"), "x"),
+        (("sg-opt", "--set", "first_layer=9"), "first_layer cannot be 9"),
+        (("--device", "mps"), "mps"),
+    ],
+    ids=lambda given: " ".join(given)[:40],
+)
+def test_what_is_found_before_the_first_step_leaves_no_run(place, words, said, given, message):
+    method, *more = given if given[0] == "sg-opt" else (words[1], *given)
+    code, out, err = said("train", method, *words[2:], "--name", "refused", *more)
     assert (code, out) == (1, "")
-    assert "has 24 rows, but a batch takes 64" in err
-    assert runs.find("failed").status().error in err
+    assert message in err.splitlines()[-1]
+    assert not {"refused"} & {path.name for path in place.runs.iterdir()}
+    assert not list(place.runs.glob(".*"))
+
+
+def test_a_run_that_is_refused_when_it_is_resumed_stays(place, words, said):
+    run = new(place, "simcse", "waited")
+    statuses.write(run.folder, replace(run.status(), state=STOPPED))
+    hidden = place.text.rename(place.folder / "hidden.csv")
+    code, _, err = said("train", "--resume", "waited")
+    hidden.rename(place.text)
+    assert code == 1
+    assert run.status().error in err
+    assert run.status().state == FAILED
+
+
+@pytest.mark.parametrize("step", [0, 3])
+def test_a_run_that_fails_while_it_trains_says_why_and_is_kept(place, words, said, monkeypatch, step):
+    def update(self, whole=Learner.update):
+        whole(self)
+        if self.step == step + 1:
+            raise Diverged("The loss is nan.")
+
+    monkeypatch.setattr(Learner, "update", update)
+    code, out, err = said(*words, "--name", f"failed-{step}")
+    assert (code, out) == (1, "")
+    assert "The loss is nan." in err
+    assert runs.find(f"failed-{step}").status().error == "The loss is nan."
 
 
 @pytest.fixture

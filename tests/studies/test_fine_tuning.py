@@ -1,6 +1,7 @@
 """Test fine-tuning on tasks: a run for each, trained once or resumed, and its scores as a result."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +157,9 @@ def test_an_unknown_setting_is_refused_before_anything_is_trained(shelf):
 def test_word_vectors_have_nothing_to_fine_tune(shelf, capsys):
     assert main(["evaluate", "bag-of-words", "--task", shelf[1], "--probe", "fine-tuned"]) == 1
     assert "bag-of-words has no encoder to fine-tune" in capsys.readouterr().err
+
+
+def test_a_training_that_is_refused_before_its_first_step_leaves_no_run(shelf):
+    with pytest.raises(BadChoice, match="mps"):
+        tuned(shelf, replace(QUICK, device="mps"))
+    assert runs.every() == []

@@ -145,8 +145,9 @@ def _follow(folder: PlanFolder) -> Job:
 
 def _executed(folder: PlanFolder) -> Work[PlanStatus]:
     from explorer.studies.plans import execution
+    from explorer.training import running
 
-    return (yield from execution.execute(folder, train))
+    return (yield from execution.execute(folder, lambda run: running.or_nothing(run, train(run))))
 
 
 def _estimated(plan: Plan) -> Work[PlanEstimate]:

@@ -141,6 +141,14 @@ def test_a_run_of_a_plan_that_fails_is_named_with_its_error(plan, monkeypatch):
     assert set(folder.status().failures.values()) == {"The disk is full."}
 
 
+def test_a_run_of_a_plan_that_is_refused_before_its_first_step_leaves_no_folder(plan):
+    refused = replace(plan, methods=("sg-opt",), settings={**plan.settings, "first_layer": 9}, seeds=(1,))
+    folder = plan_queue.start(refused)
+    wait_until(lambda: not plan_queue.standing(folder).live)
+    assert "first_layer cannot be 9" in folder.status().failures["sg-opt, seed 1"]
+    assert runs.every() == []
+
+
 def test_a_plan_ends_in_the_same_table_by_the_queue_as_by_the_command_line(plan, tmp_path, monkeypatch):
     from explorer.studies.plans import plan_table
 

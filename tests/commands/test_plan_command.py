@@ -1,0 +1,40 @@
+"""Test that `plan` names what it cannot train, and leaves no run of it behind."""
+
+from dataclasses import replace
+
+import pytest
+
+from explorer.studies.plans import plan_file
+from explorer.studies.plans.plan import Plan
+from explorer.training.record import runs
+
+
+@pytest.fixture
+def plan(place, tmp_path, monkeypatch) -> Plan:
+    """One row of one seed, in an empty folder of runs."""
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr("explorer.methods._self_guided.PROJECTION", 8)
+    settings = {"batch_size": 4, "steps": 2, "max_length": 16}
+    sets = {"dev": str(place.dev), "test": str(place.test), "precision": "float32", "device": "cpu"}
+    return Plan("short", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1,), **sets)
+
+
+@pytest.fixture
+def file(plan, tmp_path):
+    """Write a plan to a file."""
+
+    def write(**changes):
+        path = tmp_path / "plan.yaml"
+        path.write_text(plan_file.as_yaml(replace(plan, **changes)), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_cell_that_is_refused_before_its_first_step_is_named_and_leaves_no_run(file, said):
+    code, out, err = said("plan", file(methods=("sg-opt",), grid={"first_layer": (1, 9)}))
+    assert code == 1
+    assert [run.name for run in runs.every()] == ["short-first-layer-1-seed-1"]
+    assert "first_layer 9, seed 1: first_layer cannot be 9: this encoder has the layers 0 to 2." in err
+    assert "1 of 1" in out
+    assert "0 of 1" in out
