@@ -26,6 +26,8 @@ from explorer.commands import (
     shrink,
     train,
 )
+from explorer.commands.parts import stop_signals
+from explorer.commands.parts.line import say
 from explorer.errors import StrataError
 
 
@@ -33,13 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, by default the app; return 0, or 1 with the reason on standard error."""
     options = _parser().parse_args((sys.argv[1:] if arguments is None else arguments) or ["app"])
     try:
-        options.verb(options)
+        with stop_signals.raised():
+            options.verb(options)
     except StrataError as error:
-        print(f"{error}", file=sys.stderr)
+        say(error)
         return 1
-    except KeyboardInterrupt:
-        print("Stopped. No incomplete result was saved.", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as stop:
+        say("Stopped. No incomplete result was saved.")
+        return stop_signals.code(stop)
     except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

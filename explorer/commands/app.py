@@ -26,8 +26,10 @@ def add(verbs: Any) -> None:
 def _app(options: argparse.Namespace) -> None:
     if options.port is not None and not 1 <= options.port <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
-    for ending in (signal.SIGINT, signal.SIGTERM):  # the server stops every job first, then hands the signal back
-        signal.signal(ending, lambda *_: sys.exit())
+    # the server stops every job first, then hands the signal back
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            signal.signal(ending, lambda *_: sys.exit())
     port = [] if options.port is None else ["--server.port", str(options.port)]
     sys.argv = ["streamlit", "run", str(app_file()), *port]
     runpy.run_module("streamlit", run_name="__main__")

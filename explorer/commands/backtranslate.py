@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name
 
 
@@ -45,7 +44,7 @@ def _backtranslate(options: argparse.Namespace) -> None:
     columns = dict(role_and_name(column) for column in options.column)
     text, reports = corpus(options.data, SENTENCES, columns, online=options.online)
     for report in reports:
-        print(report, file=sys.stderr)
+        say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
     with Line() as line:
         finish(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -140,4 +139,4 @@ def _write(findings: Findings, pooling: str, path: Path) -> None:
 
     page = report(findings, pooling)
     write_whole(path, lambda file: file.write(page), "Choose another path for the report.")
-    print(f"Report written to {path}.", file=sys.stderr)
+    say(f"Report written to {path}.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts.stop_signals import code
 
 if TYPE_CHECKING:
     from explorer.studies.embedding.embedding import Embedded, Request
@@ -76,10 +76,10 @@ def _embed(options: argparse.Namespace) -> None:
             else:
                 done = finish(embed(request, world), tell)
                 told = _told(done, request, world) if done else ""
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         if world.main:
-            print(_interrupted(request.folder), file=sys.stderr)
-        raise SystemExit(130) from None
+            say(_interrupted(request.folder))
+        raise SystemExit(code(stop)) from None
     if told:
         print(told)
     world.leave()
@@ -109,12 +109,11 @@ def _request(options: argparse.Namespace) -> Request:
 
 def _told(done: Embedded, request: Request, world: World) -> str:
     if done.empty:
-        print(f"{done.empty:,} rows without a word were left out.", file=sys.stderr)
+        say(f"{done.empty:,} rows without a word were left out.")
     if done.other_releases:
-        print(
+        say(
             f"Another release of {', '.join(done.other_releases)} began {request.folder}: the last digits of vectors "
-            "may differ between shards.",
-            file=sys.stderr,
+            "may differ between shards."
         )
     manifest = done.manifest
     result = {

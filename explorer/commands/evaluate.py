@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import fine_tuned_tasks, reading_flags
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.stop_signals import code, finish_or_stop
 
 if TYPE_CHECKING:
     from explorer.evaluating.evaluation import Evaluation, Forecast
@@ -144,9 +144,14 @@ def _evaluate(options: argparse.Namespace) -> None:
         fine_tuned_tasks.estimate(options.models, tuned, training)
         return
     share = slice(world.rank, None, world.size) if world else slice(None)
-    with Line() as line:
-        found = finish(evaluation(models, tasks, chosen, share), line.tell)
-        more = finish(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
+    try:
+        with Line() as line:
+            found = finish_or_stop(evaluation(models, tasks, chosen, share), line.tell)
+            more = finish_or_stop(fine_tuned_tasks.evaluation(options.models, tuned, training), line.tell)
+    except KeyboardInterrupt as stop:
+        if not world or world.main:
+            say("Stopped. What was measured is saved; the same command goes on from there.")
+        raise SystemExit(code(stop)) from None
     if world:
         found = _of_all(found, list(product([model for model, _ in models], found.columns)), world)
         world.leave()
@@ -154,7 +159,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             return
     found = found.and_(more)
     for told in (*_reused(found), *found.repeated, *found.missing, *found.failed):
-        print(told, file=sys.stderr)
+        say(told)
     if not found.results and not found.failed:
         raise StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     if found.results:
@@ -222,7 +227,7 @@ def _tell_forecast(expected: Forecast) -> None:
     if expected.reused:
         print(f"{expected.reused} more {'are' if expected.reused > 1 else 'is'} saved already.")
     for told in (*expected.missing, *expected.failed):
-        print(told, file=sys.stderr)
+        say(told)
 
 
 def _subject(name: str, options: argparse.Namespace) -> Subject | WordSubject:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name
 
 
@@ -44,14 +43,13 @@ def _generator(options: argparse.Namespace) -> None:
     columns = dict(role_and_name(column) for column in options.column)
     text, reports = corpus(options.data or [SAMPLE], SENTENCES, columns, online=options.online)
     for report in reports:
-        print(report, file=sys.stderr)
+        say(report)
     encoder = load(find(options.model, online=options.online), precision="float32", device=options.device)
     with Line() as line:
         work = make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed)
         found = finish(work, line.tell)
-    print(
+    say(
         f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
-        f"({100 * found.before:.1f} % before).",
-        file=sys.stderr,
+        f"({100 * found.before:.1f} % before)."
     )
     print(options.out)

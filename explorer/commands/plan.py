@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts.line import Line
+from explorer.commands.parts import stop_signals
+from explorer.commands.parts.line import Line, say
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -110,28 +110,26 @@ def _check_same(plan: Plan, begun: PlanFolder) -> None:
 
 
 def work_off(begun: PlanFolder, again: str, processes: int = 1) -> PlanStatus:
-    """Execute a plan with its progress on standard error; Ctrl-C saves the run under way. `again` resumes it."""
-    from explorer.progress import finish
+    """Execute a plan with its progress on standard error; a signal saves the run under way. `again` resumes it."""
     from explorer.studies.plans import execution
     from explorer.studies.plans.torchrun import trained_by
     from explorer.training import running
 
-    print(begun.folder, file=sys.stderr)
+    say(str(begun.folder))
     train = running.train if processes == 1 else trained_by(processes)
     work = execution.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
     try:
         with Line() as line:
-            status = finish(work, line.tell)
-    except KeyboardInterrupt:
-        work.close()
-        print(f"Interrupted. Go on with {again}.", file=sys.stderr)
-        raise SystemExit(130) from None
+            status = stop_signals.finish_or_stop(work, line.tell)
+    except KeyboardInterrupt as stop:
+        say(f"Interrupted. Go on with {again}.")
+        raise SystemExit(stop_signals.code(stop)) from None
     for cell, error in status.failures.items():
-        print(f"{cell}: {error}", file=sys.stderr)
+        say(f"{cell}: {error}")
     if status.left_out:
-        print(f"Not trained, because the budget is used up: {'; '.join(status.left_out)}.", file=sys.stderr)
+        say(f"Not trained, because the budget is used up: {'; '.join(status.left_out)}.")
     for missing in status.missing:
-        print(missing, file=sys.stderr)
+        say(missing)
     return status
 
 
@@ -158,7 +156,7 @@ def tell_estimate(plan: Plan) -> None:
     with Line() as line:
         found = finish(estimate(plan), line.tell)
     for row, error in found.failures.items():
-        print(f"{row}: {error}", file=sys.stderr)
+        say(f"{row}: {error}")
     if len(found.failures) == plan.rows:
         raise StrataError("No row of the plan can be trained.")
     print(found.told)

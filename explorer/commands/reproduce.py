@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import plan as plan_command
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from explorer.studies.reproduce.reproduction import Reproduction, Scale
 
 LIST = "list"
+AGAIN = "the same command"
 POOLINGS = {"paper": ("as in the paper",), "default": ("model default",), "both": ("as in the paper", "model default")}
 
 
@@ -70,7 +72,11 @@ def _reproduce(options: argparse.Namespace) -> None:
     if not options.only_table:
         for plan in found.plans.values():
             failed |= _worked_off(plan)
-        _score_bases(found)
+        try:
+            _score_bases(found)
+        except KeyboardInterrupt as stop:
+            say(f"Interrupted. Go on with {AGAIN}.")
+            raise SystemExit(code(stop)) from None
     print(_told(found, options), end="")
     if failed:
         raise SystemExit(1)
@@ -108,16 +114,15 @@ def _worked_off(plan: Plan) -> bool:
         begun = plan_folder.find(plan.name)
     except StrataError:
         begun = plan_folder.new(plan)
-    status = plan_command.work_off(begun, "the same command")
+    status = plan_command.work_off(begun, AGAIN)
     return bool(status.failures) or status.state != plan_folder.FINISHED
 
 
 def _score_bases(found: Reproduction) -> None:
-    from explorer.progress import finish
     from explorer.studies.reproduce.reproduction import base_scores
 
     with Line() as line:
-        finish(base_scores(found), line.tell)
+        finish_or_stop(base_scores(found), line.tell)
 
 
 def _told(found: Reproduction, options: argparse.Namespace) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
-from explorer.commands.parts.line import Line
+from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name
 
 if TYPE_CHECKING:
@@ -97,5 +96,5 @@ def _graded_pairs(options: argparse.Namespace) -> GradedPairs:
         raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
     pairs, report = sources.scored_pairs(options.sts, columns, options.online)
     if report is not None:
-        print(report, file=sys.stderr)
+        say(report)
     return pairs

@@ -6,19 +6,19 @@ import argparse
 import json
 import os
 import shlex
-import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer.commands.parts.line import Line
+from explorer.commands.parts import stop_signals
+from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import knob_and_value, role_and_name
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
+    from explorer.commands.parts.stop_signals import Signals
+    from explorer.progress import Progress
     from explorer.training.recipe import Recipe
     from explorer.training.record.runs import Run
 
@@ -124,55 +124,48 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.training.record import run_verdict
 
     if _first():
-        print(f"{run.folder}", file=sys.stderr)
-    work = running.train(run, options.online)
-    if _first() and not options.resume:
-        work = running.or_nothing(run, work)
+        say(str(run.folder))
     try:
-        with Line() as line, _interrupts() as listen:
-            tell = line.tell if _first() else lambda progress: None
-            kept = finish(work, lambda progress: (listen(), tell(progress)))
-    except KeyboardInterrupt:
-        work.close()
-        where = shlex.join(["--out", str(options.out)] if options.out else [])
-        print(
-            f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip(), file=sys.stderr
-        )
-        raise SystemExit(130) from None
+        with Line() as line, stop_signals.noted() as signals:
+            work = running.train(run, options.online, lambda: signals.number)
+            if _first() and not options.resume:
+                work = running.or_nothing(run, work)
+            try:
+                kept = finish(work, _told(line, signals))
+            finally:
+                work.close()
+    except KeyboardInterrupt as stop:
+        if _first():
+            where = shlex.join(["--out", str(options.out)] if options.out else [])
+            say(f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip())
+        raise SystemExit(stop_signals.code(stop)) from None
     if _first() and kept:
         status = run.status()
         verdict = run_verdict.headline(status)
         if verdict is not None:
-            print(verdict.text, file=sys.stderr)
+            say(verdict.text)
         told = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(told, indent=1))
 
 
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], None]]:
-    """Delay Ctrl-C to the end of an update, so that a complete state can be saved; a second Ctrl-C stops at once.
+def _told(line: Line, signals: Signals) -> Callable[[Progress], None]:
+    """Show the progress of the first process, and stop there if a signal came.
 
-    With several processes the first one stops at once too, since all would have to stop after the same step.
+    Several processes stop there only before they train: from then on after a step on which they agree.
     """
-    pressed: list[bool] = []
+    alone, together = os.environ.get("WORLD_SIZE", "1") == "1", False
 
-    def press(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        pressed.append(True)
+    def tell(progress: Progress) -> None:
+        nonlocal together
+        together = together or (not alone and progress.stage == "training")
+        if not together:
+            signals.check()
+        if _first():
+            line.tell(progress)
 
-    def listen() -> None:
-        if pressed:
-            raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    if os.environ.get("WORLD_SIZE", "1") == "1":
-        signal.signal(signal.SIGINT, press)
-    try:
-        yield listen
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return tell
 
 
 def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> Run:

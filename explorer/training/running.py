@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 _WISHES = ("", KEEP, DISCARD)
 
 
-def train(run: Run, online: bool = False) -> Work[Run | None]:
+def train(run: Run, online: bool = False, signalled: Callable[[], int] = lambda: 0) -> Work[Run | None]:
     """Train or resume a run; return it, or None if it was discarded.
 
-    To stop, take no next step: the state is saved first. A viewer's request is read after each step.
+    To stop, take no next step: the state is saved first. A viewer's request is read after each step. Of several
+    processes all have to stop after the same step: `signalled` is the signal that this one has received, 0 for none,
+    and each process then saves what it has and raises KeyboardInterrupt with its number.
     """
     if int(os.environ.get("RANK", "0")):
-        yield from _followed(run, online)
+        yield from _followed(run, online, signalled)
         return None
     with run.held():
-        wish = yield from _kept_or_failed(run, online)
+        wish = yield from _kept_or_failed(run, online, signalled)
     if wish == DISCARD:
         statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
         run.delete()
@@ -63,13 +65,13 @@ def _never_began(run: Run) -> bool:
     return status.state == statuses.FAILED and not status.details and not began
 
 
-def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
+def _kept_or_failed(run: Run, online: bool, signalled: Callable[[], int]) -> Generator[Progress, None, str]:
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
     trouble: StrataError
     try:
         with kept_while_training():
-            return (yield from _trained(run, recorder, online))
+            return (yield from _trained(run, recorder, online, signalled))
     except StrataError as error:
         details, trouble = "", _gone(recorder) or type(error)(str(error))
         traceback.clear_frames(error.__traceback__)
@@ -81,13 +83,18 @@ def _kept_or_failed(run: Run, online: bool) -> Generator[Progress, None, str]:
     raise trouble
 
 
-def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, None, str]:
+def _trained(
+    run: Run, recorder: Recorder, online: bool, signalled: Callable[[], int]
+) -> Generator[Progress, None, str]:
     from explorer.training.loop.loop import Training
 
     recipe = run.recipe()
     training = Training(recipe, run.folder, online)
     try:
-        wish = yield from _recorded(run, recorder, training)
+        wish, number = yield from _recorded(run, recorder, training, signalled)
+        if number:
+            _interrupted(recorder, training)
+            raise KeyboardInterrupt(number)
         if wish == DISCARD:
             return wish
         if wish == KEEP:
@@ -96,20 +103,27 @@ def _trained(run: Run, recorder: Recorder, online: bool) -> Generator[Progress, 
         yield Progress("saving the model", 0, 0)
         _conclude(run, recorder, training, stopped=wish == KEEP)
         return wish
-    except GeneratorExit:  # the server stops, or Ctrl-C: the state is saved
-        with suppress(Diverged):  # then the last good state stays
-            _record_the_rest(recorder, training)
-        recorder.check_there()
-        training.save()
-        recorder.log("interrupted; the state is saved")
-        recorder.put()
+    except GeneratorExit:  # the server stops, or a signal came
+        _interrupted(recorder, training)
         raise
     finally:
         training.world.leave()
 
 
-def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Progress, None, str]:
-    """Run the loop and record it; return the request that ended it."""
+def _interrupted(recorder: Recorder, training: Training) -> None:
+    """Save what resuming needs, between two steps."""
+    with suppress(Diverged):  # then the last good state stays
+        _record_the_rest(recorder, training)
+    recorder.check_there()
+    training.save()
+    recorder.log("interrupted; the state is saved")
+    recorder.put()
+
+
+def _recorded(
+    run: Run, recorder: Recorder, training: Training, signalled: Callable[[], int]
+) -> Generator[Progress, None, tuple[str, int]]:
+    """Run the loop and record it; return the request or the signal that ended it."""
     from explorer.training import saved_model
 
     known, keep = False, training.recipe.schedule().keep_steps
@@ -120,13 +134,13 @@ def _recorded(run: Run, recorder: Recorder, training: Training) -> Generator[Pro
         recorder.record(step)
         if step.checkup is not None and keep and training.learner is not None:
             saved_model.put_step(run, training, training.learner)
-        wish = run.wish()
+        wish, number = run.wish(), 0
         if training.world.size > 1:
-            wish = _heard_by_all(training, step, wish)
-        if wish in (KEEP, DISCARD):
-            return wish
+            wish, number = _heard_by_all(training, step, wish, signalled())
+        if number or wish in (KEEP, DISCARD):
+            return wish, number
         yield step.progress
-    return ""
+    return "", 0
 
 
 def _record_the_rest(recorder: Recorder, training: Training) -> None:
@@ -135,25 +149,30 @@ def _record_the_rest(recorder: Recorder, training: Training) -> None:
         recorder.record(rest)
 
 
-def _followed(run: Run, online: bool) -> Work[None]:
+def _followed(run: Run, online: bool, signalled: Callable[[], int]) -> Work[None]:
     """Run the loop in a process other than the main one, which writes."""
     from explorer.training.loop.loop import Training
 
     training = Training(run.recipe(), run.folder, online)
     try:
         for step in training.steps(resume=states.there(run.state)):
-            if _heard_by_all(training, step, ""):
+            wish, number = _heard_by_all(training, step, "", signalled())
+            if number:
+                raise KeyboardInterrupt(number)
+            if wish:
                 return
             yield step.progress
     finally:
         training.world.leave()
 
 
-def _heard_by_all(training: Training, step: Step, wish: str) -> str:
-    """The request that the main process read, broadcast at fixed steps."""
+def _heard_by_all(training: Training, step: Step, wish: str, number: int) -> tuple[str, int]:
+    """The request that the main process read, and the signal that any process received, agreed on at fixed steps."""
     if not step.updates:
-        return ""
-    return _WISHES[training.world.said(_WISHES.index(wish) if wish in _WISHES else 0)]
+        return "", 0
+    own = len(_WISHES) + number if number else _WISHES.index(wish) if wish in _WISHES else 0
+    word = training.world.largest(own)  # a signal is larger than a request
+    return (_WISHES[word], 0) if word < len(_WISHES) else ("", word - len(_WISHES))
 
 
 def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> None:

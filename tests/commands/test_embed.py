@@ -1,6 +1,8 @@
 """Test the embed command: with one process, with two, and after it was killed."""
 
 import json
+import shutil
+import signal
 import time
 
 import pytest
@@ -49,20 +51,25 @@ def test_an_estimate_writes_nothing(desk, said):
     assert not (desk.folder / "estimated").exists()
 
 
-def test_ctrl_c_says_how_many_shards_are_written(desk, said, monkeypatch):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_says_how_many_shards_are_written(desk, said, monkeypatch, number, code):
     def interrupted(*arguments):
         if len(desk.shards("stopped")) == 2:
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return real(*arguments)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
     real = embedding._embed_shard
     monkeypatch.setattr(embedding, "_embed_shard", interrupted)
-    with pytest.raises(SystemExit) as end:
-        said(*desk.words("stopped"))
-    assert end.value.code == 130
+    ended, out, err = said(*desk.words("stopped"))
+    signal.signal(signal.SIGINT, before)
+    folder = desk.folder / "stopped"
+    assert (ended, out) == (code, "")
+    assert err == f"Stopped. 2 of 6 shards are written in {folder}; the same command resumes.\n"
     monkeypatch.undo()
     code, out, _ = said(*desk.words("stopped"))
     assert (code, json.loads(out)["embedded"]) == (0, 16)
+    shutil.rmtree(folder)
 
 
 def noting(arguments, told, environment):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import signal
 
 import pytest
 
@@ -258,3 +259,21 @@ def test_the_names_of_choices_are_those_of_the_tasks():
     assert tuple(transfer.PROBES) == evaluate_command.PROBES
     assert evaluate_command.INDEXES == batch_search.INDEXES
     assert list(evaluate_command.TEXTS.values()) == [sts.RAW, sts.SENTEVAL]
+
+
+def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, capsys, monkeypatch):
+    write = result_files.write
+
+    def signalled(result, *more):
+        write(result, *more)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(result_files, "write", signalled)
+    with pytest.raises(SystemExit) as end:
+        evaluate(desk, "--task", "STS17", "--task", "STS17-es-es")
+    assert end.value.code == 143
+    assert capsys.readouterr().err == "Stopped. What was measured is saved; the same command goes on from there.\n"
+    (first,) = result_files.read_all(desk / "results")
+    monkeypatch.setattr(result_files, "write", write)
+    assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es") == 0
+    assert f"not measured again (--again does): {first.model.name}: {first.measured.task}" in capsys.readouterr().err

@@ -1,12 +1,16 @@
 """Test that `plan` names what it cannot train, and leaves no run of it behind."""
 
+import signal
 from dataclasses import replace
 
 import pytest
 
 from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Plan
+from explorer.training.loop import resume_state as states
+from explorer.training.loop.learner import Learner
 from explorer.training.record import runs
+from explorer.training.record.status import FINISHED, INTERRUPTED
 
 
 @pytest.fixture
@@ -38,3 +42,23 @@ def test_a_cell_that_is_refused_before_its_first_step_is_named_and_leaves_no_run
     assert "first_layer 9, seed 1: first_layer cannot be 9: this encoder has the layers 0 to 2." in err
     assert "1 of 1" in out
     assert "0 of 1" in out
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_saves_the_run_under_way_after_its_step_and_the_plan_goes_on(file, said, monkeypatch, number, code):
+    update = Learner.update
+
+    def signalled(self):
+        signal.raise_signal(number)
+        update(self)  # the first update, in which the signal comes
+
+    monkeypatch.setattr(Learner, "update", signalled)
+    ended, out, err = said("plan", file())
+    assert (ended, out) == (code, "")
+    assert err.splitlines()[-1] == "Interrupted. Go on with python -m explorer plan short --resume."
+    (run,) = runs.every()
+    assert run.status().state == INTERRUPTED
+    assert states.load(run.state).notes["step"] == 1
+    monkeypatch.setattr(Learner, "update", update)
+    assert said("plan", "short", "--resume")[0] == 0
+    assert run.status().state == FINISHED

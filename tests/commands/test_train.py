@@ -190,8 +190,8 @@ def terminal():
     signal.signal(signal.SIGINT, before)
 
 
-def interrupted(monkeypatch, times: int) -> None:
-    """Press Ctrl-C in the midst of the third update."""
+def interrupted(monkeypatch, number: signal.Signals, times: int) -> None:
+    """Send a signal, such as Ctrl-C does, in the midst of the third update."""
     update = Learner.update
 
     def press(self):
@@ -201,10 +201,10 @@ def interrupted(monkeypatch, times: int) -> None:
         found = update(self)
         self.step -= 1  # as if it came before the step was counted
         for _ in range(times):
-            heard = signal.getsignal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
+            heard = signal.getsignal(number)
+            signal.raise_signal(number)
             for _ in range(1000):  # two that come before the first is heard are one
-                if signal.getsignal(signal.SIGINT) is not heard:
+                if signal.getsignal(number) is not heard:
                     break
                 time.sleep(0.001)
         self.step += 1
@@ -213,17 +213,21 @@ def interrupted(monkeypatch, times: int) -> None:
     monkeypatch.setattr(Learner, "update", press)
 
 
-def test_ctrl_c_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
-    terminal, place, words, first, said, tmp_path, monkeypatch, capsys
+SIGNALS = [(signal.SIGINT, "130"), (signal.SIGTERM, "143"), (signal.SIGHUP, "129")]
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_a_signal_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
+    terminal, place, words, first, said, tmp_path, monkeypatch, capsys, number, code
 ):
-    interrupted(monkeypatch, times=1)
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(SystemExit, match="130"):
+    interrupted(monkeypatch, number, times=1)
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit, match=code):
         main([*words, "--name", "pressed", "--out", str(tmp_path)])
     run = Run(tmp_path / "pressed")
     said_so = capsys.readouterr().err.splitlines()[-1]
     assert said_so == f"Interrupted. Resume with: python -m explorer train --resume pressed --out {tmp_path}"
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == 3
     code, out, err = said(*said_so.partition("explorer ")[2].split())
@@ -233,11 +237,12 @@ def test_ctrl_c_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
     assert losses(run) == losses(first)
 
 
-def test_a_second_ctrl_c_is_heard_at_once_and_keeps_nothing_half_learned(
-    terminal, words, first, said, tmp_path, monkeypatch, capsys
+@pytest.mark.parametrize(("number", "code"), SIGNALS[:2])
+def test_a_second_signal_is_heard_at_once_and_keeps_nothing_half_learned(
+    terminal, words, first, said, tmp_path, monkeypatch, capsys, number, code
 ):
-    interrupted(monkeypatch, times=2)
-    with pytest.raises(SystemExit, match="130"):
+    interrupted(monkeypatch, number, times=2)
+    with pytest.raises(SystemExit, match=code):
         main([*words, "--name", "pressed", "--out", str(tmp_path)])
     run = Run(tmp_path / "pressed")
     assert list(losses(run)) == [1, 2], "the third was never told"
@@ -246,3 +251,14 @@ def test_a_second_ctrl_c_is_heard_at_once_and_keeps_nothing_half_learned(
     code, _, err = said("train", "--resume", "pressed", "--out", tmp_path)
     assert code == 0, err
     assert model(run) == model(first)
+
+
+def test_a_signal_that_is_ignored_ends_nothing(place, words, said, monkeypatch):
+    update = Learner.update
+    monkeypatch.setattr(Learner, "update", lambda self: (signal.raise_signal(signal.SIGHUP), update(self)))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup starts a command
+    try:
+        code, out, _ = said(*words, "--name", "goes-on")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (code, json.loads(out)["state"]) == (0, FINISHED)

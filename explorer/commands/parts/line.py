@@ -1,11 +1,19 @@
-"""Show progress on one line of a terminal; the line disappears when the work is done."""
+"""Write on standard error: a line of text, and progress on one line that disappears when the work is done."""
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 
 from explorer.progress import Progress
+
+
+def say(text: object, end: str = "\n") -> None:
+    """Write on standard error, if anybody can read it: a closed terminal or pipe ends no work."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(text, end=end, file=sys.stderr, flush=True)
 
 
 class Line:
@@ -15,6 +23,7 @@ class Line:
         self.shown = 0.0
         self._logged = logged
         self._last = time.monotonic()
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
 
     def __enter__(self) -> Line:
         return self
@@ -22,13 +31,13 @@ class Line:
     def tell(self, progress: Progress) -> None:
         """Show the progress, at most ten times a second."""
         now = time.monotonic()
-        if sys.stderr.isatty() and now - self.shown > 0.1:
-            print(f"\r\033[K{progress.stage} {progress.amount}", end="", file=sys.stderr, flush=True)
+        if self._terminal and now - self.shown > 0.1:
+            say(f"\r\033[K{progress.stage} {progress.amount}", end="")
             self.shown = now
-        elif self._logged is not None and not sys.stderr.isatty() and now - self._last >= self._logged:
-            print(f"{progress.stage} {progress.amount}", file=sys.stderr, flush=True)
+        elif self._logged is not None and not self._terminal and now - self._last >= self._logged:
+            say(f"{progress.stage} {progress.amount}")
             self._last = now
 
     def __exit__(self, *_: object) -> None:
         if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            say("\r\033[K", end="")

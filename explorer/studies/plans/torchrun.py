@@ -26,7 +26,8 @@ def trained_by(processes: int) -> Callable[[Run], Work[Run | None]]:
         # the command puts the run in the queue itself, and refuses one that waits already
         statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
         with tempfile.TemporaryFile() as said:
-            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+            # out of reach of the terminal's Ctrl-C: torchrun would hear it twice, and leave its processes alone
+            started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True)
             try:
                 while started.poll() is None:
                     status = run.status()

@@ -99,6 +99,16 @@ class World:
         dist.broadcast(heard, src=0)
         return int(heard.item())
 
+    def largest(self, word: int) -> int:
+        """The largest value of all processes."""
+        if self.size == 1:
+            return word
+        import torch.distributed as dist
+
+        heard = torch.tensor([word], device=self.device)
+        dist.all_reduce(heard, op=dist.ReduceOp.MAX)
+        return int(heard.item())
+
     def shared(self, value: Value) -> Value:
         """Broadcast an object of the main process to all."""
         if self.size == 1:

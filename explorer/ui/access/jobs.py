@@ -146,9 +146,12 @@ def find(key: str) -> Job | None:
 
 def in_front(job: Job) -> Job | None:
     """The job that one in the queue waits for."""
-    if job.state != WAITING:
-        return None
-    return next((other for other in list(_jobs.values()) if other.state == RUNNING and other.lane == job.lane), None)
+    return next(iter(running(job.lane)), None) if job.state == WAITING else None
+
+
+def running(lane: str) -> list[Job]:
+    """The jobs of a lane that run, one at most if it has a worker."""
+    return [job for job in list(_jobs.values()) if job.state == RUNNING and job.lane == lane]
 
 
 def idle(lane: str) -> bool:

@@ -113,6 +113,11 @@ def under_way() -> list[tuple[Run, Status]]:
     return sorted(live, key=lambda one: one[1].state != statuses.RUNNING)
 
 
+def in_training() -> list[str]:
+    """The names of the runs that this process trains."""
+    return [job.title for job in jobs.running(jobs.TRAINING) if Path(job.key).is_dir()]
+
+
 def try_one_step(recipe: Recipe) -> Job:
     """The job that trains one step of a recipe to estimate its time and memory.
 

@@ -1,6 +1,7 @@
 """Test that two processes, also started by torchrun, train like one."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import torch
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
-from explorer.training.record.status import FINISHED, STOPPED
+from explorer.training.record.status import FINISHED, INTERRUPTED, STOPPED
 from tests.live import ROOT
 from tests.processes import ONE_EACH, ended, two
 from tests.trainings import command, looks, losses, new, recipe, train, weights, words_of
@@ -119,6 +120,26 @@ def test_two_processes_stop_after_the_same_step_and_keep_it(calm):
     assert run.status().state == STOPPED
     assert states.load(run.state).notes["step"] == max(losses(run)) < 5000
     assert run.model.is_dir()
+
+
+@pytest.mark.parametrize("ranks", [(0, 1), (1,)], ids=["to both", "to the second"])
+def test_a_signal_stops_two_processes_after_the_same_step_and_keeps_it(calm, ranks):
+    run = Run(calm.runs / f"signalled-{len(ranks)}")
+    both = started([*words(calm, "sg-opt", run.name), "--set", "steps=5000"], calm.folder / "told")
+    while not losses(run):
+        assert both[0].is_alive()
+        time.sleep(0.005)
+    for _ in range(2):  # torchrun repeats what the terminal has sent
+        for rank in ranks:
+            os.kill(both[rank].pid, signal.SIGTERM)
+    assert ended(both) == (143, 143)
+    assert run.status().state == INTERRUPTED
+    assert states.load(run.state).notes["step"] == max(losses(run)) < 5000
+    assert (calm.folder / "told.0").read_text().splitlines() == [
+        str(run.folder),
+        f"Interrupted. Resume with: python -m explorer train --resume {run.name} --out {calm.runs}",
+    ]
+    assert (calm.folder / "told.1").read_text() == ""
 
 
 def test_a_batch_that_two_cannot_share_is_refused(calm):

@@ -1,12 +1,19 @@
 import asyncio
+import logging
+import signal
 import threading
 
 import pytest
 
 from explorer.encoding.load import libraries
 from explorer.progress import Progress, finish
+from explorer.training.loop import resume_state as states
+from explorer.training.record.status import INTERRUPTED
 from explorer.ui.access import jobs, side_scores, sidebar_choice
 from explorer.ui.frame import lifespan
+from explorer.ui.runs import training_queue
+from tests import trainings
+from tests.visits import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +83,36 @@ def test_the_server_begins_at_its_start_and_stops_at_its_end():
 
     asyncio.run(server())
     assert not any(job.live for job in jobs._jobs.values())
+
+
+def test_a_run_under_way_is_saved_at_the_end_of_the_server_which_says_how_to_resume_it(place, caplog):
+    async def server():
+        async with lifespan.until_the_server_ends(None):
+            run = training_queue.start(trainings.recipe(place, settings={"steps": 5000}), "mine")
+            wait_until(lambda: run.status().step > 1)
+            return run
+
+    caplog.set_level(logging.WARNING, logger=lifespan.__name__)
+    run = asyncio.run(server())
+    assert run.status().state == INTERRUPTED
+    assert states.load(run.state).notes["step"] == max(trainings.losses(run)) > 1
+    (line,) = caplog.messages
+    assert line == "'mine' is interrupted. Resume it on its page, or with: python -m explorer train --resume mine"
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_the_end_of_the_terminal_ends_the_server_as_another_signal_does(ignored):
+    ended = []
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    if ignored:  # by nohup
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    async def server():
+        async with lifespan.until_the_server_ends(None):
+            signal.raise_signal(signal.SIGHUP)
+
+    asyncio.run(server())
+    for one, how in before.items():
+        signal.signal(one, how)
+    assert ended == [True] * (not ignored)
