@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import os
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -26,26 +25,39 @@ from explorer.commands import (
     shrink,
     train,
 )
-from explorer.commands.parts import stop_signals
+from explorer.commands.parts import standard_output, stop_signals
 from explorer.commands.parts.line import say
 from explorer.errors import StrataError
+from explorer.places import refused
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, by default the app; return 0, or 1 with the reason on standard error."""
-    options = _parser().parse_args((sys.argv[1:] if arguments is None else arguments) or ["app"])
+    """Run a command, by default the app; return 0, or 1 with the reason on standard error, or 128 + a signal."""
     try:
-        with stop_signals.raised():
-            options.verb(options)
+        with standard_output.checked(), stop_signals.raised():
+            options = _options((sys.argv[1:] if arguments is None else arguments) or ["app"])
+            if options is not None:
+                options.verb(options)
     except StrataError as error:
         say(error)
+        return 1
+    except OSError as error:  # what is not expected of any file
+        say(refused(error))
         return 1
     except KeyboardInterrupt as stop:
         say("Stopped. No incomplete result was saved.")
         return stop_signals.code(stop)
-    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """The command and its flags; None if help was asked for, and printed."""
+    try:
+        return _parser().parse_args(arguments)
+    except SystemExit as end:
+        if end.code:
+            raise
+        return None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,11 +88,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _version() -> str:
-    """The version, read from pyproject.toml, or from the package if it is installed."""
+    """The version, read from pyproject.toml, or from the package if it is installed; a copied folder has neither."""
     project = Path(__file__).parent.parent / "pyproject.toml"
-    if not project.exists():
+    if project.exists():
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+    try:
         return importlib.metadata.version("strata")
-    return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+    except importlib.metadata.PackageNotFoundError:
+        return "(of unknown version)"
 
 
 if __name__ == "__main__":

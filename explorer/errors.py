@@ -26,6 +26,7 @@ StrataError
 │   ├── RunGone               its folder was renamed, moved or deleted
 │   ├── RunTooLarge           it would not fit in memory, or on the disk
 │   └── Diverged              the loss is no longer a number
+├── NotReadable               a folder or file of this disk cannot be read
 ├── NotWritable               a file cannot be written to this disk
 └── BadChoice                 a setting outside what is allowed
 """
@@ -142,6 +143,10 @@ class RunTooLarge(RunError):
 
 class Diverged(RunError):
     """The loss is no longer a number."""
+
+
+class NotReadable(StrataError):
+    """A folder or file of this disk cannot be read."""
 
 
 class NotWritable(StrataError):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from explorer.errors import NotWritable
+from explorer.errors import NotReadable, NotWritable
 
 PART = ".part"  # ending of a file that is not whole yet
 _PROJECT = Path(__file__).parent.parent
@@ -67,6 +67,43 @@ def stamp(path: Path) -> tuple[int, ...]:
     """
     now = path.stat()
     return now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
+
+
+def readable(folder: Path, next_step: str) -> Path:
+    """The folder, which need not be there yet; an error if what is in it cannot be listed."""
+    try:
+        with os.scandir(folder):
+            (folder / "..").stat()  # a folder may be listed and yet not be searched
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise NotReadable(f"{folder} cannot be read: {error.strerror or error}. {next_step}") from error
+    return folder
+
+
+def cache_fault() -> str:
+    """Why nothing can be kept in the cache, in one line; "" if nothing is wrong with its folder."""
+    try:
+        readable(cache_folder(), "Check its permissions, or set STRATA_CACHE to another folder.")
+    except NotReadable as error:
+        return str(error)
+    return ""
+
+
+def kept(folder: Path, pattern: str) -> list[Path]:
+    """The paths in a folder of the cache that match; none if it cannot be listed: Strata works without."""
+    try:
+        return list(folder.glob(pattern))
+    except OSError:
+        return []
+
+
+def refused(error: OSError) -> NotReadable:
+    """An error of the system in one line, for what nobody expected of a file."""
+    name = error.filename if isinstance(error.filename, str | os.PathLike) else "A file"
+    return NotReadable(
+        f"{name} cannot be used: {error.strerror or error}. Check that it is there, its permissions, and its disk."
+    )
 
 
 def write_whole(

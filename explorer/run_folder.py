@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from explorer.places import examples_folder, runs_folder
+from explorer.places import examples_folder, readable, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 WISH, LOCK = "wish", ".lock"  # a viewer's request to stop, and the trainer's hold
@@ -13,8 +13,14 @@ QUEUED = "queued"  # the place in the queue of a run that has not begun
 MODEL, STATE, STEPS, PROBE, PREDICTIONS = "model", "state", "steps", "probe", "predictions"  # folders
 PROBE_SENTENCES = "sentences.json"
 
+READABLE = "Check its permissions, or set STRATA_RUNS to another folder."
 RUN = "run:"  # prefix of a run's name, for its model; a checkpoint follows after an @
 _CHECKPOINT = re.compile(r"(seed-\d+-)?step-\d+")
+
+
+def home(folder: Path | None = None) -> Path:
+    """The folder of runs, or another one; an error if it is there and cannot be listed."""
+    return readable(folder or runs_folder(), READABLE)
 
 
 def folder_of(run: str) -> Path:
@@ -48,7 +54,7 @@ def model_of(folder: Path) -> str | None:
 
 def models() -> list[str]:
     """The models of runs, by name, newest first."""
-    folders = [path.parent for path in runs_folder().glob(f"[!.]*/{MODEL}") if path.is_dir()]
+    folders = [path.parent for path in home().glob(f"[!.]*/{MODEL}") if path.is_dir()]
     return [model_name(path.name) for path in sorted(folders, key=lambda path: -path.stat().st_mtime)]
 
 

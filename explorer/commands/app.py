@@ -26,6 +26,8 @@ def add(verbs: Any) -> None:
 def _app(options: argparse.Namespace) -> None:
     if options.port is not None and not 1 <= options.port <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
+    if not app_file().is_file():
+        raise BadChoice(f"There is no {app_file()}: this copy has the commands alone. Copy the whole project.")
     # the server stops every job first, then hands the signal back
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is not signal.SIG_IGN:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import fine_tuned_tasks, reading_flags
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import Line, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     subjects = [_subject(name, options) for name in options.models]
     models = [(_scored(subject), subject) for subject in subjects]
     training = fine_tuned_tasks.options_of(options, tuned, chosen.seeds)
+    if tuned:
+        say_unreadable()
     world = None if options.estimate else _processes(options)
     if world and tuned:
         raise BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")

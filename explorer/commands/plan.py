@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import stop_signals
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import Line, say, say_unreadable
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def _plan(options: argparse.Namespace) -> None:
     from explorer.studies.plans import execution, plan_folder
 
     plan, begun = _named(options.plan)
+    say_unreadable()
     if options.processes < 1:
         raise BadChoice(f"--processes cannot be {options.processes}. Give 1 or more.")
     if options.commands:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands import plan as plan_command
-from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.line import Line, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 from explorer.errors import BadChoice, StrataError
 
@@ -63,6 +63,7 @@ def _reproduce(options: argparse.Namespace) -> None:
             number = one.number if " " in one.number else f"Table {one.number}"
             print(f"{one.name:24}{one.paper}, {number}: {one.about}{how}")
         return
+    say_unreadable()
     found = reproduction.reproduction(paper_table.find(options.table), _scale(options))
     if options.estimate:
         for plan in found.plans.values():

@@ -9,6 +9,7 @@ from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Plan
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
+from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 
@@ -62,3 +63,12 @@ def test_a_signal_saves_the_run_under_way_after_its_step_and_the_plan_goes_on(fi
     monkeypatch.setattr(Learner, "update", update)
     assert said("plan", "short", "--resume")[0] == 0
     assert run.status().state == FINISHED
+
+
+def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, said):
+    run = runs.new(Recipe("simcse"), "damaged")
+    (run.folder / "status.json").write_text("{")
+    code, out, err = said("plan", file(), "--table")
+    assert code == 0
+    assert out.startswith("row")
+    assert err == "The status of the run 'damaged' is damaged, so it counts as interrupted. Resume it.\n"

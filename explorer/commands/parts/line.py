@@ -16,6 +16,14 @@ def say(text: object, end: str = "\n") -> None:
             print(text, end=end, file=sys.stderr, flush=True)
 
 
+def say_unreadable() -> None:
+    """Name the runs that cannot be read: a command that looks for what is trained already takes them for missing."""
+    from explorer.training.record import unreadable_runs
+
+    for line in unreadable_runs.told():
+        say(line)
+
+
 class Line:
     """Progress on one line; in a log, which is no terminal, a line every `logged` seconds, or none."""
 

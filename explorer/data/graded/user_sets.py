@@ -16,7 +16,7 @@ from typing import Any
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
-from explorer.places import cache_folder, write_whole
+from explorer.places import cache_folder, kept, write_whole
 
 # the end of a name in the menu: a mark that distinguishes files of one name, then the piece of the file if any
 _MARK = re.compile(rf" · ([0-9a-f]{{8}})(?: · ({'|'.join(PIECES)}))?$")
@@ -41,7 +41,7 @@ def name_of(pairs: GradedPairs) -> str:
 
 def names() -> tuple[str, ...]:
     """The names of uploaded sets in the menu, newest first, without unreadable ones."""
-    found = filter(None, map(_age_and_name, _folder().glob("[0-9a-f]" * 8 + ".jsonl")))
+    found = filter(None, map(_age_and_name, kept(_folder(), "[0-9a-f]" * 8 + ".jsonl")))
     return tuple(name for _, name in sorted(found, reverse=True))
 
 

@@ -44,9 +44,9 @@ def of_name(name: str) -> Path | None:
         )
     if name == bundled.NAME:
         return bundled.folder()
-    if name.startswith(run_folder.RUN):
-        return _of_run(name)
     try:
+        if name.startswith(run_folder.RUN):
+            return _of_run(name)
         path = Path(name).expanduser().absolute()
         if path.is_dir():
             return path

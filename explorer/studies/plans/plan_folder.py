@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from explorer import typed_json
+from explorer import run_folder, typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
-from explorer.places import runs_folder, write_whole
+from explorer.places import readable, write_whole
 from explorer.run_folder import WISH
 from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import NAME, Plan
@@ -173,7 +173,7 @@ def find(name: str) -> PlanFolder:
 
 def plans_folder() -> Path:
     """The folder of plans, beside the runs."""
-    return runs_folder() / FOLDER
+    return readable(run_folder.home() / FOLDER, run_folder.READABLE)
 
 
 def _made(folder: Path) -> float:

@@ -7,7 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
-from explorer.places import runs_folder
+from explorer import run_folder
 from explorer.training.record import folder_lock, runs
 from explorer.training.record import status as statuses
 
@@ -20,7 +20,7 @@ def collect(folder: Path | None = None) -> None:
     for run in runs.every(folder):
         if run.state.exists() and run.status().state == statuses.FINISHED and not folder_lock.is_held(run.folder):
             shutil.rmtree(run.state, ignore_errors=True)
-    for path in (folder or runs_folder()).glob(".*"):
+    for path in run_folder.home(folder).glob(".*"):
         if _LEFT.fullmatch(path.name) and _untouched(path) and not folder_lock.is_in_use(path):
             shutil.rmtree(path, ignore_errors=True)
 

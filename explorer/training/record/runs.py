@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer import metric_lines
+from explorer import metric_lines, run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
@@ -192,7 +192,7 @@ def _moved(part: Path, folder: Path) -> Path:
 
 def every(folder: Path | None = None) -> list[Run]:
     """Every run of the user, newest first."""
-    parent = folder or runs_folder()
+    parent = run_folder.home(folder)
     found = [path.parent for path in parent.glob(f"*/{RECIPE}") if not path.parent.name.startswith(".")]
     return [Run(path) for path in sorted(found, key=lambda path: -_made(path))]
 
@@ -204,7 +204,7 @@ def examples() -> list[Run]:
 
 def find(name: str, folder: Path | None = None) -> Run:
     """The run with this name."""
-    run = Run((folder or runs_folder()) / name)
+    run = Run(run_folder.home(folder) / name)
     shipped = Run(examples_folder() / name)
     if not folder and _NAME.fullmatch(name) and not run.folder.is_dir() and shipped in examples():
         return shipped

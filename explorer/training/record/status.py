@@ -86,12 +86,20 @@ class Status:
 def read(folder: Path) -> Status | None:
     """Read the status of a run: interrupted if its process has ended; None if there is none."""
     try:
-        status = typed_json.read(Status, typed_json.parsed((folder / run_folder.STATUS).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        status = parsed((folder / run_folder.STATUS).read_bytes())
+    except OSError:
         return None
     if status is not None and status.live and not _alive(folder, status):
         return replace(status, state=INTERRUPTED)
     return status
+
+
+def parsed(content: bytes) -> Status | None:
+    """The status in a file's content; None if it is damaged."""
+    try:
+        return typed_json.read(Status, typed_json.parsed(content.decode("utf-8")))
+    except ValueError:
+        return None
 
 
 def write(folder: Path, status: Status) -> Status:

@@ -9,6 +9,9 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from explorer.errors import StrataError
+from explorer.places import cache_fault, refused
+from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import presentation, second_encoder, sidebar, training_line
 from explorer.ui.frame.page_list import PAGES, named
@@ -40,13 +43,20 @@ def in_a_visit() -> bool:
 def run() -> None:
     """All of app.py in a visit: the page that was asked for, inside the frame."""
     page = _opened()
-    st.session_state[_FRAMED] = True
     st.session_state[_ADDRESS] = page.url_path
-    with st.sidebar:
-        _draw_sidebar(scores=named(page.url_path).scores)
     _run_again_when_reconnected()
-    with late_clicks.heard():
-        page.run()
+    try:
+        with st.sidebar:
+            _draw_sidebar(scores=named(page.url_path).scores)
+            if fault := cache_fault():
+                st.warning(messages.plain(fault), icon=":material/block:")
+        st.session_state[_FRAMED] = True
+        with late_clicks.heard():
+            page.run()
+    except StrataError as error:  # such as a folder of Strata that cannot be read
+        messages.trouble(error)
+    except OSError as error:
+        messages.trouble(refused(error))
 
 
 def enter() -> None:

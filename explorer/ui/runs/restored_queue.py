@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 
+from explorer import run_folder
 from explorer.errors import RunBusy, StrataError
 from explorer.places import runs_folder
 from explorer.run_folder import QUEUED, STATUS
@@ -16,11 +17,11 @@ logger = logging.getLogger(__name__)
 
 def restore() -> None:
     """Queue again what another server left; nothing is loaded if there is nothing."""
-    home = runs_folder()
-    waited, planned = any(home.glob(f"[!.]*/{QUEUED}")), _plans_were_under_way()
-    if not waited and not planned:
-        return
     try:
+        home = run_folder.home()
+        waited, planned = any(home.glob(f"[!.]*/{QUEUED}")), _plans_were_under_way()
+        if not waited and not planned:
+            return
         # of two servers that start at once, the second finds everything queued
         with folder_lock.holding(home, "Another server restores the queue.", "The queue is not restored."):
             if waited:

@@ -9,8 +9,9 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.training.record import leftovers, run_verdict, runs
+from explorer.training.record import leftovers, run_verdict, runs, unreadable_runs
 from explorer.training.record.runs import Run
+from explorer.ui import messages
 from explorer.ui.runs import run_metrics, training_queue
 
 POINTS = 50  # at most, in the small curve of a row
@@ -19,6 +20,8 @@ POINTS = 50  # at most, in the small curve of a row
 def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
     """The list; nothing if there is no run yet. No row is selected after `beside`, what the page shows, changes."""
     leftovers.collect()
+    for line in unreadable_runs.told():
+        st.warning(messages.plain(line), icon=":material/block:")
     found = [*runs.every(), *runs.examples()]
     if not found:
         return

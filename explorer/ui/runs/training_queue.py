@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer import run_folder
 from explorer.errors import StrataError
-from explorer.places import runs_folder, write_whole
+from explorer.places import write_whole
 from explorer.progress import Work
 from explorer.run_folder import QUEUED
 from explorer.training.record import runs
@@ -164,7 +165,7 @@ def _unmark(run: Run) -> None:
 
 def _markers() -> Iterator[Path]:
     """The files of all runs that wait."""
-    return runs_folder().glob(f"[!.]*/{QUEUED}")
+    return run_folder.home().glob(f"[!.]*/{QUEUED}")
 
 
 def _place(marker: Path) -> int:
