@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts.stop_signals import code, finish_or_stop
 
 
 def add(verbs: Any) -> None:
@@ -38,7 +39,6 @@ def _backtranslate(options: argparse.Namespace) -> None:
     from explorer.data.corpora import corpus
     from explorer.data.row_kinds import SENTENCES
     from explorer.encoding.locate.model_names import find
-    from explorer.progress import finish
     from explorer.training.backtranslation import backtranslate
 
     columns = dict(role_and_name(column) for column in options.column)
@@ -46,17 +46,13 @@ def _backtranslate(options: argparse.Namespace) -> None:
     for report in reports:
         say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
-    with Line() as line:
-        finish(
-            backtranslate(
-                text.texts[0],
-                there,
-                back,
-                options.out,
-                beams=options.beams,
-                batch=options.batch,
-                device=options.device,
-            ),
-            line.tell,
-        )
+    work = backtranslate(
+        text.texts[0], there, back, options.out, beams=options.beams, batch=options.batch, device=options.device
+    )
+    try:
+        with Line() as line:
+            finish_or_stop(work, line.tell)
+    except KeyboardInterrupt as stop:
+        say(f"Stopped. What was translated is in {options.out}; the same command goes on from there.")
+        raise SystemExit(code(stop)) from None
     print(options.out)

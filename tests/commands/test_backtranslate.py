@@ -1,11 +1,13 @@
 """Test that `backtranslate` writes a file that a method can train on."""
 
 import json
+import signal
 
 import pytest
 
 from explorer.data.corpora import corpus
 from explorer.data.row_kinds import SENTENCES
+from explorer.training import backtranslation
 from tests.tiny_translators import save_translator
 from tests.trainings import recipe, words_of
 
@@ -33,6 +35,26 @@ def test_sentences_are_translated_there_and_back_and_learned_from(place, models,
     code, told, err = said(*learn)
     assert code == 0, err
     assert json.loads(told)["seeds"][0]["steps"] == 1
+
+
+def test_a_signal_keeps_what_was_translated_and_the_same_command_goes_on(place, models, said, tmp_path, monkeypatch):
+    append = backtranslation._append
+
+    def signalled(out, size, content):
+        if size:  # of the first batch, after the header
+            signal.raise_signal(signal.SIGTERM)
+        return append(out, size, content)
+
+    out = tmp_path / "bt.tsv"
+    command = ("backtranslate", place.text, *models, "--out", out, "--beams", 1, "--batch", 10, "--device", "cpu")
+    monkeypatch.setattr(backtranslation, "_append", signalled)
+    code, told, err = said(*command)
+    monkeypatch.undo()
+    assert (code, told) == (143, "")
+    assert err.splitlines()[-1] == f"Stopped. What was translated is in {out}; the same command goes on from there."
+    assert len(out.read_text().splitlines()) == 11
+    assert said(*command)[0] == 0
+    assert len(out.read_text().splitlines()) == 25
 
 
 @pytest.mark.parametrize(

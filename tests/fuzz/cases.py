@@ -29,7 +29,10 @@ import psutil
 from explorer.errors import LONGEST, StrataError
 from tests import processes
 
-KINDS = ("data_files", "model_folders", "recipes", "run_folders", "addresses", "results", "written_tables", "vectors")
+KINDS = (
+    "data_files", "model_folders", "recipes", "run_folders", "addresses",
+    "results", "written_tables", "vectors", "commands",
+)  # fmt: skip
 SECONDS = 10.0  # of the processor, for a case: on a busy machine it takes longer
 WAITING = 60.0  # seconds, for a case that waits for something
 STARTING = 60.0  # seconds, for the imports of a process
