@@ -100,10 +100,10 @@ def kept(folder: Path, pattern: str) -> list[Path]:
 
 def refused(error: OSError) -> NotReadable:
     """An error of the system in one line, for what nobody expected of a file."""
-    name = error.filename if isinstance(error.filename, str | os.PathLike) else "A file"
-    return NotReadable(
-        f"{name} cannot be used: {error.strerror or error}. Check that it is there, its permissions, and its disk."
-    )
+    reason = error.strerror or error
+    if error.filename is None:
+        return NotReadable(f"The system refuses what is asked of it: {reason}. Check disks and network, and try again.")
+    return NotReadable(f"{error.filename} cannot be used: {reason}. Check that it is there, its permissions and disk.")
 
 
 def write_whole(

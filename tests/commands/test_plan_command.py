@@ -71,4 +71,4 @@ def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, said):
     code, out, err = said("plan", file(), "--table")
     assert code == 0
     assert out.startswith("row")
-    assert err == "The status of the run 'damaged' is damaged, so it counts as interrupted. Resume it.\n"
+    assert err.startswith("'damaged' has a damaged status")

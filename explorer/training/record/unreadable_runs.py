@@ -22,7 +22,7 @@ def _fault(path: Path) -> str:
             (path / run_folder.RECIPE).open("rb").close()
         with suppress(FileNotFoundError):
             if statuses.parsed((path / run_folder.STATUS).read_bytes()) is None:
-                return f"The status of the run '{path.name}' is damaged, so it counts as interrupted. Resume it."
+                return f"'{path.name}' has a damaged status: it counts as interrupted. Restore its file, or resume it."
     except OSError as error:
         return f"'{path.name}' cannot be read: {error.filename}: {error.strerror}. Check its permissions."
     return ""

@@ -50,4 +50,4 @@ def test_a_run_with_a_file_that_cannot_be_read_is_named(folder, monkeypatch, nam
 def test_a_run_whose_status_is_damaged_is_named(folder, content):
     (folder / "one" / "status.json").write_bytes(content)
     (line,) = unreadable_runs.told()
-    assert line == "The status of the run 'one' is damaged, so it counts as interrupted. Resume it."
+    assert line == "'one' has a damaged status: it counts as interrupted. Restore its file, or resume it."

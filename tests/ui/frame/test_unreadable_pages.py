@@ -49,5 +49,5 @@ def test_a_run_that_cannot_be_read_is_named_above_the_list_of_runs(furnished, pl
         runs.new(trainings.recipe(place), name)
     (tmp_path / "damaged" / "status.json").write_text("{")
     furnished.switch_page("pages/train.py").run()
-    (told,) = [line for line in lines(furnished.warning) if "is damaged" in line]
-    assert "'damaged'" in told
+    assert [line for line in lines(furnished.warning) if line.startswith("'damaged' has a damaged status")]
+    assert not [line for line in lines(furnished.warning) if "'whole'" in line]
