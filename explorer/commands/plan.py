@@ -141,7 +141,7 @@ def told(plan: Plan, options: argparse.Namespace) -> str:
 
     found = plan_table.table(plan)
     for told in found.unmeasured:
-        print(told, file=sys.stderr)
+        say(told)
     if options.json:
         return json.dumps(plan_table.as_json(found), ensure_ascii=False, indent=1) + "\n"
     header, rows = plan_table.written(found)

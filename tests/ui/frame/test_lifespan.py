@@ -107,12 +107,8 @@ def test_the_end_of_the_terminal_ends_the_server_as_another_signal_does(ignored)
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     if ignored:  # by nohup
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    async def server():
-        async with lifespan.until_the_server_ends(None):
-            signal.raise_signal(signal.SIGHUP)
-
-    asyncio.run(server())
+    lifespan._end_with_the_terminal()
+    signal.raise_signal(signal.SIGHUP)
     for one, how in before.items():
         signal.signal(one, how)
     assert ended == [True] * (not ignored)
