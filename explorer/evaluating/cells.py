@@ -62,19 +62,27 @@ class Cell:
         return self._narrowed(whole), whole
 
     def _saving(self, work: Work[Measured]) -> Work[Result]:
-        last = time.monotonic()
+        last, unsaved = time.monotonic(), None
         try:
             while True:
                 progress = next(work)
-                if isinstance(progress, SoFar) and time.monotonic() - last >= KEEP_EVERY:
-                    with suppress(NotWritable):  # the work goes on; the whole result is written too, and its error told
-                        result_files.write(self._joined(progress.measured))
-                    last = time.monotonic()
+                unsaved = progress.measured if isinstance(progress, SoFar) else unsaved
+                if unsaved is not None and time.monotonic() - last >= KEEP_EVERY:
+                    self._save(unsaved)
+                    last, unsaved = time.monotonic(), None
                 yield progress
         except StopIteration as end:
             return self._joined(end.value)
+        except GeneratorExit:  # it is stopped
+            if unsaved is not None:
+                self._save(unsaved)
+            raise
         finally:
-            work.close()  # if it is stopped
+            work.close()
+
+    def _save(self, so_far: Measured) -> None:
+        with suppress(NotWritable):  # the work goes on; the whole result is written too, and its error told
+            result_files.write(self._joined(so_far))
 
     def _joined(self, new: Measured) -> Result:
         """New scores together with the saved ones of the same key."""

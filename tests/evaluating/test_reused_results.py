@@ -232,7 +232,6 @@ def test_what_was_measured_before_a_stop_is_saved(place, desk):
 
 
 def test_a_classification_task_that_is_stopped_goes_on_from_its_last_layer_and_pooling(place, desk, monkeypatch):
-    monkeypatch.setattr(cells, "KEEP_EVERY", 0.0)
     (desk / "split").mkdir()
     for split in ("train", "test"):
         write_moods(desk / f"split/{split}.csv")

@@ -173,7 +173,10 @@ def zipped(folder: Path | None = None) -> bytes:
 
 
 def _paths(folder: Path | None = None) -> list[Path]:
-    return sorted(_results_in(folder or results_folder(), f"*/*/{EXPERIMENTS}/*/*.json"))
+    home = places.readable(
+        folder or results_folder(), "Check its permissions, or set STRATA_RESULTS to another folder."
+    )
+    return sorted(_results_in(home, f"*/*/{EXPERIMENTS}/*/*.json"))
 
 
 def _results_in(folder: Path, pattern: str) -> Iterator[Path]:

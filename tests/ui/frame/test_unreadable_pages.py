@@ -51,3 +51,11 @@ def test_a_run_that_cannot_be_read_is_named_above_the_list_of_runs(furnished, pl
     furnished.switch_page("pages/train.py").run()
     assert [line for line in lines(furnished.warning) if line.startswith("'damaged' has a damaged status")]
     assert not [line for line in lines(furnished.warning) if "'whole'" in line]
+
+
+def test_a_folder_of_results_that_is_a_file_is_named(furnished, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "file"))
+    furnished.switch_page("pages/results.py").run()
+    assert not furnished.exception
+    assert LINE.format(tmp_path / "file", "STRATA_RESULTS") in lines(furnished.error)
