@@ -40,7 +40,7 @@ def cards(app: AppTest) -> dict[str, str]:
 
 def words(elements: Iterable[Any]) -> list[str]:
     """What elements say, without the marks that keep it from being markup."""
-    return [one.value.replace("\\", "") for one in elements]
+    return [one.value.replace(":small[]", "").replace("\\", "") for one in elements]
 
 
 def lead(template: str) -> str:

@@ -273,7 +273,7 @@ def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, cap
         evaluate(desk, "--task", "STS17", "--task", "STS17-es-es")
     assert end.value.code == 143
     assert capsys.readouterr().err == "Stopped. What was measured is saved; the same command goes on from there.\n"
-    (first,) = result_files.read_all(desk / "results")
+    (first,) = result_files.read_all(desk / "results").results
     monkeypatch.setattr(result_files, "write", write)
     assert evaluate(desk, "--task", "STS17", "--task", "STS17-es-es") == 0
-    assert f"not measured again (--again does): {first.model.name}: {first.measured.task}" in capsys.readouterr().err
+    assert f"not measured again (--again does): {first.model.name}: {first.task.name}" in capsys.readouterr().err
