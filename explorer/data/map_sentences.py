@@ -11,8 +11,8 @@ import numpy as np
 
 from explorer.data.kinds import Column, GradedPairs, Sentences
 from explorer.data.row_kinds import SENTENCES
+from explorer.data.tables import number_columns
 from explorer.data.tables.columns import guess
-from explorer.data.tables.grades import as_number
 from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows
 
@@ -132,13 +132,14 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 
 def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:
-    """Numbers if every non-empty cell is one; else names."""
+    """Numbers if every non-empty cell is one, in a notation that is clear; else names."""
     try:
-        numbers = tuple(as_number(cell) if cell.strip() else math.nan for cell in cells)
+        found = number_columns.numbers(cells)
     except ValueError:
         return tuple(cells)
+    numbers = tuple(number for number in found if number is not None)
     finite = [number for number in numbers if math.isfinite(number)]
     labels = len(Counter(finite)) <= 8 and all(number.is_integer() for number in finite)
-    if labels or any(map(math.isinf, numbers)):  # numbered classes are names
+    if labels or len(numbers) < len(found) or any(map(math.isinf, numbers)):  # numbered classes are names
         return tuple(cells)
     return numbers

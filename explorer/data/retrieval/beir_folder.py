@@ -10,6 +10,7 @@ text of its document, as in BEIR.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ SPLITS = ("test", "dev", "validation", "train")  # of files of judgements; the f
 ID, TEXT, TITLE = "_id", "text", "title"
 QUERY_ID, DOCUMENT_ID, GRADE = "query-id", "corpus-id", "score"
 OTHERS = {QUERY_ID: ("qid",), DOCUMENT_ID: ("docid", "pid"), GRADE: ("relevance", "label", "grade")}
-DIGITS = 9  # of a grade
+_GRADE = re.compile(r"\s*[0-9]{1,9}\s*")
 SHOWN = 5  # values named in a message
 
 
@@ -119,7 +120,7 @@ def _grades(table: Table, queries: Mapping[str, str], documents: Mapping[str, st
     refuse([key for _, key, _ in rows if key not in documents], "name documents that are not there", advice)
     refuse([key for _, key, _ in rows if not documents[key]], "name documents without text", advice)
     refuse(
-        [grade for _, _, grade in rows if not grade.strip().isdecimal() or len(grade) > DIGITS],
+        [grade for _, _, grade in rows if not _GRADE.fullmatch(grade)],
         "have no whole number of 0 or more for a grade",
         "Write 0 for a document that is not relevant, 1 or more for a relevant one.",
     )

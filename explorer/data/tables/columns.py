@@ -17,7 +17,7 @@ from explorer.data.row_kinds import (
     Kind,
 )
 from explorer.data.tables.column_roles import Mapping
-from explorer.data.tables.grades import as_number
+from explorer.data.tables.number_columns import is_number, readings
 from explorer.data.tables.table import Table
 from explorer.errors import WrongColumns
 
@@ -186,8 +186,9 @@ def _counts(column: str, cells: Collection[str]) -> bool:
     """Whether numbers are ids: by the column's name, or because each is one more than the last."""
     if plain(column).endswith(ID_ENDINGS):
         return True
-    numbers = [as_number(cell) if is_number(cell) else math.nan for cell in cells]
-    return len(numbers) > 2 and all(after - before == 1 for before, after in pairwise(numbers))
+    numbers = [readings(cell)[0] for cell in cells]
+    known = [math.nan if number is None else number for number in numbers]
+    return len(known) > 2 and all(after - before == 1 for before, after in pairwise(known))
 
 
 def _sampled(table: Table) -> list[tuple[str, tuple[str, ...]]]:
@@ -204,15 +205,6 @@ def plain(name: str) -> str:
 def is_recognised(name: str) -> bool:
     """Whether this is a known column name."""
     return plain(name) in RECOGNISED
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell holds a number in any notation."""
-    try:
-        as_number(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def is_mostly_numbers(cells: Iterable[str]) -> bool:

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from explorer.data.tables.columns import is_mostly_numbers, is_number, is_recognised
+from explorer.data.tables.columns import is_mostly_numbers, is_recognised
 from explorer.data.tables.formula_guard import unguarded
+from explorer.data.tables.number_columns import is_number
 from explorer.data.tables.table import Table, check_width, named
 from explorer.errors import UnreadableFile
 

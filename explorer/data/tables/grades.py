@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
+from explorer.data.tables import number_columns
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores
 
@@ -16,18 +16,14 @@ SPREADS = 1e-100, 1e100  # of the range of scores: squares of smaller or larger 
 NOISE = 1e-9  # share of the largest score: smaller differences are lost in rounding
 NLI_CODES = {0.0, 1.0, 2.0}  # entailment, neutral, contradiction; -1 if the annotators disagree
 
-_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")  # a decimal comma: one, and no point
-
-
-def as_number(cell: str) -> float:
-    """The number in a cell, with a decimal point or comma; ValueError if there is none."""
-    return float(cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell)
-
 
 def grades(table: Table, column: str) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """One number per row, NaN if missing; and one fault per row, "" if none."""
     cells = table.column(column)
-    numbers = tuple(map(_number, cells))
+    try:
+        numbers = number_columns.numbers(cells)
+    except ValueError as error:
+        raise BadScores(f"{table.name}, {column!r}: {error}") from error
     faults = tuple(map(_fault, numbers))
     if cells and all(faults):
         raise BadScores(f"{table.name}: {_what_is_wrong(column, cells, faults)}")
@@ -63,14 +59,6 @@ def check_spread(table: Table, column: str, gold: Sequence[float]) -> None:
         )
 
 
-def _number(cell: str) -> float | None:
-    """The number in a cell, NaN if the cell is empty, None if it is text."""
-    try:
-        return as_number(cell) if cell.strip() else math.nan
-    except ValueError:
-        return None
-
-
 def _fault(number: float | None) -> str:
     if number is None:
         return TEXT
@@ -90,5 +78,5 @@ def _what_is_wrong(column: str, cells: Sequence[str], faults: Sequence[str]) -> 
     first = ", ".join(repr(text) for text in texts[:3])
     return (
         f"no score in {column!r} is a number; the first are {first}. "
-        "Choose a column of numbers, written like 3.5 or 3,5, without a unit."
+        "Choose a column of numbers, written like 3.5 or 3,5 in the digits 0 to 9, without a unit."
     )

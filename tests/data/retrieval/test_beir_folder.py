@@ -92,6 +92,7 @@ def test_only_a_folder_with_a_corpus_is_one(folder, tmp_path):
         (["q1\td1\t0.5"], r"no whole number of 0 or more for a grade: '0\.5'\. Write 0"),
         (["q1\td1\t" + "9" * 5000], "no whole number of 0 or more for a grade"),
         (["q1\td1\t-1"], "no whole number of 0 or more for a grade: '-1'"),
+        (["q1\td1\t٣"], "no whole number of 0 or more for a grade: '٣'"),
         (["q1\td1\t1", "q1\td1\t2"], "another grade than a later one of the same query and document: 'q1 with d1'"),
     ],
 )
