@@ -1,12 +1,14 @@
 """Settings with bounds and help text, stated once and used by form, command line, recipe and documentation.
 
-A subclass of Knobs states its settings as class attributes; values are checked here.
+A subclass of Knobs states its settings as class attributes; values are checked here. A number that is typed is written
+in the digits 0 to 9: `int` and `float` also take `1_000`, and digits of every script.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar, cast
@@ -16,6 +18,25 @@ from explorer.errors import BadChoice
 
 Value = TypeVar("Value", bool, int, float, str)
 Values = Mapping[str, bool | int | float | str]
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,300}")  # longer ones cannot be compared with a float
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def whole_in(text: str) -> int | None:
+    """The whole number that a text states; None if it states none."""
+    return int(text) if _WHOLE.fullmatch(text.strip()) else None
+
+
+def wholes_in(text: str) -> tuple[int, ...] | None:
+    """The different whole numbers in a list such as `384, 128`; None if a part of it is none."""
+    found = [whole_in(part) for part in text.split(",") if part.strip()]
+    return None if None in found else tuple(dict.fromkeys(number for number in found if number is not None))
+
+
+def number_in(text: str) -> float | None:
+    """The number that a text states, such as `5e-5`; None if it states none."""
+    return float(text) if _NUMBER.fullmatch(text.strip()) else None
 
 
 @dataclass(frozen=True)
@@ -91,14 +112,15 @@ class Knob:
             return str(value)
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return None
-        if self.kind is int and isinstance(value, int):  # not through float, which rounds large integers
-            return value
+        whole = whole_in(value) if isinstance(value, str) else value if isinstance(value, int) else None
+        if self.kind is int and whole is not None:  # not through float, which rounds large integers
+            return whole
         try:
-            number = float(value)
-        except (ValueError, OverflowError):
+            number = number_in(value) if isinstance(value, str) else float(value)
+        except OverflowError:
             return None
         if self.kind is int:
-            return int(number) if number.is_integer() else None
+            return int(number) if number is not None and number.is_integer() else None
         return number
 
     def _refused(self, value: object) -> BadChoice:

@@ -15,7 +15,7 @@ PROBE_SENTENCES = "sentences.json"
 
 READABLE = "Check its permissions, or set STRATA_RUNS to another folder."
 RUN = "run:"  # prefix of a run's name, for its model; a checkpoint follows after an @
-_CHECKPOINT = re.compile(r"(seed-\d+-)?step-\d+")
+_CHECKPOINT = re.compile(r"(seed-[0-9]+-)?step-[0-9]+")
 
 
 def home(folder: Path | None = None) -> Path:

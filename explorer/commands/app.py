@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from explorer.errors import BadChoice
+from explorer.knobs import whole_in
 from explorer.places import app_file
 
 
@@ -20,11 +21,11 @@ def add(verbs: Any) -> None:
         description="Start the app on 127.0.0.1 and print its address. Ctrl-C stops it.",
     )
     verb.set_defaults(verb=_app)
-    verb.add_argument("--port", type=int, help="the port (default: 8501 or the next free one)")
+    verb.add_argument("--port", metavar="N", help="the port (default: 8501 or the next free one)")
 
 
 def _app(options: argparse.Namespace) -> None:
-    if options.port is not None and not 1 <= options.port <= 65535:
+    if options.port is not None and not 1 <= (whole_in(options.port) or 0) <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
     if not app_file().is_file():
         raise BadChoice(f"There is no {app_file()}: this copy has the commands alone. Copy the whole project.")
@@ -32,6 +33,6 @@ def _app(options: argparse.Namespace) -> None:
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is not signal.SIG_IGN:
             signal.signal(ending, lambda *_: sys.exit())
-    port = [] if options.port is None else ["--server.port", str(options.port)]
+    port = [] if options.port is None else ["--server.port", options.port.strip()]
     sys.argv = ["streamlit", "run", str(app_file()), *port]
     runpy.run_module("streamlit", run_name="__main__")

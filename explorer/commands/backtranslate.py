@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts.named_values import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code, finish_or_stop
 
 
@@ -29,8 +29,10 @@ def add(verbs: Any) -> None:
         "--out", required=True, type=Path, metavar="FILE", help="the TSV to write: sentence and back_translation"
     )
     verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    verb.add_argument("--beams", type=int, default=5, help="beam size of the search (default 5; paper 100)")
-    verb.add_argument("--batch", type=int, default=32, metavar="ROWS", help="sentences translated at once (default 32)")
+    verb.add_argument("--beams", type=whole_number, default=5, help="beam size of the search (default 5; paper 100)")
+    verb.add_argument(
+        "--batch", type=whole_number, default=32, metavar="ROWS", help="sentences translated at once (default 32)"
+    )
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     verb.add_argument("--online", action="store_true", help="download missing models from the hub")
 

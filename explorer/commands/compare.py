@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line, say
+from explorer.commands.parts.named_values import seed
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -42,7 +43,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
     verb.add_argument("--aggregate", default="all", help="all (default), mean or wmean over sub-corpora")
-    verb.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+    verb.add_argument("--seed", type=seed, default=0, help="seed of the bootstrap (default 0)")
     reading_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="pooling of geometry and line plots: a column of the grid")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts.named_values import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def add(verbs: Any) -> None:
         "model default)",
     )
     verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    verb.add_argument("--rows-per-shard", type=int, default=20_000, metavar="N", help="rows of a file (default 20000)")
+    verb.add_argument(
+        "--rows-per-shard", type=whole_number, default=20_000, metavar="N", help="rows of a file (default 20000)"
+    )
     verb.add_argument("--dtype", default="float32", help="float32 (default), or float16 for half the bytes")
     verb.add_argument("--with-text", action="store_true", help="also store the sentences")
     verb.add_argument(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import role_and_name
+from explorer.commands.parts.named_values import role_and_name, seed, whole_number
 
 
 def add(verbs: Any) -> None:
@@ -23,8 +23,8 @@ def add(verbs: Any) -> None:
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="sentences (default: sample)")
     verb.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the generator is written")
     verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
-    verb.add_argument("--steps", type=int, default=1000, help="updates (default 1000)")
-    verb.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
+    verb.add_argument("--steps", type=whole_number, default=1000, help="updates (default 1000)")
+    verb.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
     verb.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
     verb.add_argument("--online", action="store_true", help="download missing models from the hub")
 

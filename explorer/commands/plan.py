@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import stop_signals
 from explorer.commands.parts.line import Line, say, say_unreadable
+from explorer.commands.parts.named_values import whole_number
 from explorer.errors import BadChoice, StrataError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--table", action="store_true", help="print the table as it stands now, and stop")
     verb.add_argument(
         "--processes",
-        type=int,
+        type=whole_number,
         default=1,
         metavar="N",
         help="train each run with this many processes, started by torchrun (default 1)",

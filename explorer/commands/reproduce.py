@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands import plan as plan_command
 from explorer.commands.parts.line import Line, say, say_unreadable
+from explorer.commands.parts.named_values import knob_and_value, whole_number, whole_numbers
 from explorer.commands.parts.stop_signals import code, finish_or_stop
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import StrataError
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -34,7 +35,7 @@ def add(verbs: Any) -> None:
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="the training text; repeatable")
     verb.add_argument("--translations", default="", metavar="FILE", help="back-translations, for the rows of BT")
     verb.add_argument("--other-text", default="", metavar="FILE", help="text of another domain, for rows trained on it")
-    verb.add_argument("--steps", type=int, metavar="N", help="fewer updates than in the paper")
+    verb.add_argument("--steps", type=whole_number, metavar="N", help="fewer updates than in the paper")
     verb.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="another setting, of every row")
     verb.add_argument(
         "--seeds", default="1,2,3", metavar="N,N", help="one training of each row for each (default 1,2,3)"
@@ -84,23 +85,18 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _scale(options: argparse.Namespace) -> Scale:
-    from explorer.commands.parts.named_values import knob_and_value
     from explorer.studies.reproduce.reproduction import Scale
 
     settings: dict[str, Any] = dict(knob_and_value(one) for one in options.set)
     if options.steps is not None:
         settings["steps"] = options.steps
-    try:
-        seeds = tuple(int(seed) for seed in options.seeds.split(","))
-    except ValueError as error:
-        raise BadChoice(f"--seeds {options.seeds} are not whole numbers. Write --seeds 1,2,3.") from error
     return Scale(
         model=options.model,
         data=tuple(options.data),
         translations=options.translations,
         other_text=options.other_text,
         settings=settings,
-        seeds=seeds,
+        seeds=whole_numbers("--seeds", options.seeds),
         dev=options.dev,
         test=options.test,
         poolings=POOLINGS[options.pooling],

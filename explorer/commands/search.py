@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags, vector_query
 from explorer.commands.parts.line import Line
+from explorer.commands.parts.named_values import whole_number
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add(verbs: Any) -> None:
         "(default: the model default)",
     )
     verb.add_argument("--other-reading", metavar="TITLE", help="of B (default: what --reading says, else B's default)")
-    verb.add_argument("--k", type=int, default=10, help="number of results (default 10)")
+    verb.add_argument("--k", type=whole_number, default=10, help="number of results (default 10)")
     verb.add_argument(
         "--whole",
         action="store_true",

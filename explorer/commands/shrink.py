@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line
+from explorer.commands.parts.named_values import whole_numbers
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
 
@@ -90,9 +91,9 @@ def _shrink(options: argparse.Namespace) -> None:
     from explorer.studies.size.points import Wanted
 
     wanted = Wanted(
-        layers=_numbers("--layers", options.layers),
+        layers=whole_numbers("--layers", options.layers),
         poolings=_names(options.poolings),
-        dimensions=_numbers("--dimensions", options.dimensions),
+        dimensions=whole_numbers("--dimensions", options.dimensions),
         stored=_names(options.stored),
         way=options.cut_by,
     )
@@ -128,15 +129,6 @@ def _check_export(wanted: Wanted, folder: Path) -> None:
 
 def _is_named(size: Size, wanted: Wanted) -> bool:
     return (size.pooling, size.dimensions, size.stored) == (*wanted.poolings, *wanted.dimensions, *wanted.stored)
-
-
-def _numbers(flag: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(number) for number in _names(text))
-    except ValueError as error:
-        raise BadChoice(
-            f"{flag} {text} is not a list of whole numbers. Write, for example, {flag} 3 or {flag} 2,3."
-        ) from error
 
 
 def _names(text: str) -> tuple[str, ...]:

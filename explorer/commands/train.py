@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import stop_signals
 from explorer.commands.parts.line import Line, say
-from explorer.commands.parts.named_values import knob_and_value, role_and_name
+from explorer.commands.parts.named_values import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def add(verbs: Any) -> None:
         metavar="FILE|NAME",
         help="test set for the best checkpoint: the same, or 'none'; repeatable, the main one first",
     )
-    train.add_argument("--steps", type=int, metavar="N", help="updates in all; short for --set steps=N")
-    train.add_argument("--seed", type=int, action="append", metavar="S", help="repeatable: one training for each seed")
+    train.add_argument("--steps", type=whole_number, metavar="N", help="updates in all; short for --set steps=N")
+    train.add_argument("--seed", type=seed, action="append", metavar="S", help="repeatable: one training for each seed")
     train.add_argument("--set", action="append", default=[], metavar="KNOB=VALUE", help="any setting of the method")
     values = train.add_mutually_exclusive_group()
     values.add_argument(
@@ -84,7 +84,7 @@ def add(verbs: Any) -> None:
         "--estimate", action="store_true", help="measure one step, print the time and memory of the run, and stop"
     )
     train.add_argument(
-        "--processes", type=int, metavar="N", help="refuse to start unless this many processes train together"
+        "--processes", type=whole_number, metavar="N", help="refuse to start unless this many processes train together"
     )
     train.add_argument("--online", action="store_true", help="download missing models and sets from the hub")
 

@@ -15,7 +15,7 @@ ADAPTERS = ("lora_rank", "lora_alpha", "lora_targets")  # settings that a method
 class Schedule(Knobs):
     """The settings of every method's training; a method states its paper's values."""
 
-    steps: int = knob(0, low=0, front=True, help="Number of updates; 0: as many as the epochs need.")
+    steps: int = knob(0, low=0, high=10**9, front=True, help="Number of updates; 0: as many as the epochs need.")
     epochs: int = knob(1, low=1, high=100, help="Passes over the data, if steps is 0.")
     batch_size: int = knob(
         16, low=2, high=4096, front=True, help="Rows per batch; each row is a negative for the others."

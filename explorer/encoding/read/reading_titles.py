@@ -9,7 +9,7 @@ FIRST_LAST = "first-last mean"
 # the same with layer 0, and the last two layers: their numbers depend on the encoder
 FIRST_LAST_FROM_0 = f"{FIRST_LAST}, from layer 0"
 LAST_TWO = "mean of the last two layers"
-_TITLE = re.compile(r"(.+) of layers? (\d{1,4})(?: \+ (\d{1,4})|-(\d{1,4}))?")
+_TITLE = re.compile(r"(.+) of layers? ([0-9]{1,4})(?: \+ ([0-9]{1,4})|-([0-9]{1,4}))?")
 
 
 def title_of(pooling: str, layers: tuple[int, ...]) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from explorer import metric_lines, run_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
+from explorer.knobs import whole_in
 from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, WISH
@@ -237,9 +238,8 @@ def _free_names(recipe: Recipe, parent: Path) -> Iterator[str]:
     """Names that are free, in order: the first may be taken by another process in the same instant."""
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(recipe.model).name).strip("-._")[:40] or "model"
     stem = f"{recipe.method}-{base}"
-    taken = (int(path.name.rpartition("-")[2]) for path in parent.glob(f"{stem}-*")
-             if path.name.rpartition("-")[2].isdigit())  # fmt: skip
-    first = max(taken, default=0) + 1
+    numbers = (whole_in(path.name.rpartition("-")[2]) for path in parent.glob(f"{stem}-*"))
+    first = max((number for number in numbers if number is not None), default=0) + 1
     yield from (f"{stem}-{number}" for number in range(first, first + 100))
 
 

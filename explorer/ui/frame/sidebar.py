@@ -17,6 +17,7 @@ from explorer.encoding.load.hardware import PRECISIONS
 from explorer.encoding.locate import bundled, hub, layout
 from explorer.encoding.read.readings import Reading, parse
 from explorer.errors import BadChoice, StrataError
+from explorer.knobs import whole_in
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
 from explorer.ui.access import cached
@@ -78,8 +79,8 @@ def _out_of_address() -> None:
             said = st.query_params[key]
             if key != "max_length":
                 st.session_state[key] = said
-            elif said.isdecimal() and len(said) < 10 and int(said) >= SHORTEST:  # the only number among them
-                st.session_state[key] = int(said)
+            elif (number := whole_in(said)) is not None and SHORTEST <= number < 10**9:  # the only number among them
+                st.session_state[key] = number
 
 
 def _value(key: str, default: Any) -> Any:

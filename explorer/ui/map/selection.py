@@ -11,6 +11,8 @@ from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
+from explorer.knobs import whole_in
+
 ADDRESS = "selected"  # the parameter; at most MOST numbers, because addresses have a maximum length
 MOST = 100
 WORD = "find"  # the parameter of the word
@@ -83,8 +85,8 @@ def _tell(side: str, places: tuple[int, ...]) -> None:
 
 def _of_address(count: int) -> tuple[int, ...]:
     """The selection in the address, without invalid numbers."""
-    numbers = st.query_params.get(ADDRESS, "").split("-")
-    return tuple(dict.fromkeys(int(one) for one in numbers if one.isdecimal() and int(one) < count))
+    numbers = map(whole_in, st.query_params.get(ADDRESS, "").split("-"))
+    return tuple(dict.fromkeys(number for number in numbers if number is not None and number < count))
 
 
 def _into_address(selected: tuple[int, ...]) -> None:

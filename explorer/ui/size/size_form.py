@@ -13,6 +13,7 @@ from explorer.data.sources import NAMED_SETS
 from explorer.encoding.read.readings import MODEL_DEFAULT, POOLING_NAMES
 from explorer.errors import BadChoice
 from explorer.evaluating.tasks.transfer import TASKS
+from explorer.knobs import wholes_in
 from explorer.studies.size.points import Wanted
 from explorer.studies.size.projection import FIRST, PCA
 from explorer.studies.size.storage import STORAGES
@@ -115,9 +116,9 @@ def _sizes() -> tuple[Wanted, tuple[str, ...]]:
 
 def dimensions_in(written: str) -> tuple[int, ...]:
     """The numbers in a text such as `384, 128`; () if it is empty."""
-    try:
-        return tuple(dict.fromkeys(int(part) for part in written.split(",") if part.strip()))
-    except ValueError as error:
+    found = wholes_in(written)
+    if found is None:
         raise BadChoice(
             f"The dimensions '{written}' are not whole numbers with commas between them. Write, for example, 384, 128."
-        ) from error
+        )
+    return found

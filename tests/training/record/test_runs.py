@@ -50,6 +50,9 @@ def test_a_run_without_a_name_is_called_by_method_and_model_and_numbered(folder)
     assert made == ["sg-opt-Tiny-model-1", "sg-opt-Tiny-model-2", "sg-opt-Tiny-model-3"]
     (folder / made[1]).rename(folder / "sg-opt-Tiny-model-11")
     assert runs.new(RECIPE).name == "sg-opt-Tiny-model-12", "a number is not given twice"
+    for other in ("²", "٣", "1_0"):
+        (folder / f"sg-opt-Tiny-model-{other}").mkdir()
+    assert runs.new(RECIPE).name == "sg-opt-Tiny-model-13", "no number for a name"
     assert runs.new(Recipe("sg", "/a/long/" + "x" * 200)).name == f"sg-{'x' * 40}-1"
     assert runs.new(Recipe("sg", "…")).name == "sg-model-1"
 

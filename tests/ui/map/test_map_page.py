@@ -151,6 +151,14 @@ def test_settings_in_the_address_that_are_not_possible_fall_back(app):
     assert app.get("plotly_chart")
 
 
+@pytest.mark.parametrize("selected", ["9" * 5000, "٣-²-1_0-x"])
+def test_numbers_in_the_address_that_are_none_select_nothing(app, selected):
+    app.query_params["selected"] = selected
+    drawn(app)
+    assert not app.exception
+    assert not app.dataframe
+
+
 def test_a_link_finds_the_same_and_clearing_forgets_the_word(app, place):
     first, second, _ = trainings.texts_of(place.dev)
     texts = list(dict.fromkeys([*first, *second]))
