@@ -143,13 +143,10 @@ class Recipe:
 
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
-        import yaml
-
         content = asdict(self) | {"settings": self.every_setting()}
         content |= {"data": list(self.data), "seeds": list(self.seeds), "columns": dict(self.columns)}
         content["more_tests"] = list(self.more_tests)
-        text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
-        return text
+        return safe_yaml.written(content)
 
 
 def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:

@@ -1,7 +1,14 @@
-"""Read the YAML of recipes and plans, which others may have written."""
+"""Read and write the YAML of recipes and plans, which others may have written.
+
+A name is stated once, and a number is decimal: 010 is 8 in YAML 1.1 and 10 in YAML 1.2, 1:30 is 90 in the one and text
+in the other. 1e-5 is a number here, as in YAML 1.2, and a date is text; on, off, yes and no are true and false.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +16,11 @@ from explorer import in_words
 from explorer.errors import BadChoice
 
 LARGEST = 100_000  # bytes; a recipe has about two thousand
+_INT = r"[-+]?(?:0|[1-9][0-9]{0,299})"  # a longer one is no float
+_FLOAT = r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?|(?i:[-+]?\.inf|\.nan)"
+# what else is a number in a version of YAML, if it is none of these two
+_OTHER = r"[-+]?(?:0[xob][0-9a-fA-F_]+|[0-9][0-9_]*(?::[0-5]?[0-9])*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)"
+_TAG = "tag:yaml.org,2002:"
 
 
 def text_of(path: Path, next_step: str) -> str:
@@ -21,17 +33,74 @@ def text_of(path: Path, next_step: str) -> str:
         raise BadChoice(f"{path} cannot be read ({error}). {next_step}") from error
 
 
-def parsed(text: str, where: str, next_step: str) -> Any:
-    """The value that a text states, without aliases: a few can stand for billions of values, or hold themselves."""
+def parsed(text: str, where: str, next_step: str, same: Mapping[str, str] | None = None) -> Any:
+    """The value that a text states. `same` has other words for names of the whole, such as model for models.
+
+    Aliases are refused: a few can stand for billions of values, or hold themselves.
+    """
     import yaml
 
-    class NoAliases(yaml.SafeLoader):  # type: ignore[misc]  # it ships no types
+    class Loader(_with_numbers(yaml.SafeLoader)):  # type: ignore[misc]  # it ships no types
+        whole: Any = None
+
+        def get_single_node(self) -> Any:
+            self.whole = super().get_single_node()
+            return self.whole
+
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.events.AliasEvent):
                 raise yaml.YAMLError("no aliases (*name) are allowed")
+            if getattr(self.peek_event(), "tag", None) is not None:
+                raise yaml.YAMLError("no tags (!name) are allowed")
             return super().compose_node(parent, index)
 
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            lines: dict[Any, tuple[Any, int]] = {}
+            for key, _ in node.value:
+                name, line = self.construct_object(key, deep=True), key.start_mark.line + 1
+                if not isinstance(key, yaml.ScalarNode):
+                    raise yaml.YAMLError("a name must be text")
+                meant = (same or {}).get(name, name) if node is self.whole else name
+                if meant in lines:
+                    before, above = lines[meant]
+                    raise BadChoice(
+                        f"{where} has {before!r:.200} on line {above} and {name!r:.200} on line {line}. "
+                        "Keep one of them."
+                    )
+                lines[meant] = name, line
+            return super().construct_mapping(node, deep)
+
+        def refuse(self, node: Any) -> None:
+            raise BadChoice(
+                f"{where}, line {node.start_mark.line + 1}: {node.value:.40} is not read in the same way by every "
+                "program. Write a decimal number of at most 300 digits without a leading zero, '_' or ':', such as "
+                "1000; or put it in quotes if it is text."
+            )
+
+    Loader.add_constructor("!other", Loader.refuse)
     try:
-        return yaml.load(text, NoAliases)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # an invalid date; endless brackets
+        return yaml.load(text, Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # endless brackets
         raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). {next_step}") from error
+
+
+def written(content: Any) -> str:
+    """The text of a value, which `parsed` reads as the same value."""
+    import yaml
+
+    dumper = _with_numbers(yaml.SafeDumper)
+    text: str = yaml.dump(content, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+@cache
+def _with_numbers(kind: type[Any]) -> Any:
+    """A reader or writer of YAML that takes decimal numbers alone for numbers, and no date for anything but text."""
+    known = {
+        first: [(tag, form) for tag, form in forms if tag in (_TAG + "bool", _TAG + "null")]
+        for first, forms in kind.yaml_implicit_resolvers.items()
+    }
+    numbers: Any = type("Numbers", (kind,), {"yaml_implicit_resolvers": known})
+    for tag, form in ((_TAG + "int", _INT), (_TAG + "float", _FLOAT), ("!other", _OTHER)):
+        numbers.add_implicit_resolver(tag, re.compile(rf"(?:{form})\Z"), list("-+.0123456789"))
+    return numbers

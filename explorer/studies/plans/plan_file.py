@@ -17,12 +17,9 @@ SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "ta
 
 def as_yaml(plan: Plan) -> str:
     """The text of plan.yaml: what differs from a plan without settings."""
-    import yaml
-
     usual = Plan(plan.name)
     content = {name: value for name, value in asdict(plan).items() if name == "name" or value != asdict(usual)[name]}
-    text: str = yaml.safe_dump(_plain(content), sort_keys=False, allow_unicode=True, width=110)
-    return text
+    return safe_yaml.written(_plain(content))
 
 
 def _plain(value: Any) -> Any:
@@ -39,7 +36,7 @@ def read(path: Path) -> Plan:
 
 def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     """The plan that a text states; `name` is its name if it states none. Every value is checked by `cells`."""
-    content = safe_yaml.parsed(text, where, "Give the file of a plan.")
+    content = safe_yaml.parsed(text, where, "Give the file of a plan.", SINGULAR)
     known = {one.name for one in fields(Plan)}
     if not isinstance(content, dict):
         raise BadChoice(f"{where} is not a plan: a plan has any of {', '.join(sorted(known))}.")

@@ -132,6 +132,9 @@ def test_single_values_need_no_list():
         ("methods: simcse\nbudget: {minutes: soon}\n", "a budget has minutes or steps"),
         ("methods: simcse\nvariants: [{settings: {}}]\n", "a variant has a label"),
         ("name: 3\n", "name cannot be 3"),
+        ("methods: simcse\nmethod: sg\n", "'methods' on line 1 and 'method' on line 2"),
+        ("seed: 1\nmethods: simcse\nseeds: [2]\n", "'seed' on line 1 and 'seeds' on line 3"),
+        ("methods: simcse\nseeds: [010]\n", "line 2: 010"),
     ],
 )
 def test_a_file_of_another_form_is_refused_with_the_value(text, named):
