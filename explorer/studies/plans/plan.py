@@ -19,6 +19,7 @@ from explorer.training import recipe as recipes
 from explorer.training.recipe import Recipe, knobs_of
 
 MOST_CELLS = 1000  # each is a training
+MOST_BUDGET = 10**9  # minutes or steps
 VALUES = (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
@@ -29,6 +30,17 @@ class Budget:
 
     minutes: float | None = None
     steps: int | None = None
+
+    def checked(self) -> Budget:
+        """The budget with its steps as a whole number; an error names a value that is no limit."""
+        steps = int(self.steps) if isinstance(self.steps, float) and self.steps.is_integer() else self.steps
+        for name, most, kinds in (("minutes", self.minutes, (int, float)), ("steps", steps, (int,))):
+            if most is not None and (type(most) not in kinds or not 0 < most <= MOST_BUDGET):
+                raise BadChoice(
+                    f"budget.{name} cannot be {most!r}. Give a {'whole ' * (name == 'steps')}number above 0, at most "
+                    f"{MOST_BUDGET:,}, or leave it out for no limit."
+                )
+        return replace(self, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -124,10 +136,7 @@ def _check(plan: Plan) -> None:
         )
     if plan.values not in VALUES:
         raise BadChoice(f"values cannot be {plan.values!r}. Choose one of {', '.join(VALUES)}.")
-    for name in ("minutes", "steps"):
-        most = getattr(plan.budget, name)
-        if most is not None and not most > 0:
-            raise BadChoice(f"budget.{name} cannot be {most}. Give a number above 0, or leave it out.")
+    plan.budget.checked()
     for task in plan.tasks:
         if task not in suites.SUITES:
             suites.named(task)

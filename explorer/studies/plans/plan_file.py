@@ -112,9 +112,9 @@ def _variant(stated: Any, where: str) -> Variant:
 
 
 def _budget(stated: Mapping[str, Any], where: str) -> Budget:
-    unknown = sorted(map(str, set(stated) - {"minutes", "steps"}))
-    wrong = [name for name, value in stated.items() if isinstance(value, bool) or not isinstance(value, int | float)]
-    if unknown or wrong:
+    if not set(stated) <= {"minutes", "steps"}:
         raise BadChoice(f"{where}: a budget has minutes or steps, each a number; this one is {dict(stated)!r:.200}.")
-    steps = stated.get("steps")
-    return Budget(stated.get("minutes"), None if steps is None else int(steps))
+    try:
+        return Budget(**stated).checked()
+    except BadChoice as error:
+        raise BadChoice(f"{where}: {error}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -28,6 +28,7 @@ MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
 VALUES, STEPS, BATCH, DEV, TEST = "plan values", "plan steps", "plan batch size", "plan dev", "plan test"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
+SETTINGS = (("steps", "Steps", STEPS, 1), ("batch_size", "Batch size", BATCH, 2))  # the last one is the least value
 USUAL, NO_TEST = "default for this text", "none"
 # as the options of a plan: see explorer.studies.plans.plan
 WHICH = ("defaults", "as in the paper", "as released", "quick")
@@ -75,7 +76,9 @@ def plan(name: str) -> Plan | None:
 def holds(plan: Plan) -> bool:
     """Whether the form can state a plan: it has one text, no variants, and no other settings than the form."""
     lists = len(plan.data) == 1 and not plan.variants and len(plan.grid) <= setting_lists.LISTS
-    return lists and set(plan.settings) <= {"steps", "batch_size"} and plan.precision == plan.device == "auto"
+    least = {name: least for name, _, _, least in SETTINGS}
+    known = all(name in least and type(value) is int and value >= least[name] for name, value in plan.settings.items())
+    return lists and known and plan.precision == plan.device == "auto"
 
 
 def fill(plan: Plan) -> None:
@@ -199,7 +202,7 @@ def _models() -> tuple[str, ...]:
 
 
 def _settings() -> Values:
-    which, steps, batch = st.columns(3)
+    which, *columns = st.columns(1 + len(SETTINGS))
     which.selectbox(
         "Values of the settings",
         WHICH,
@@ -207,10 +210,6 @@ def _settings() -> Values:
         format_func=str.capitalize,
         persist_state="session",
         help="The values of all settings that are not stated below, for each method its own.",
-    )
-    fields: tuple[tuple[str, Any, str, str, int], ...] = (
-        ("steps", steps, "Steps", STEPS, 1),
-        ("batch_size", batch, "Batch size", BATCH, 2),
     )
     found = {
         name: where.number_input(
@@ -223,7 +222,7 @@ def _settings() -> Values:
             persist_state="session",
             help="The same for every method. Empty: each method's own value.",
         )
-        for name, where, label, key, least in fields
+        for where, (name, label, key, least) in zip(columns, SETTINGS, strict=True)
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -277,7 +276,7 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], float | None, int | None]:
     )
     minutes: float | None = middle.number_input(
         "Budget in minutes",
-        1.0,
+        0.0,
         value=None,
         step=10.0,
         key=MINUTES,

@@ -1,5 +1,6 @@
 """Test what a plan multiplies, and that each mistake in one is refused with its name before anything is trained."""
 
+import math
 from dataclasses import replace
 from itertools import product
 
@@ -129,7 +130,7 @@ def test_single_values_need_no_list():
         ("methods: simcse\nsettings: {steps: [1]}\n", "settings.steps cannot be [1]"),
         ("methods: simcse\ngrid: {steps: [[1]]}\n", "grid.steps cannot be [1]"),
         ("methods: simcse\nbudget: {hours: 1}\n", "a budget has minutes or steps"),
-        ("methods: simcse\nbudget: {minutes: soon}\n", "a budget has minutes or steps"),
+        ("methods: simcse\nbudget: {minutes: soon}\n", "budget.minutes cannot be 'soon'"),
         ("methods: simcse\nvariants: [{settings: {}}]\n", "a variant has a label"),
         ("name: 3\n", "name cannot be 3"),
         ("methods: simcse\nmethod: sg\n", "'methods' on line 1 and 'method' on line 2"),
@@ -142,3 +143,24 @@ def test_a_file_of_another_form_is_refused_with_the_value(text, named):
         plan_file.from_yaml(text, "there")
     assert named in str(caught.value)
     assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *product(("minutes", "steps"), (0, -1, True, ".nan", ".inf", "-.inf", 10**20, "9" * 300, "'5'", "[5]")),
+        ("steps", 1.5),
+        ("steps", 0.5),
+    ],
+)
+def test_a_budget_that_is_no_limit_is_refused_with_its_value(name, most):
+    with pytest.raises(BadChoice, match=rf"there: budget\.{name} cannot be .*above 0.*or leave it out"):
+        plan_file.from_yaml(f"methods: simcse\nbudget: {{{name}: {most}}}\n", "there")
+
+
+def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_a_power():
+    for budget in (Budget(steps=1.5), Budget(minutes=math.nan), Budget(minutes=10**400), Budget(steps=True)):
+        with pytest.raises(BadChoice, match="budget"):
+            cells(Plan("one", ("simcse",), settings=STEPS, budget=budget))
+    found = plan_file.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
+    assert (found, type(found.steps)) == (Budget(0.5, 1000), int)

@@ -150,6 +150,21 @@ def test_a_plan_that_is_copied_fills_every_field(app, plan):
     assert replace(made.plan(), name=whole.name) == whole
 
 
+def test_a_budget_of_seconds_is_copied_too(app, plan):
+    form = filled(app, replace(plan, budget=Budget(0.5)))
+    assert form.number_input(key=plan_form.MINUTES).value == 0.5
+    form.number_input(key=plan_form.MINUTES).set_value(0.0).run()
+    assert any("budget.minutes cannot be 0" in error for error in words(well(form).error))
+
+
+@pytest.mark.parametrize("settings", [{"steps": "2"}, {"steps": 0}, {"batch_size": 4.0}])
+def test_a_plan_whose_settings_have_no_field_is_not_offered_as_a_copy(app, plan, settings):
+    plan_folder.new(replace(plan, settings=settings))
+    app.switch_page(PAGE)
+    app.query_params["plan"] = plan.name
+    assert plan_view.COPY not in buttons(well(app.run()))
+
+
 def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_table(app, plan):
     filled(app, plan).text_input(key=plan_start.NAME).set_value("mine")  # the click itself leaves the field
     app.button(key=plan_start.START).click().run()
