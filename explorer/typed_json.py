@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+MOST_DIGITS = 300  # of a whole number
+
 _UNFIT = object()  # not None, which a field may allow
 _WORDS = {  # one of a type, and several
     str: ("text", "text"),
@@ -42,11 +44,24 @@ class Misfit:
 
 
 def parsed(text: str | bytes) -> Any:
-    """The value that a JSON text states; ValueError if it is broken, or nested too deep."""
+    """The value that a JSON text states; ValueError if it is broken, nested too deep, or has a number too large."""
     try:
-        return json.loads(text)
+        if isinstance(text, bytes):
+            text = text.decode(json.detect_encoding(text), "surrogatepass")
+        return _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+
+
+def _whole(text: str) -> int:
+    """A whole number, if it can be computed with: float() and, above 4,300 digits, int() refuse larger ones."""
+    digits = len(text.removeprefix("-"))
+    if digits > MOST_DIGITS:
+        raise ValueError(f"a number of {digits:,} digits")
+    return int(text)
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole)
 
 
 def read(kind: type[T], stated: object) -> T | None:

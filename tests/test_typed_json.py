@@ -53,3 +53,12 @@ def test_a_missing_field_is_named():
 
 def test_a_value_is_named_in_short():
     assert len(str(typed_json.misfit(Whole, {"name": ["x" * 10**5] * 10}))) < 300
+
+
+@pytest.mark.parametrize("digits", [301, 309, 4300, 4301, 100_000])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_whole_number_that_no_float_can_hold_is_broken_json(digits, sign):
+    with pytest.raises(ValueError, match=f"^a number of {digits:,} digits$"):
+        typed_json.parsed(f'{{"name": "a", "rest": [{sign}{"9" * digits}]}}')
+    largest = typed_json.parsed(f'{{"name": "a", "rate": {sign}{"9" * 300}}}')
+    assert typed_json.read(Whole, largest).rate == float(f"{sign}1e300")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer import typed_json
 from explorer.encoding.load.translation import BATCH, BEAMS, load
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows
 from explorer.places import write_whole
@@ -111,7 +112,7 @@ def _check_makers(out: Path, about: dict[str, Any]) -> None:
     """Refuse to continue a file with other models or another beam size."""
     noted = makers_file(out)
     try:
-        before = json.loads(noted.read_text(encoding="utf-8"))
+        before = typed_json.parsed(noted.read_text(encoding="utf-8"))
         for way, doing in (("there", "translated"), ("back", "translated back")):
             if before[way]["digest"] != about[way]["digest"]:
                 raise CannotResume(

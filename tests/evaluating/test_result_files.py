@@ -67,6 +67,8 @@ BROKEN = [
     lambda text: text.replace('"table": [[[70.0, 71.0], ', '"table": [[[70.0], '),
     lambda text: text.replace('"data": "', '"data": 1, "was": "'),
     lambda text: "[" * 50_000,
+    lambda text: text.replace("70.0", "9" * 400),
+    lambda text: text.replace("70.0", "9" * 5000),
 ]
 
 

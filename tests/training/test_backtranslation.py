@@ -162,7 +162,7 @@ def test_a_model_under_another_name_is_the_same_model(translators, out, monkeypa
     assert out.read_bytes() == expected()
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"there": {"digest": 1}}'])
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"there": {"digest": 1}}', "[" * 50_000])
 def test_a_file_nobody_knows_the_makers_of_is_not_gone_on_with(translators, out, content):
     finish(work(out, SENTENCES[:4]))
     if content is None:

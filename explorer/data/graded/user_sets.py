@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from explorer import typed_json
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
@@ -22,7 +23,7 @@ from explorer.places import cache_folder, kept, write_whole
 _MARK = re.compile(rf" · ([0-9a-f]{{8}})(?: · ({'|'.join(PIECES)}))?$")
 _COLUMNS = ("first", "second", "gold", "parts")
 # errors of reading a broken, foreign or missing file
-_FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 def keep(pairs: GradedPairs) -> str:
@@ -119,5 +120,5 @@ def _read(file: Path) -> GradedPairs:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(line.decode("utf-8", "surrogatepass"))
+    value: dict[str, Any] = typed_json.parsed(line)
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -62,10 +63,22 @@ def _lines(name: str, text: str) -> Iterator[Record]:
             yield at, _object(name, at, _parsed(name, line, at))
 
 
+class _Repeated(dict[str, Any]):
+    """An object that states a field twice, so that a choice would be ambiguous."""
+
+
+def _fields(stated: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(stated)
+    return found if len(found) == len(stated) else _Repeated(Counter(field for field, _ in stated))
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_fields)  # made once: it takes longer than to read a short line
+
+
 def _parsed(name: str, text: str, starts: int = 1) -> Any:
     """Parse a piece of JSON that starts on this line of the file."""
     try:
-        return json.loads(text)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         line, fault = error.lineno, f"is not JSON: {error.msg} at character {error.colno}. {EXAMPLE}"
     except RecursionError:
@@ -98,6 +111,9 @@ def _object(name: str, at: int, value: object) -> dict[str, Any]:
             f"{name}, record {at} holds {CALLED[type(value)]}, not an object with named fields. "
             'Write {"text": "…"} instead.'
         )
+    if isinstance(value, _Repeated):
+        field = max(value, key=value.__getitem__)
+        raise UnreadableFile(f"{name}, record {at} has {field!r} twice. Keep one of them.")
     return value
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from explorer import typed_json
 from explorer.errors import CannotResume, NotWritable
 from explorer.places import settle, sync
 from explorer.training.loop.learner import Learner, changing, sow
@@ -72,7 +73,7 @@ def load(folder: Path) -> State | None:
         return None
     last = max(saves, key=_number)
     try:
-        return State(load_file(last / "tensors"), json.loads((last / "notes.json").read_text(encoding="utf-8")))
+        return State(load_file(last / "tensors"), typed_json.parsed((last / "notes.json").read_text(encoding="utf-8")))
     except Exception as error:  # safetensors and json raise errors of their own for a damaged file
         raise CannotResume(
             f"The state in {last} cannot be read ({_short(error)}). Delete the folder {folder} to start the run over."

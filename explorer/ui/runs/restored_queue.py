@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 
-from explorer import run_folder
+from explorer import run_folder, typed_json
 from explorer.errors import RunBusy, StrataError
 from explorer.places import runs_folder
 from explorer.run_folder import QUEUED, STATUS
@@ -38,7 +37,7 @@ def _plans_were_under_way() -> bool:
     """Whether a plan of the app is written as waiting or running, by this server or one that ended."""
     for path in runs_folder().glob(f"plans/[!.]*/{STATUS}"):
         try:
-            stated = json.loads(path.read_text(encoding="utf-8"))
+            stated = typed_json.parsed(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
         if isinstance(stated, dict) and stated.get("of_app") and stated.get("state") in ("waiting", "running"):

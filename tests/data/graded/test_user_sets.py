@@ -52,6 +52,8 @@ BROKEN = {
     "cut off in its columns": b'{"name": "b.csv"}\n{"first": ["a',
     "of another size": b'{"name": "b.csv"}\n{"first": ["a"], "second": [], "gold": [1.0], "parts": []}',
     "of other types": b'{"name": "b.csv"}\n{"first": [1], "second": [2], "gold": "x", "parts": [null]}',
+    "a score that is too large": b'{"name": "b.csv"}\n{"first": ["a"], "second": ["b"], "gold": [%s], "parts": [""]}'
+    % (b"9" * 400),
     "a list": b"[1]\n[2]",
     "nested": b"[" * 100_000,
     "a long number": b"9" * 5000,

@@ -63,6 +63,15 @@ def test_what_the_parser_gives_up_on_is_named_with_its_line(value: str, fault: s
             json_table("a.json", "[" + ",\n".join(lines) + "]")
 
 
+def test_a_field_that_a_record_states_twice_is_named() -> None:
+    good, bad = '{"s": "One.", "n": {"a": 1}}', '{"s": "Two.", "score": 1, "n": {"a": 1, "a": 2}, "score": 5}'
+    with pytest.raises(UnreadableFile, match=r"a\.jsonl, record 3 has 'score' twice\. Keep one of them"):
+        jsonl_table("a.jsonl", f"{good}\n\n{bad}")
+    with pytest.raises(UnreadableFile, match=r"a\.json, record 2 has 'score' twice\. Keep one of them"):
+        json_table("a.json", f"[{good}, {bad}]")
+    assert jsonl_table("a.jsonl", bad.replace('"score": 5', '"more": 5')).set_aside == ("n",)
+
+
 VALUES = [
     ('"One."', "text"),
     ("[1, 2]", "a list"),

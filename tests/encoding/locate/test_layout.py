@@ -30,7 +30,7 @@ def test_the_last_layer_is_told_without_the_weights(bert):
     assert layout.last_layer(bert) == LAYERS
 
 
-@pytest.mark.parametrize("stated", ["two", True, 0, -1, 2.0, [2], 1001, 1_000_000, 10**4000])
+@pytest.mark.parametrize("stated", ["two", True, 0, -1, 2.0, [2], 1001, 1_000_000, 10**299])
 def test_a_number_of_layers_that_no_model_has_is_refused_with_what_is_allowed(bert, stated):
     configure(bert / "config.json", num_hidden_layers=1000)
     assert layout.last_layer(bert) == 1000

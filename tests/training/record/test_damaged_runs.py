@@ -12,6 +12,7 @@ from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 
 DEEP = "[" * 50_000 + "]" * 50_000
+LONG, LONGER = ('{"state": "finished", "loss": 1, "rate": 1, "beat": ' + "9" * digits + "}" for digits in (400, 5000))
 
 
 @pytest.fixture
@@ -19,13 +20,15 @@ def run(tmp_path) -> Run:
     return Run(shutil.copytree(examples_folder() / "example", tmp_path / "run"))
 
 
-def test_a_status_nested_too_deep_is_that_of_a_run_broken_off(run):
-    (run.folder / STATUS).write_text(DEEP)
+@pytest.mark.parametrize("text", [DEEP, LONG, LONGER])
+def test_a_status_nested_too_deep_or_with_a_number_too_long_is_that_of_a_run_broken_off(run, text):
+    (run.folder / STATUS).write_text(text)
     assert run.status().state == "interrupted"
 
 
-def test_a_line_nested_too_deep_is_left_out():
-    assert metric_lines.read(DEEP) is None
+@pytest.mark.parametrize("text", [DEEP, LONG, LONGER])
+def test_a_line_nested_too_deep_or_with_a_number_too_long_is_left_out(text):
+    assert metric_lines.read(text) is None
 
 
 @pytest.mark.parametrize("text", [DEEP, '["a", null]', "[[]]", "3", '{"a": "b"}', "["])

@@ -111,12 +111,17 @@ def test_plans_of_the_app_go_on_in_their_order_and_others_do_not(plan, clock_tha
     assert len(runs.every()) == 2, "both plans have the same trainings"
 
 
-def test_nothing_is_loaded_where_nothing_is_left(own_runs, monkeypatch):
+@pytest.mark.parametrize("status", [None, "[" * 50_000, '{"of_app": true, "state": ' + "9" * 5000 + "}"])
+def test_nothing_is_loaded_where_nothing_is_left(own_runs, monkeypatch, status):
     own_runs.mkdir()
+    if status:
+        (own_runs / "plans" / "broken").mkdir(parents=True)
+        (own_runs / "plans" / "broken" / "status.json").write_text(status)
     monkeypatch.setattr(training_queue, "queue_again", None)
     monkeypatch.setattr(plan_queue, "go_on", None)
+    before = sorted(own_runs.rglob("*"))
     restored_queue.restore()
-    assert list(own_runs.iterdir()) == []
+    assert sorted(own_runs.rglob("*")) == before
 
 
 def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
