@@ -1,4 +1,4 @@
-"""The folders where Strata writes: cache, training runs and evaluation results."""
+"""The folders where Strata writes, cache, training runs and evaluation results, and the paths that users write."""
 
 from __future__ import annotations
 
@@ -8,24 +8,40 @@ import secrets
 import site
 import sysconfig
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from explorer.errors import NotReadable, NotWritable
+from explorer.errors import BadChoice, NotReadable, NotWritable
 
 PART = ".part"  # ending of a file that is not whole yet
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 
 
+def given_path(written: str | Path) -> Path:
+    """The path that a user wrote, with ~ for a home folder; an error if it can never be looked up."""
+    try:
+        path = Path(written).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+        return path
+    except RuntimeError:  # of expanduser
+        reason = "there is no user with this home folder"
+    except OSError as error:  # too long, or in a folder that may not be read
+        reason = error.strerror or str(error)
+    except ValueError:  # a null byte, or half of a surrogate pair
+        reason = "it has a character that no path has"
+    raise BadChoice(f"'{written}' cannot be looked up: {reason}. Write another path, such as a full one.")
+
+
 def cache_folder() -> Path:
     """The folder of scores and uploaded files: STRATA_CACHE, or `strata` in the user's cache folder."""
     chosen = os.environ.get("STRATA_CACHE")
     if chosen:
-        return Path(chosen).expanduser()
+        return given_path(chosen)
     caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(caches).expanduser() / "strata"
+    return given_path(caches) / "strata"
 
 
 def app_file() -> Path:
@@ -39,20 +55,20 @@ def runs_folder() -> Path:
     """The folder of training runs: STRATA_RUNS, `checkpoints` beside app.py, or the user's data folder if installed."""
     chosen = os.environ.get("STRATA_RUNS")
     if chosen:
-        return Path(chosen).expanduser()
+        return given_path(chosen)
     if (_PROJECT / "app.py").exists():
         return _PROJECT / "checkpoints"
-    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "strata" / "checkpoints"
+    return given_path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "strata" / "checkpoints"
 
 
 def results_folder() -> Path:
     """The folder of evaluation results: STRATA_RESULTS, `results` beside app.py, or the user's data folder."""
     chosen = os.environ.get("STRATA_RESULTS")
     if chosen:
-        return Path(chosen).expanduser()
+        return given_path(chosen)
     if (_PROJECT / "app.py").exists():
         return _PROJECT / "results"
-    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "strata" / "results"
+    return given_path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "strata" / "results"
 
 
 def examples_folder() -> Path:

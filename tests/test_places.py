@@ -1,12 +1,14 @@
-"""Test that what Strata writes can be read by whom the umask allows, and that nothing of a failed write is left."""
+"""Test that what Strata writes has the usual permissions and is whole, and which paths of a user are refused."""
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from explorer.errors import NotWritable
-from explorer.places import whole_file, write_whole
+from explorer import places
+from explorer.errors import BadChoice, NotWritable
+from explorer.places import given_path, whole_file, write_whole
 
 
 @pytest.fixture(params=[0o022, 0o002, 0o077], ids=oct)
@@ -38,3 +40,53 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(NotWritable, match=f"^{tmp_path}/file cannot be written to: File exists.* Make room"):
         write_whole(tmp_path / "file" / "mine", lambda file: file.write(b"1"))
+
+
+def test_a_home_folder_is_filled_in_and_what_is_not_there_may_come(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert given_path("~/a/b.txt") == tmp_path / "a" / "b.txt"
+    assert given_path(Path("~")) == tmp_path
+    (tmp_path / "file").touch()
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    for there in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "gone", Path("a/../~nosuch")):
+        assert given_path(str(there)) == there
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ("~nosuch", "there is no user with this home folder"),
+        ("~nosuch/x", "there is no user with this home folder"),
+        ("x" * 300, "File name too long"),
+        ("x/" * 3000, "File name too long"),
+        ("a\0b", "it has a character that no path has"),
+        ("\udcff\0", "it has a character that no path has"),
+        ("\ud800", "it has a character that no path has"),
+    ],
+)
+def test_a_path_that_can_never_be_looked_up_is_refused(written, reason):
+    with pytest.raises(BadChoice, match=f"cannot be looked up: {reason}.*Write another path"):
+        given_path(written)
+
+
+def test_a_path_in_a_circle_of_links_is_refused(tmp_path):
+    (tmp_path / "one").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    with pytest.raises(BadChoice, match="symbolic links"):
+        given_path(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("variable", "folder"),
+    [
+        ("STRATA_CACHE", places.cache_folder),
+        ("XDG_CACHE_HOME", places.cache_folder),
+        ("STRATA_RUNS", places.runs_folder),
+        ("STRATA_RESULTS", places.results_folder),
+    ],
+)
+def test_a_folder_that_a_variable_names_is_such_a_path(variable, folder, monkeypatch):
+    monkeypatch.delenv("STRATA_CACHE", raising=False)
+    monkeypatch.setenv(variable, "~nosuch/x")
+    with pytest.raises(BadChoice, match=r"'~nosuch/x.* cannot be looked up"):
+        folder()

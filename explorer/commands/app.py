@@ -10,7 +10,7 @@ from typing import Any
 
 from explorer.errors import BadChoice
 from explorer.knobs import whole_in
-from explorer.places import app_file
+from explorer.places import app_file, cache_folder, results_folder, runs_folder
 
 
 def add(verbs: Any) -> None:
@@ -25,10 +25,14 @@ def add(verbs: Any) -> None:
 
 
 def _app(options: argparse.Namespace) -> None:
+    from explorer.data.graded import sts
+
     if options.port is not None and not 1 <= (whole_in(options.port) or 0) <= 65535:
         raise BadChoice(f"--port {options.port} is not possible. Choose 1 to 65535.")
     if not app_file().is_file():
         raise BadChoice(f"There is no {app_file()}: this copy has the commands alone. Copy the whole project.")
+    for folder in (cache_folder, runs_folder, results_folder, sts.data_folder):
+        folder()  # refuse a variable that names no possible folder before every page does
     # the server stops every job first, then hands the signal back
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(ending) is not signal.SIG_IGN:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.places import given_path
 
 
 def add(verbs: Any) -> None:
@@ -26,7 +26,7 @@ def add(verbs: Any) -> None:
     )
     verb.add_argument("--back", required=True, metavar="MODEL", help="translates back: name or folder")
     verb.add_argument(
-        "--out", required=True, type=Path, metavar="FILE", help="the TSV to write: sentence and back_translation"
+        "--out", required=True, type=given_path, metavar="FILE", help="the TSV to write: sentence and back_translation"
     )
     verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
     verb.add_argument("--beams", type=whole_number, default=5, help="beam size of the search (default 5; paper 100)")

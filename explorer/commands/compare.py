@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import seed
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -47,7 +48,7 @@ def add(verbs: Any) -> None:
     reading_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="pooling of geometry and line plots: a column of the grid")
-    verb.add_argument("--report", metavar="FILE", help="write everything as one HTML file")
+    verb.add_argument("--report", type=given_path, metavar="FILE", help="write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="everything, as JSON")
 
 
@@ -57,7 +58,7 @@ def _compare(options: argparse.Namespace) -> None:
     findings = _found(options)
     print(as_json(findings) if options.json else as_text(findings))
     if options.report:
-        _write(findings, options.pooling, Path(options.report).expanduser())
+        _write(findings, options.pooling, options.report)
 
 
 def _found(options: argparse.Namespace) -> Findings:

@@ -12,6 +12,7 @@ from explorer.commands.parts import reading_flags
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name, whole_number
 from explorer.commands.parts.stop_signals import code
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.embedding.embedding import Embedded, Request
@@ -37,7 +38,7 @@ def add(verbs: Any) -> None:
         metavar="TEXT",
         help="files of sentences (.txt with one per line is streamed, so it may be of any size), 'sample', 'STS-B', …",
     )
-    verb.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the folder of the vectors")
+    verb.add_argument("--out", type=given_path, required=True, metavar="FOLDER", help="the folder of the vectors")
     verb.add_argument(
         "--reading",
         action="append",
@@ -99,7 +100,7 @@ def _request(options: argparse.Namespace) -> Request:
     return Request(
         model=find(options.model, online=options.online),
         texts=tuple(Text(text, columns, options.online) for text in options.texts),
-        folder=options.out.expanduser(),
+        folder=options.out,
         titles=tuple(options.reading),
         settings=Settings(precision, options.device, options.max_length),
         rows_per_shard=options.rows_per_shard,

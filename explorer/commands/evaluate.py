@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.commands.parts import fine_tuned_tasks, reading_flags
 from explorer.commands.parts.line import Line, say, say_unreadable
 from explorer.commands.parts.stop_signals import code, finish_or_stop
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.evaluating.evaluation import Evaluation, Forecast
@@ -59,7 +60,9 @@ def add(verbs: Any) -> None:
         help="one task, such as STS12 or MR; a file of scored pairs, of texts with labels, or of queries with "
         "passages; a folder with labelled train and test files, or with a retrieval set in BEIR's layout; repeatable",
     )
-    verb.add_argument("--data", metavar="FOLDER", help="the folder of data sets (default: STRATA_DATA)")
+    verb.add_argument(
+        "--data", type=given_path, metavar="FOLDER", help="the folder of data sets (default: STRATA_DATA)"
+    )
     verb.add_argument("--text", default="raw", choices=TEXTS, help="of STS sets: raw (default), or SentEval's")
     verb.add_argument(
         "--probe",
@@ -119,7 +122,7 @@ def _evaluate(options: argparse.Namespace) -> None:
     from explorer.progress import finish
 
     if options.data:
-        os.environ[sts.VARIABLE] = options.data
+        os.environ[sts.VARIABLE] = str(options.data)
     tasks, tuned = fine_tuned_tasks.divided(options.suite, options.task, options.probe)
     chosen = Options(
         text=TEXTS[options.text],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
+
+from explorer.places import given_path
 
 
 def add(verbs: Any) -> None:
@@ -16,14 +17,14 @@ def add(verbs: Any) -> None:
     )
     export.set_defaults(verb=_export)
     export.add_argument("run", metavar="RUN", help="the name of a run, or its folder")
-    export.add_argument("folder", metavar="DIR", type=Path, help="the folder to write; it must not exist yet")
+    export.add_argument("folder", metavar="DIR", type=given_path, help="the folder to write; it must not exist yet")
 
 
 def _export(options: argparse.Namespace) -> None:
     from explorer.training import saved_model
     from explorer.training.record import runs
 
-    given = Path(options.run)
+    given = given_path(options.run)
     run = runs.find(given.name, given.parent) if len(given.parts) > 1 else runs.find(options.run)
     saved_model.take(run, options.folder)
     print(options.folder)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import role_and_name, seed, whole_number
+from explorer.places import given_path
 
 
 def add(verbs: Any) -> None:
@@ -21,7 +21,7 @@ def add(verbs: Any) -> None:
     verb.set_defaults(verb=_generator)
     verb.add_argument("--model", default="all-MiniLM-L6-v2", help="the encoder: name or folder")
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="sentences (default: sample)")
-    verb.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="where the generator is written")
+    verb.add_argument("--out", required=True, type=given_path, metavar="FOLDER", help="where the generator is written")
     verb.add_argument("--column", action="append", default=[], metavar="ROLE=NAME", help="the column that has a role")
     verb.add_argument("--steps", type=whole_number, default=1000, help="updates (default 1000)")
     verb.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")

@@ -10,6 +10,7 @@ from explorer.commands.parts import stop_signals
 from explorer.commands.parts.line import Line, say, say_unreadable
 from explorer.commands.parts.named_values import whole_number
 from explorer.errors import BadChoice, StrataError
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -83,13 +84,12 @@ def _plan(options: argparse.Namespace) -> None:
 
 def _named(given: str) -> tuple[Plan, PlanFolder | None]:
     """The plan in a file, or one that was begun, by its name."""
-    from pathlib import Path
-
     from explorer.studies.plans import plan_file, plan_folder
 
-    if Path(given).expanduser().is_file():
-        return plan_file.read(Path(given).expanduser()), None
-    if Path(given).suffix in (".yaml", ".yml") or "/" in given:
+    path = given_path(given)
+    if path.is_file():
+        return plan_file.read(path), None
+    if path.suffix in (".yaml", ".yml") or "/" in given:
         raise BadChoice(f"There is no file {given}. Give the file of a plan, or the name of one that was begun.")
     begun = plan_folder.find(given)
     return begun.plan(), begun

@@ -11,6 +11,7 @@ from explorer.commands.parts.line import Line
 from explorer.commands.parts.named_values import whole_numbers
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.size.points import Size, Wanted
@@ -69,7 +70,7 @@ def add(verbs: Any) -> None:
     )
     verb.add_argument(
         "--export",
-        type=Path,
+        type=given_path,
         metavar="DIR",
         help="write the encoder of the one size that is named by --layers, --poolings, --dimensions and --stored",
     )

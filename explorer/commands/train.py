@@ -15,6 +15,7 @@ from explorer.commands.parts import stop_signals
 from explorer.commands.parts.line import Line, say
 from explorer.commands.parts.named_values import knob_and_value, role_and_name, seed, whole_number
 from explorer.errors import BadChoice
+from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.commands.parts.stop_signals import Signals
@@ -76,9 +77,11 @@ def add(verbs: Any) -> None:
     )
     train.add_argument("--precision", help="auto (default), float32 or bfloat16")
     train.add_argument("--device", help="auto (default), cpu, cuda or mps")
-    train.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it")
+    train.add_argument(
+        "--recipe", type=given_path, metavar="FILE", help="a recipe.yaml to repeat; other flags change it"
+    )
     train.add_argument("--name", default="", help="name of the run (default: method, model and a number)")
-    train.add_argument("--out", type=Path, metavar="DIR", help="the folder in which the run's folder is made")
+    train.add_argument("--out", type=given_path, metavar="DIR", help="the folder in which the run's folder is made")
     train.add_argument("--resume", metavar="RUN", help="resume a run that was stopped or interrupted")
     train.add_argument(
         "--estimate", action="store_true", help="measure one step, print the time and memory of the run, and stop"

@@ -17,7 +17,8 @@ from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_triplets, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
-from explorer.errors import SetNotFound
+from explorer.errors import SetNotFound, StrataError
+from explorer.places import given_path
 
 QUORA = "Quora retrieval"  # the questions of the search task, each with its duplicates
 RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
@@ -50,8 +51,8 @@ def is_file(source: str) -> bool:
 
 def is_folder(source: str) -> bool:
     """Whether a source is a folder on this disk."""
-    with suppress(OSError, RuntimeError, ValueError):  # too long, no such user, or with a null byte
-        return bool(source) and Path(source).expanduser().is_dir()
+    with suppress(StrataError):
+        return bool(source) and given_path(source).is_dir()
     return False
 
 
@@ -79,7 +80,7 @@ def retrieval_set(source: str) -> RetrievalSet | None:
     """A retrieval set by its name, in a BEIR folder, or in a file of queries and passages; None for anything else."""
     if source in RETRIEVAL_SETS:
         return RETRIEVAL_SETS[source]()
-    path = Path(source).expanduser() if is_file(source) or is_folder(source) else None
+    path = given_path(source) if is_file(source) or is_folder(source) else None
     if path is not None and path.is_dir():
         return beir_folder.read(path) if beir_folder.is_retrieval_folder(path) else None
     table = read_file(path) if path is not None else None
@@ -91,7 +92,7 @@ def retrieval_set(source: str) -> RetrievalSet | None:
 
 def triplets(source: str) -> Triplets | None:
     """The triplets in a file; None for anything else."""
-    table = read_file(Path(source).expanduser()) if is_file(source) else None
+    table = read_file(source) if is_file(source) else None
     if table is None or not are_triplets(table):
         return None
     return text_rows.triplets(table, guess(table))[0]

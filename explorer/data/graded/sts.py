@@ -22,6 +22,7 @@ from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.errors import DataError, SetNotFound
+from explorer.places import given_path
 
 VARIABLE = "STRATA_DATA"  # the environment variable that names the folder
 RAW, SENTEVAL = "raw", "SentEval's"  # text as published, or tokenised and lower-cased as SentEval scores it
@@ -178,7 +179,7 @@ def split_name(name: str) -> str:
 def data_folder(folder: Path | None = None) -> Path | None:
     """The folder, by default the one that STRATA_DATA names; None without either."""
     named = os.environ.get(VARIABLE)
-    return folder or (Path(named).expanduser() if named else None)
+    return folder or (given_path(named) if named else None)
 
 
 def _split(chosen: GradedSet, name: str) -> Split:

@@ -13,6 +13,7 @@ from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
+from explorer.places import given_path
 
 
 def load(
@@ -24,7 +25,7 @@ def load(
     """
     if _is_name(source):
         return published_sets.load(source, folder, folds), ()
-    return own_sets.read(Path(source).expanduser(), columns, folds)
+    return own_sets.read(given_path(source), columns, folds)
 
 
 def is_labelled(source: str) -> bool:
@@ -32,14 +33,14 @@ def is_labelled(source: str) -> bool:
     if published_sets.is_known(source):
         return True
     if sources.is_folder(source):
-        return not beir_folder.is_retrieval_folder(Path(source).expanduser())
+        return not beir_folder.is_retrieval_folder(given_path(source))
     if not sources.is_file(source):
         return False
-    return guess(read_file(Path(source).expanduser())).kind == LABELLED_TEXTS
+    return guess(read_file(source)).kind == LABELLED_TEXTS
 
 
 def _is_name(source: str) -> bool:
     """Whether a source is the name of a published set, or neither looks like a path nor is one."""
     if any(mark in source for mark in "/\\.~"):
         return False
-    return published_sets.is_known(source) or not Path(source).exists()
+    return published_sets.is_known(source) or not given_path(source).exists()

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 
 from explorer.data import sample
 from explorer.data.kinds import Corpus, Labelled, Triplets
@@ -24,6 +23,7 @@ from explorer.data.tables.files import read_file
 from explorer.data.tables.row_reports import Report
 from explorer.data.tables.table import Table
 from explorer.errors import TooFewRows, WrongColumns
+from explorer.places import given_path
 
 SHARE = 0.1  # of the rows that are divided
 LEAST = 10  # validation rows, for an accuracy in steps of 10 points at most
@@ -55,7 +55,7 @@ def read(
 def _read(source: str, columns: Mapping[str, str] | None) -> tuple[LabelledSet, tuple[Report, ...]]:
     if source in _SHIPPED:
         return LabelledSet(source, replace(of_triplets(_SHIPPED[source]()), name=source)), ()
-    path = Path(source).expanduser()
+    path = given_path(source)
     if not published_sets.is_known(source) and path.is_file():
         table = read_file(source)
         if _is_triplets(table, columns or {}):

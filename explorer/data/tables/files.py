@@ -13,6 +13,7 @@ from explorer.data.tables.records import json_table, jsonl_table, parquet_table
 from explorer.data.tables.regular_files import check_regular
 from explorer.data.tables.table import Table
 from explorer.errors import UnreadableFile
+from explorer.places import given_path
 
 LARGEST = 200_000_000  # bytes; about a million long pairs, which have to fit in memory several times
 
@@ -28,7 +29,7 @@ ENDINGS = (*TEXT_FORMATS, ".parquet")
 
 def read_file(path: str | Path) -> Table:
     """Read the table in a file on this disk."""
-    path = Path(path)
+    path = given_path(path)
     check_regular(path)
     try:
         size = path.stat().st_size
@@ -36,7 +37,7 @@ def read_file(path: str | Path) -> Table:
             raise UnreadableFile(f"{path} is a folder. Choose a file in it that ends in {_allowed()}.")
         _check(path.name, size)  # before a byte is read
         data = path.read_bytes()
-    except (FileNotFoundError, ValueError):  # ValueError: a null byte in the name
+    except FileNotFoundError:
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None

@@ -12,7 +12,8 @@ from explorer.data.vectors import manifest as manifests
 from explorer.data.vectors.npy_file import NpyFile
 from explorer.data.vectors.parquet_files import ParquetFiles, is_vector
 from explorer.data.vectors.vector_files import VectorFiles, damaged
-from explorer.errors import DataError, UnreadableFile, WrongColumns
+from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
+from explorer.places import given_path
 
 NPY, PARQUET = ".npy", ".parquet"
 ROLES = ("sentence", "vector")  # of columns
@@ -20,9 +21,8 @@ ROLES = ("sentence", "vector")  # of columns
 
 def is_vectors(source: str) -> bool:
     """Whether a source names vectors: a file by its ending, or a folder that `embed` wrote."""
-    path = Path(source)
-    with suppress(OSError, RuntimeError, ValueError):  # too long, no such user, or with a null byte
-        path = path.expanduser()
+    with suppress(OSError, StrataError):  # the path of its manifest is too long, or its own cannot be looked up
+        path = given_path(source)
         return path.suffix.lower() == NPY or (path / manifests.NAME).is_file() or _is_parquet_of_vectors(path)
     return False
 
@@ -38,7 +38,7 @@ def opened(
     `text` is the file of the sentences of a .npy, `columns` are names by role, and `title` is the layer & pooling
     whose vectors are taken of those that `embed` wrote.
     """
-    path, ending = Path(source).expanduser(), Path(source).suffix.lower()
+    path, ending = given_path(source), Path(source).suffix.lower()
     chosen = dict(columns or {})
     for role in chosen:
         if role not in ROLES:
@@ -58,7 +58,7 @@ def opened(
         )
     if chosen:
         raise WrongColumns(f"{path.name} has no columns. Leave their names out.")
-    return NpyFile(path, Path(text).expanduser() if text is not None else None)
+    return NpyFile(path, given_path(text) if text is not None else None)
 
 
 def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> VectorFiles:

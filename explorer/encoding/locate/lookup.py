@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from explorer import run_folder
 from explorer.encoding.locate import bundled
 from explorer.errors import BadChoice, ModelNotFound, NotAModelFolder
+from explorer.places import given_path
 
 # a page of a model on the hub, or of one of its files; not datasets/org/name
 _LINK = re.compile(
@@ -47,13 +48,15 @@ def of_name(name: str) -> Path | None:
     try:
         if name.startswith(run_folder.RUN):
             return _of_run(name)
-        path = Path(name).expanduser().absolute()
+        path = given_path(name).absolute()
         if path.is_dir():
             return path
         is_file = path.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # no permission, no such user, too long
+    except BadChoice as error:
+        raise ModelNotFound(str(error)) from error
+    except OSError as error:  # no permission
         raise ModelNotFound(
-            f"'{name}' cannot be looked up: {str(error).rstrip('.')}. Give a folder that can be read."
+            f"'{name}' cannot be looked up: {error.strerror or error}. Give a folder that can be read."
         ) from error
     if is_file:
         raise NotAModelFolder(f"'{name}' is a file. Give its folder, with config.json and the tokenizer.")

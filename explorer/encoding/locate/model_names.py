@@ -8,7 +8,8 @@ from pathlib import Path
 
 from explorer import run_folder
 from explorer.encoding.locate import bundled, digests, fetching, hub, layout, lookup
-from explorer.errors import HubUnreachable, NotAModelFolder
+from explorer.errors import HubUnreachable, NotAModelFolder, StrataError
+from explorer.places import given_path
 from explorer.progress import Work, finish
 
 
@@ -76,13 +77,13 @@ def shown_name(source: str) -> str:
     if source == bundled.NAME or source.startswith(run_folder.RUN):
         return source
     try:
-        path = Path(source).expanduser().absolute()
+        path = given_path(source).absolute()
         return (
             run_folder.model_of(path)
             or (path.resolve().name if path.name == ".." else path.name if path.is_dir() else "")
             or source
         )
-    except (OSError, RuntimeError, ValueError):
+    except (OSError, StrataError):
         return source
 
 

@@ -22,6 +22,7 @@ from explorer.data.tables import files, streamed_text
 from explorer.data.tables.streamed_text import Place
 from explorer.data.tables.text_rows import EMPTY
 from explorer.errors import BadChoice, DataError, TooFewRows, UnreadableFile
+from explorer.places import given_path
 from explorer.progress import Progress, Work
 
 REPORT = 50_000  # sentences between two progress reports
@@ -40,7 +41,7 @@ class Text:
     @property
     def path(self) -> Path | None:
         """The file; None for a set."""
-        return Path(self.source).expanduser() if sources.is_file(self.source) else None
+        return given_path(self.source) if sources.is_file(self.source) else None
 
     @property
     def stamp(self) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import suppress
-from pathlib import Path
 
 import streamlit as st
 
@@ -15,6 +14,7 @@ from explorer.data.vectors.vector_files import VectorFiles
 from explorer.errors import WrongColumns
 from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.vector_search import VectorSearch
+from explorer.places import given_path
 from explorer.ui.access import remembered
 
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
@@ -48,7 +48,7 @@ def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
 
 def _stamp(source: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """A value that differs once one of the files is another one, or is written to."""
-    path = Path(source).expanduser()
+    path = given_path(source)
     if path.is_dir():
         files = [path / manifest.NAME, *sorted((path / manifest.SHARDS).glob("*.parquet"))]
     else:

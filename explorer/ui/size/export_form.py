@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from explorer.places import runs_folder
+from explorer.errors import StrataError
+from explorer.places import given_path, runs_folder
 from explorer.progress import Work
 from explorer.studies.size.points import Picture, Point
 from explorer.studies.size.storage import BITS, INT8
@@ -42,7 +44,12 @@ def show(subject: Subject, picture: Picture) -> None:
         help="A new folder on this machine. transformers and sentence-transformers open it; the layers above the cut "
         "are really removed.",
     )
-    folder = Path(written.strip()).expanduser() if written.strip() else usual
+    try:
+        folder = given_path(written.strip()) if written.strip() else usual
+    except StrataError as error:
+        messages.trouble(error)
+        _button(None)
+        return
     key = f"export {point.title} to {folder}"
     job = jobs.find(key)
     if job is not None and job.state == jobs.DONE:
@@ -52,8 +59,11 @@ def show(subject: Subject, picture: Picture) -> None:
     else:
         if job is not None and job.error:
             messages.trouble(job.error, job.details)
-        start = partial(_start, key, subject, picture, point, folder)
-        late_clicks.button(st.container(), "Export", start, key=WRITE, icon=":material/download:")
+        _button(partial(_start, key, subject, picture, point, folder))
+
+
+def _button(act: Callable[[], object] | None) -> None:
+    late_clicks.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
 
 
 def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: Path) -> None:

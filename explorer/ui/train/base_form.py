@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from explorer import run_folder
 from explorer.data import sources
 from explorer.errors import StrataError
+from explorer.places import given_path
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -70,8 +69,8 @@ def _run_of(source: str) -> Run | None:
         except StrataError:
             return None  # the page shows the model's error
     try:
-        return runs.of_model(Path(source).expanduser().absolute())
-    except (OSError, RuntimeError, ValueError):  # no such user, or path too long
+        return runs.of_model(given_path(source).absolute())
+    except (OSError, StrataError):  # the page shows the model's error
         return None
 
 

@@ -72,13 +72,6 @@ def test_a_path_to_nothing_is_no_name_on_the_hub(path):
         find(path)
 
 
-def test_trouble_with_a_home_ends_in_one_full_stop():
-    with pytest.raises(RuntimeError, match=r"home directory\.$"):
-        Path("~no-user/x").expanduser()
-    with pytest.raises(ModelNotFound, match=r"home directory\. Give a folder that can be read\.$"):
-        find("~no-user/x")
-
-
 @pytest.mark.parametrize("path", ["/" + "x" * 300, "x" * 500 + "@b", "a\0b", "a\0@b"])
 def test_a_name_no_file_system_knows_is_refused_in_words(path):
     with pytest.raises((ModelNotFound, BadChoice), match=r"cannot be looked up|neither a folder here nor"):

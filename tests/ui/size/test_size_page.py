@@ -76,7 +76,11 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     if measured_sizes.START in buttons(app):  # a test before this one may have measured the same
         pressed(app, measured_sizes.START)
     app.session_state[picture_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
-    app.run().text_input(key=export_form.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
+    app.run().text_input(key=export_form.FOLDER).set_value("~nosuch/x").run()
+    assert any("no user with this home folder" in told for told in words(app.error))
+    assert app.button(key=export_form.WRITE).disabled
+    app.text_input(key=export_form.FOLDER).set_value("").run()
+    app.text_input(key=export_form.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
     pressed(app, export_form.WRITE)
     assert any(str(tmp_path / "small") in told for told in words(app.success))
     opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
