@@ -27,15 +27,17 @@ from explorer.commands import (
 )
 from explorer.commands.parts import standard_output, stop_signals
 from explorer.commands.parts.line import say
-from explorer.errors import StrataError
-from explorer.places import refused
+from explorer.errors import BadChoice, StrataError
+from explorer.places import is_utf8, refused
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, by default the app; return 0, or 1 with the reason on standard error, or 128 + a signal."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
         with standard_output.checked(), stop_signals.raised():
-            options = _options((sys.argv[1:] if arguments is None else arguments) or ["app"])
+            _check_text(words)
+            options = _options(words or ["app"])
             if options is not None:
                 options.verb(options)
     except StrataError as error:
@@ -48,6 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("Stopped. No incomplete result was saved.")
         return stop_signals.code(stop)
     return 0
+
+
+def _check_text(words: Sequence[str]) -> None:
+    """Refuse the name of a file that is not UTF-8: no recipe, result or page could hold it."""
+    for word in words:
+        if not is_utf8(word):
+            raise BadChoice(
+                f"'{word}' is not UTF-8. Rename the file or folder, or make a link to it with another name."
+            )
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace | None:

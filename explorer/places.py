@@ -23,16 +23,28 @@ def given_path(written: str | Path) -> Path:
     """The path that a user wrote, with ~ for a home folder; an error if it can never be looked up."""
     try:
         path = Path(written).expanduser()
+        str(path).encode()
         with suppress(FileNotFoundError, NotADirectoryError):
             path.stat()
         return path
+    except UnicodeEncodeError:
+        reason = "it is not UTF-8"
     except RuntimeError:  # of expanduser
         reason = "there is no user with this home folder"
     except OSError as error:  # too long, or in a folder that may not be read
         reason = error.strerror or str(error)
-    except ValueError:  # a null byte, or half of a surrogate pair
+    except ValueError:  # a null byte
         reason = "it has a character that no path has"
     raise BadChoice(f"'{written}' cannot be looked up: {reason}. Write another path, such as a full one.")
+
+
+def is_utf8(name: str | Path) -> bool:
+    """Whether a name can be shown, and written into files; one of other bytes holds halves of surrogate pairs."""
+    try:
+        str(name).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def cache_folder() -> Path:

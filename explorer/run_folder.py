@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from explorer.places import examples_folder, readable, runs_folder
+from explorer.places import examples_folder, is_utf8, readable, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 WISH, LOCK = "wish", ".lock"  # a viewer's request to stop, and the trainer's hold
@@ -52,9 +52,15 @@ def model_of(folder: Path) -> str | None:
     return None
 
 
+def folders_with(file: str, folder: Path | None = None) -> list[Path]:
+    """The folders of runs, or in another folder, that hold this file; not hidden ones, nor those not named in UTF-8."""
+    found = (path.parent for path in home(folder).glob(f"[!.]*/{file}"))
+    return [folder for folder in found if is_utf8(folder.name)]
+
+
 def models() -> list[str]:
     """The models of runs, by name, newest first."""
-    folders = [path.parent for path in home().glob(f"[!.]*/{MODEL}") if path.is_dir()]
+    folders = [folder for folder in folders_with(MODEL) if (folder / MODEL).is_dir()]
     return [model_name(path.name) for path in sorted(folders, key=lambda path: -path.stat().st_mtime)]
 
 

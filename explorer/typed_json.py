@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import reprlib
 import types
 import typing
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 MOST_DIGITS = 300  # of a whole number
+_SURROGATE = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # in a text, perhaps half of a pair
 
 _UNFIT = object()  # not None, which a field may allow
 _WORDS = {  # one of a type, and several
@@ -44,13 +46,18 @@ class Misfit:
 
 
 def parsed(text: str | bytes) -> Any:
-    """The value that a JSON text states; ValueError if it is broken, nested too deep, or has a number too large."""
+    """The value that a JSON text states; ValueError if it is broken, or cannot be computed with or shown."""
     try:
         if isinstance(text, bytes):
             text = text.decode(json.detect_encoding(text), "surrogatepass")
-        return _DECODER.decode(text)
+        value = _DECODER.decode(text)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("half of a surrogate pair") from error
 
 
 def _whole(text: str) -> int:

@@ -94,6 +94,14 @@ def test_what_cannot_be_done_is_said_and_the_exit_code_is_1(arguments, message, 
     assert message in err
 
 
+def test_what_the_encoding_of_the_output_lacks_is_written_as_an_escape(monkeypatch):
+    content = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(content, encoding="ascii"))
+    assert main(["methods", "--markdown"]) == 0
+    sys.stdout.flush()
+    assert rb"\u" in content.getvalue()
+
+
 def test_a_reader_that_has_had_enough_is_no_error():
     command = [sys.executable, "-m", "explorer", "score", "all-MiniLM-L6-v2", "--json"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

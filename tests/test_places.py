@@ -60,8 +60,9 @@ def test_a_home_folder_is_filled_in_and_what_is_not_there_may_come(tmp_path, mon
         ("x" * 300, "File name too long"),
         ("x/" * 3000, "File name too long"),
         ("a\0b", "it has a character that no path has"),
-        ("\udcff\0", "it has a character that no path has"),
-        ("\ud800", "it has a character that no path has"),
+        ("a\udcff", "it is not UTF-8"),
+        ("a/\udcff/b", "it is not UTF-8"),
+        ("\ud800", "it is not UTF-8"),
     ],
 )
 def test_a_path_that_can_never_be_looked_up_is_refused(written, reason):

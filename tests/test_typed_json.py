@@ -55,6 +55,16 @@ def test_a_value_is_named_in_short():
     assert len(str(typed_json.misfit(Whole, {"name": ["x" * 10**5] * 10}))) < 300
 
 
+@pytest.mark.parametrize("text", [r'{"name": "\udcff"}', r'{"\uD800": 1}', '["a\ud83d"]', b'["\xed\xa0\x80"]'])
+def test_half_of_a_surrogate_pair_which_no_page_can_show_is_broken_json(text):
+    with pytest.raises(ValueError, match=r"^half of a surrogate pair$"):
+        typed_json.parsed(text)
+
+
+def test_a_whole_pair_and_what_only_looks_like_one_are_text():
+    assert typed_json.parsed(r'["\ud83d\ude00", "\\ud800", "😀"]') == ["😀", r"\ud800", "😀"]
+
+
 @pytest.mark.parametrize("digits", [301, 309, 4300, 4301, 100_000])
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_a_whole_number_that_no_float_can_hold_is_broken_json(digits, sign):

@@ -9,7 +9,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from explorer.places import cache_folder, kept, write_whole
+from explorer.places import cache_folder, is_utf8, kept, write_whole
 
 _KEPT = re.compile(r"([0-9a-f]{8})-(.+)", re.DOTALL)
 
@@ -24,7 +24,7 @@ def keep(name: str, data: bytes) -> str:
 
 def paths() -> list[str]:
     """The files that were uploaded before; a file that is being written is none of them."""
-    return sorted(str(path) for path in kept(_folder(), "*") if _KEPT.fullmatch(path.name))
+    return sorted(str(path) for path in kept(_folder(), "*") if _KEPT.fullmatch(path.name) and is_utf8(path.name))
 
 
 def name_of(source: str | Path) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from explorer import in_words
 from explorer.errors import BadChoice
+from explorer.places import is_utf8
 
 LARGEST = 100_000  # bytes; a recipe has about two thousand
 _INT = r"[-+]?(?:0|[1-9][0-9]{0,299})"  # a longer one is no float
@@ -50,8 +51,11 @@ def parsed(text: str, where: str, next_step: str, same: Mapping[str, str] | None
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.events.AliasEvent):
                 raise yaml.YAMLError("no aliases (*name) are allowed")
-            if getattr(self.peek_event(), "tag", None) is not None:
+            event = self.peek_event()
+            if getattr(event, "tag", None) is not None:
                 raise yaml.YAMLError("no tags (!name) are allowed")
+            if not is_utf8(getattr(event, "value", "")):
+                raise yaml.YAMLError(f"half of a surrogate pair on line {event.start_mark.line + 1}")
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:

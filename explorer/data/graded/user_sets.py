@@ -13,7 +13,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from explorer import typed_json
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
@@ -23,7 +22,7 @@ from explorer.places import cache_folder, kept, write_whole
 _MARK = re.compile(rf" · ([0-9a-f]{{8}})(?: · ({'|'.join(PIECES)}))?$")
 _COLUMNS = ("first", "second", "gold", "parts")
 # errors of reading a broken, foreign or missing file
-_FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError)
+_FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def keep(pairs: GradedPairs) -> str:
@@ -120,5 +119,5 @@ def _read(file: Path) -> GradedPairs:
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    value: dict[str, Any] = typed_json.parsed(line)
+    value: dict[str, Any] = json.loads(line.decode("utf-8", "surrogatepass"))
     return value

@@ -19,7 +19,7 @@ def of_files(folder: Path, paths: Iterable[Path]) -> str:
     """The SHA-256 of files of a folder: their content and names, not the folder's path."""
     sha = hashlib.sha256()
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in paths):
-        sha.update(f"{of_file(path)}  {name}\n".encode())
+        sha.update(f"{of_file(path)}  {name}\n".encode("utf-8", "surrogateescape"))
     return sha.hexdigest()
 
 

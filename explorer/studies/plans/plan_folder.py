@@ -17,7 +17,7 @@ from explorer import run_folder, typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.places import readable, write_whole
-from explorer.run_folder import WISH
+from explorer.run_folder import WISH, folders_with
 from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import NAME, Plan
 from explorer.training.record import folder_lock
@@ -153,8 +153,7 @@ def standing(plan: Plan) -> PlanStatus:
 
 def every() -> list[PlanFolder]:
     """Every plan, newest first."""
-    found = [path.parent for path in plans_folder().glob(f"[!.]*/{PLAN}")]
-    return [PlanFolder(path) for path in sorted(found, key=_made, reverse=True)]
+    return [PlanFolder(path) for path in sorted(folders_with(PLAN, plans_folder()), key=_made, reverse=True)]
 
 
 def next_start() -> float:

@@ -23,7 +23,7 @@ from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
 from explorer.metric_lines import MetricLine
 from explorer.places import examples_folder, runs_folder, write_whole
-from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, WISH
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, WISH, folders_with
 from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
@@ -193,9 +193,7 @@ def _moved(part: Path, folder: Path) -> Path:
 
 def every(folder: Path | None = None) -> list[Run]:
     """Every run of the user, newest first."""
-    parent = run_folder.home(folder)
-    found = [path.parent for path in parent.glob(f"*/{RECIPE}") if not path.parent.name.startswith(".")]
-    return [Run(path) for path in sorted(found, key=lambda path: -_made(path))]
+    return [Run(path) for path in sorted(folders_with(RECIPE, folder), key=lambda path: -_made(path))]
 
 
 def examples() -> list[Run]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.evaluating.results import result_files
-from explorer.places import runs_folder
-from explorer.run_folder import STATUS
+from explorer.run_folder import STATUS, folders_with
 from explorer.training.record.runs import Run
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def stamp(plan: Plan) -> Hashable:
     """A value that changes when a run begins or ends, and when a task of the plan is evaluated."""
     from explorer.studies.plans import plan_folder
 
-    files = sorted(runs_folder().glob(f"[!.]*/{STATUS}"))
+    files = sorted(folder / STATUS for folder in folders_with(STATUS))
     states = tuple((str(path), _ended(str(path), _changed(path)) or Run(path.parent).status().state) for path in files)
     begun = _changed(plan_folder.plans_folder() / plan.name / STATUS)  # its tasks are in it
     return states, begun, result_files.stamp() if plan.tasks else ()

@@ -7,17 +7,15 @@ has a file with its place in the queue, so that a server that starts after a cra
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer import run_folder
 from explorer.errors import StrataError
 from explorer.places import write_whole
 from explorer.progress import Work
-from explorer.run_folder import QUEUED
+from explorer.run_folder import QUEUED, folders_with
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, Run
@@ -163,9 +161,9 @@ def _unmark(run: Run) -> None:
         (run.folder / QUEUED).unlink(missing_ok=True)
 
 
-def _markers() -> Iterator[Path]:
+def _markers() -> list[Path]:
     """The files of all runs that wait."""
-    return run_folder.home().glob(f"[!.]*/{QUEUED}")
+    return [folder / QUEUED for folder in folders_with(QUEUED)]
 
 
 def _place(marker: Path) -> int:

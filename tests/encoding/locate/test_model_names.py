@@ -1,4 +1,6 @@
+import hashlib
 import json
+import os
 import shutil
 import socket
 from dataclasses import replace
@@ -293,6 +295,13 @@ def test_a_file_that_cannot_be_read_is_named(bert, monkeypatch):
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(NotAModelFolder, match=rf"'{bert.name}' cannot be read: {secret}: Permission denied. Check the"):
         find(str(bert))
+
+
+def test_a_file_whose_name_is_not_utf8_counts_by_the_bytes_of_its_name(tmp_path):
+    file = tmp_path / os.fsdecode(b"bad\xff")
+    file.write_bytes(b"content")
+    line = hashlib.sha256(b"content").hexdigest().encode() + b"  bad\xff\n"
+    assert digests.of_files(tmp_path, [file]) == hashlib.sha256(line).hexdigest()
 
 
 def test_a_file_is_read_once_for_its_digest_until_it_changes(tmp_path, monkeypatch):

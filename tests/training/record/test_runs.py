@@ -1,6 +1,7 @@
 """Test runs as folders: made atomically, found, renamed and deleted."""
 
 import os
+import shutil
 
 import pytest
 
@@ -131,6 +132,14 @@ def test_what_is_half_made_or_half_deleted_is_never_listed(folder, monkeypatch):
     monkeypatch.setattr(runs.shutil, "rmtree", lambda gone: seen.append(names()))
     run.delete()
     assert seen[1:] == [[]], "while it is deleted it is not seen"
+
+
+def test_a_folder_whose_name_is_not_utf8_which_no_page_can_show_is_not_listed(folder):
+    run = idle("whole")
+    (run.folder / run_folder.MODEL).mkdir()
+    shutil.copytree(run.folder, folder / os.fsdecode(b"bad\xff"))
+    assert names() == ["whole"]
+    assert run_folder.models() == ["run:whole"]
 
 
 def test_a_run_that_cannot_be_made_says_so_and_leaves_nothing(folder):

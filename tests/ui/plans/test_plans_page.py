@@ -1,6 +1,7 @@
 """Test the Plans page without a browser: the form and its errors, a plan under way, its result and its runs."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 
@@ -242,6 +243,13 @@ def test_a_plan_is_deleted_and_its_runs_stay(app, plan):
     assert plan_folder.every() == []
     assert len(runs.every()) == 2
     assert plan_start.START in buttons(well(app))
+
+
+def test_a_plan_whose_name_is_not_utf8_is_not_listed(app, plan):
+    folder = plan_folder.new(plan).folder
+    shutil.copytree(folder, folder.with_name(os.fsdecode(b"bad\xff")))
+    app.switch_page(PAGE)
+    assert app.run().dataframe[0].value["Plan"].tolist() == ["short"]
 
 
 def test_a_plan_that_is_not_there_is_an_error_and_the_form(app):

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from explorer import typed_json
 from explorer.metric_lines import TrainingStep
 from explorer.run_folder import METRICS
 from explorer.ui.runs.run_metrics import POINTS, RunNumbers
@@ -28,8 +29,8 @@ def test_what_is_added_is_read_and_what_was_read_is_not_read_again(tmp_path, mon
     write(tmp_path, [line(1), line(2)])
     numbers = RunNumbers(tmp_path)
     assert steps(numbers) == [1, 2]
-    parsed, real = [], json.loads
-    monkeypatch.setattr("explorer.metric_lines.json.loads", lambda text: parsed.append(text) or real(text))
+    parsed, real = [], typed_json.parsed
+    monkeypatch.setattr(typed_json, "parsed", lambda text: parsed.append(text) or real(text))
     write(tmp_path, [line(3)])
     assert steps(numbers) == [1, 2, 3]
     assert len(parsed) == 1
