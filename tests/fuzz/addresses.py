@@ -18,6 +18,7 @@ _BOUND = re.compile(
 _CONSTANT = re.compile(r"^([A-Z_]+)(?:, [A-Z_]+)* = \"([\w ]+)\"$", re.MULTILINE)
 VALUES = (
     "", "0", "-1", "1", "2", "3.5", "1e9", "9" * 30, "nan", "true", "false", "none", "x" * 3000, "a b", "ü", "\0",
+    "1_000", "٣", "~nosuch/x", "x" * 300 + ".tsv", "a\0b.tsv",
     "../../etc/passwd", "/", "<script>alert(1)</script>", "**bold**", ":red[x]", "$x^2$", "[]", "{}", "[1", "'", '"',
     "model default", "cls of layer 2", "mean of layer 99", "cls of layers 0 + 1", "example", "run:example", "run:x@y",
     "Sample pairs, test half", "STS-B test", "sample", "bfloat16", "float32", "PCA", "UMAP", "all-MiniLM-L6-v2",

@@ -94,6 +94,8 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     files = sorted(path for path in model.rglob("*.*") if path.is_file())
     for path in drawn.sample(files, drawn.choice((0, 0, 1) if grown else (1, 1, 1, 2))):
         path.write_bytes(_changed(drawn, path))
+    if drawn.random() < 0.1:
+        (model / f"{mutants.OTHER_BYTES}.json").write_text("{}")
     found = of_folder("tiny", model)
     layout.last_layer(model)
     declared.described(declared.default(model), model)

@@ -30,6 +30,8 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     model = [path for path in (place / "mutant").rglob("*.*") if path.suffix in (".json", ".npy") and path.is_file()]
     for path in drawn.sample(sorted({*small[:3], *drawn.sample(sorted(model), 3)}), drawn.choice((1, 1, 2))):
         path.write_bytes(_changed(drawn, path))
+    if drawn.random() < 0.3:
+        shutil.copytree(place / "mutant", place / mutants.OTHER_BYTES)
     for run in runs.every():
         run.status().as_json()
         run.metrics()
