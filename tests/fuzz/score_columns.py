@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from random import Random
 
+from explorer.data.tables.grades import grades
+from explorer.data.tables.table import Table
+from explorer.errors import BadScores
 from tests.fuzz import mutants
 from tests.fuzz.cases import Fault
 
@@ -31,9 +34,25 @@ def spelled(drawn: Random, count: int) -> list[str]:
     return found
 
 
-def check(cells: Sequence[str], numbers: Sequence[float], faults: Sequence[str]) -> None:
+def check_column(table: Table, column: str) -> None:
+    """Read a column, and raise unless what is accepted or refused is so by the slow reader too."""
+    cells = table.column(column)
+    try:
+        numbers, faults = grades(table, column)
+    except BadScores as error:
+        point, comma = _both(cells)
+        apart = [(one is None) - (other is None) for one, other in zip(point, comma, strict=True)]
+        if "has a decimal comma" in str(error) and not {-1, 1} <= set(apart):
+            raise Fault(f"refused for two notations: {error}") from error
+        if "can be" in str(error) and (point == comma or any(apart)):
+            raise Fault(f"refused for two values: {error}") from error
+    else:
+        _check(cells, numbers, faults)
+
+
+def _check(cells: Sequence[str], numbers: Sequence[float], faults: Sequence[str]) -> None:
     """Raise unless an accepted column has the values of the one notation that its cells allow."""
-    point, comma = ([_value(cell, *marks) for cell in cells] for marks in (".,", ",."))
+    point, comma = _both(cells)
     read = [None if fault else number for number, fault in zip(numbers, faults, strict=True)]
     fitting = [column for column in (point, comma) if column == read]
     if not fitting:
@@ -47,6 +66,10 @@ def check(cells: Sequence[str], numbers: Sequence[float], faults: Sequence[str])
         scales = [abs(one) for one, other in zip(point, comma, strict=True) if one is not None and one == other]
         if any("," in cell for cell in unclear) and (max(scales, default=0) <= 100 or read != point):
             raise Fault(f"accepted though {unclear[0]!r:.50} can be read in two ways")
+
+
+def _both(cells: Sequence[str]) -> tuple[list[float | None], list[float | None]]:
+    return [_value(cell, ".", ",") for cell in cells], [_value(cell, ",", ".") for cell in cells]
 
 
 def _value(cell: str, decimal: str, thousands: str) -> float | None:

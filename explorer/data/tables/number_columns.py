@@ -28,9 +28,10 @@ _POINT, _COMMA = _notation(r"\.", ","), _notation(",", r"\.")
 def readings(cell: str) -> Pair:
     """The number in a cell with a decimal point, and with a decimal comma; None where it is none."""
     text = cell.strip()
+    point, comma = _POINT.fullmatch(text), _COMMA.fullmatch(text)
     return (
-        float(re.sub(f"[,{_APART}]", "", text)) if _POINT.fullmatch(text) else None,
-        float(re.sub(f"[.{_APART}]", "", text).replace(",", ".")) if _COMMA.fullmatch(text) else None,
+        None if point is None else float(text.replace(point["mark"] or " ", "")),
+        None if comma is None else float(text.replace(comma["mark"] or " ", "").replace(",", ".")),
     )
 
 
@@ -42,7 +43,7 @@ def is_number(cell: str) -> bool:
 def numbers(cells: Sequence[str]) -> tuple[float | None, ...]:
     """The number in each cell, NaN if it is empty, None if it is text; ValueError if the notation is not clear."""
     pairs = {cell: readings(cell) for cell in dict.fromkeys(cells)}
-    chosen = int(_has_decimal_comma({cell.strip(): pair for cell, pair in pairs.items()}))
+    chosen = 1 if _has_decimal_comma(pairs) else 0
     return tuple(pairs[cell][chosen] if cell.strip() else math.nan for cell in cells)
 
 
@@ -51,21 +52,26 @@ def _has_decimal_comma(pairs: Mapping[str, Pair]) -> bool:
     comma = next((cell for cell, (one, other) in pairs.items() if one is None and other is not None), None)
     if point is not None and comma is not None:
         raise ValueError(
-            f"{comma!r} has a decimal comma, {point!r} a decimal point. Write all numbers with a decimal point and "
-            "without marks between thousands."
+            f"{comma.strip()!r} has a decimal comma, {point.strip()!r} a decimal point. Write all numbers with a "
+            "decimal point and without marks between thousands."
         )
-    both = {cell: (one, other) for cell, (one, other) in pairs.items() if one is not None and other is not None}
-    unclear = {cell: sorted(map(abs, pair)) for cell, pair in both.items() if len({*pair}) > 1}
-    if point is not None or comma is not None or not unclear:
+    if point is not None or comma is not None:
         return comma is not None
-    largest = max((abs(one) for one, other in both.values() if one == other and math.isfinite(one)), default=0)
+    finite = {
+        cell: (one, other)
+        for cell, (one, other) in pairs.items()
+        if one is not None and other is not None and math.isfinite(one)
+    }
+    unclear = {cell: sorted(pair, key=abs) for cell, pair in finite.items() if pair[0] != pair[1]}
+    if not unclear:
+        return False
+    largest = max((abs(one) for one, other in finite.values() if one == other), default=0)
     # 950 next to 1,000: as 1.0 it would be on another scale. A point alone is the decimal mark unless that is so.
-    apart = largest > LARGE and largest > TIMES * max(decimal for decimal, _ in unclear.values())
+    apart = largest > LARGE and largest > TIMES * max(abs(decimal) for decimal, _ in unclear.values())
     if {"," in cell for cell in unclear} == {apart}:
         return False
-    cell = next(iter(unclear))
-    decimal, whole = sorted(both[cell], key=abs)
+    cell, (decimal, whole) = next(iter(unclear.items()))
     raise ValueError(
-        f"{cell!r} can be {whole:.0f} or {decimal!r}, and no other number of the column shows which. "
+        f"{cell.strip()!r} can be {whole:.0f} or {decimal!r}, and no other number of the column shows which. "
         f"Write {whole:.0f}, or {decimal!r}0 with a decimal point."
     )

@@ -63,6 +63,13 @@ def test_what_is_no_decimal_number_is_text(cell):
     assert not columns.is_number(cell)
 
 
+def test_missing_scores_decide_nothing():
+    numbers, faults = grades(_table("nan", "1,000", "", "inf", "950", "-NaN"), "score")
+    assert [number for number, fault in zip(numbers, faults, strict=True) if not fault] == [1000, 950]
+    with pytest.raises(BadScores, match="'1,000' can be 1000"):
+        grades(_table("nan", "1,000", "inf", "2,000"), "score")
+
+
 def test_a_map_takes_a_column_of_two_notations_for_names():
     rows = tuple((f"sentence {place}", f"{place},125") for place in range(1, 12))
     table = Table("a.csv", ("text", "count"), rows, tuple(range(2, 13)))
