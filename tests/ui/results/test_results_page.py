@@ -232,7 +232,7 @@ def test_every_setting_changes_the_options(key):
         (None, ["STS17"], "1,<b>", "1,<b>"),
         (None, ["STS17"], "-1", "-1"),
         (["/no/such/folder"], ["STS17"], "1", "/no/such/folder"),
-        (["\0"], ["STS17"], "1", "neither a folder"),
+        (["\0"], ["STS17"], "1", "cannot be looked up"),
         (["~nobody-of-this-name/x"], ["STS17"], "1", "~nobody"),
         (None, ["\0"], "1", "neither a task nor a file"),
     ],
