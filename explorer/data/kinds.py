@@ -174,10 +174,12 @@ class Corpus:
     def digest(self) -> str:
         """The digest of the rows, also of those that are not trained on, independent of the name."""
         answers = self.columns[len(self.texts) :]
-        others = (one.digest for one in (self.validation, self.test) if one)
-        return digest_of(
-            (self.eats.name, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others)
-        )
+        # a column that rows may lack: else three rows without it could have the texts of two rows with it
+        more = len(self.texts) - sum(text.required for text in self.eats.texts)
+        kind = f"{self.eats.name}, {more} more" if more > 0 else self.eats.name
+        held_out = self.validation, self.test
+        others = (one.digest if one else "" for one in held_out) if any(held_out) else ()
+        return digest_of((kind, *chain.from_iterable(self.texts), *map(repr, chain.from_iterable(answers)), *others))
 
     @cached_property
     def duplicates(self) -> int:

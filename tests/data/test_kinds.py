@@ -1,9 +1,11 @@
 """Test that a digest depends on the texts and nothing else."""
 
+from dataclasses import replace
+
 import pytest
 
 from explorer.data.kinds import Corpus, GradedPairs, Labelled, Sentences, Triplets, digest_of
-from explorer.data.row_kinds import BACK_TRANSLATIONS, KINDS, SCORED_PAIRS
+from explorer.data.row_kinds import BACK_TRANSLATIONS, KINDS, LABELLED_TEXTS, SCORED_PAIRS
 from explorer.data.row_kinds import PAIRS as PAIR_ROWS
 
 PAIRS = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
@@ -57,6 +59,18 @@ def test_texts_labels_and_second_sentences_change_the_digest_of_labelled_rows() 
     assert given.digest == Labelled("y", ("a", "b"), ("0", "1")).digest
     assert len({given.digest, *(other.digest for other in others)}) == 5
     assert (len(given), given.classes) == (2, ("0", "1"))
+
+
+def test_a_column_more_is_not_taken_for_more_rows() -> None:
+    three = Corpus("x", LABELLED_TEXTS, (("a", "b", "c"), ("0", "1", "1")))
+    two = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("c", "'0'"), ("1", "1")))
+    assert three.digest != two.digest
+
+
+def test_rows_that_are_held_out_change_a_digest_by_their_use() -> None:
+    rows = Corpus("x", LABELLED_TEXTS, (("a", "b"), ("0", "1")))
+    uses = [{}, {"validation": rows}, {"test": rows}, {"validation": rows, "test": rows}]
+    assert len({replace(rows, **use).digest for use in uses}) == len(uses)
 
 
 def test_each_sentence_of_graded_pairs_is_listed_once() -> None:
