@@ -85,7 +85,8 @@ def _asked(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> tuple[objec
     if any(head != default and (head.dense or head.layers) for head in heads) or not encoder.digest:
         return ()
     named = tuple("default" if head == default else head for head in heads)
-    return (encoder.digest, encoder.device, encoder.max_length, type(judge), judge.digest, judge.texts, named)
+    of_judge = type(judge), judge.measure, judge.digest, judge.texts
+    return (encoder.digest, encoder.device, encoder.max_length, *of_judge, named)
 
 
 def under_heads(encoder: Encoder, texts: Sequence[str], heads: Sequence[Head], stage: str) -> Work[list[Tensor]]:

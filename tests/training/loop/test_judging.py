@@ -6,6 +6,8 @@ import torch
 
 from explorer.data import sample
 from explorer.data.kinds import GradedPairs
+from explorer.data.retrieval.retrieval_set import of_pairs
+from explorer.data.sources import HELD_OUT
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
@@ -52,6 +54,15 @@ def test_a_base_is_evaluated_once_for_each_pooling_set_and_folder(tmp_path, pass
         assert len(passes) == due
         same = folder == first and head == MEAN and pairs is None
         assert np.array_equal(found.same_reading, items.same_reading) == same
+
+
+def test_the_items_of_one_measure_are_not_those_of_another(tmp_path, passes):
+    folder = save_tiny("bert", tmp_path / "a")
+    queries, passages = FIRST * 4, [f"{text} {place}" for place, text in enumerate(SECOND * 4)]
+    held_out, given = (of_pairs("rows", queries, passages, split=split) for split in (HELD_OUT, "all"))
+    assert held_out.digest == given.digest, "the premise: the same rows"
+    reciprocal_ranks, ndcg = (judged(folder, MEAN, rows).same_reading for rows in (held_out, given))
+    assert not np.array_equal(reciprocal_ranks, ndcg)
 
 
 def test_a_head_with_weights_of_its_own_is_evaluated_each_time(tmp_path, passes):
