@@ -15,6 +15,7 @@ from typing import IO
 from explorer.errors import BadChoice, NotReadable, NotWritable
 
 PART = ".part"  # ending of a file that is not whole yet
+DIGITS = (8, 16, 64)  # of a digest in the name of a file: as few as tell its content from what is stored
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 

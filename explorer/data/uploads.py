@@ -1,6 +1,7 @@
 """Store uploaded text files on this disk, so that a run can be resumed and repeated.
 
-A file is stored as `1a2b3c4d-mine.txt`, by its content and its name. Pages show its name, commands use its path.
+A file is stored as `1a2b3c4d-mine.txt`, by its content and its name. Pages show its name, commands use its path. Each
+path has one content: another one whose digest begins alike gets more digits, and an edited file is not read.
 """
 
 from __future__ import annotations
@@ -9,17 +10,27 @@ import hashlib
 import re
 from pathlib import Path
 
-from explorer.places import cache_folder, is_utf8, kept, write_whole
+from explorer.errors import UnreadableFile
+from explorer.places import DIGITS, cache_folder, is_utf8, kept, write_whole
 
-_KEPT = re.compile(r"([0-9a-f]{8})-(.+)", re.DOTALL)
+_KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
 
 
 def keep(name: str, data: bytes) -> str:
     """Write a file into the folder of uploads; return its path."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
-    path = _folder() / f"{hashlib.sha256(data).hexdigest()[:8]}-{safe}"
+    digest = hashlib.sha256(data).hexdigest()
+    paths = (_folder() / f"{digest[:digits]}-{safe}" for digits in DIGITS)
+    path = next(path for path in paths if not _holds_another(path, digest))
     write_whole(path, lambda file: file.write(data))
     return str(path)
+
+
+def check(source: str | Path, data: bytes) -> None:
+    """Refuse the bytes of an uploaded file that are not those that were uploaded; any other file may hold anything."""
+    kept = _match(source)
+    if kept and not hashlib.sha256(data).hexdigest().startswith(kept[1]):
+        raise UnreadableFile(f"{kept[2]} was changed after the upload. Upload it again, or give the path of a copy.")
 
 
 def paths() -> list[str]:
@@ -43,6 +54,15 @@ def label(source: str) -> str:
     """`mine.txt (1a2b3c4d)`, which distinguishes uploads of one name; any other source unchanged."""
     kept = _match(source)
     return f"{kept[2]} ({kept[1]})" if kept else source
+
+
+def _holds_another(path: Path, digest: str) -> bool:
+    """Whether another upload is stored under a path; not so a file that was changed, which is replaced."""
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return False
+    return found != digest and found.startswith(path.name.partition("-")[0])
 
 
 def _match(source: str | Path) -> re.Match[str] | None:

@@ -2,7 +2,7 @@
 
 A file has two lines of JSON, its name and its columns, so that a menu reads first lines only. Its dev and
 test halves, and the parts of its dev half, are named after it and computed from its pairs: `mine.csv · 1a2b3c4d` has
-`mine.csv · 1a2b3c4d · test half`.
+`mine.csv · 1a2b3c4d · test half`. Other pairs whose digest begins alike get more digits.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
-from explorer.places import cache_folder, kept, write_whole
+from explorer.places import DIGITS, cache_folder, kept, write_whole
 
 # the end of a name in the menu: a mark that distinguishes files of one name, then the piece of the file if any
-_MARK = re.compile(rf" · ([0-9a-f]{{8}})(?: · ({'|'.join(PIECES)}))?$")
+_MARK = re.compile(rf" · ([0-9a-f]{{8,64}})(?: · ({'|'.join(PIECES)}))?$")
+_STEM = re.compile("[0-9a-f]{8,64}")
 _COLUMNS = ("first", "second", "gold", "parts")
 # errors of reading a broken, foreign or missing file
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -27,21 +28,18 @@ _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, Recursio
 
 def keep(pairs: GradedPairs) -> str:
     """Store pairs, and return their name in the menu."""
-    name = name_of(pairs)
+    marks = (pairs.digest[:digits] for digits in DIGITS)
+    name = _menu_name(pairs.name, next(mark for mark in marks if not _holds_others(mark, pairs)))
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
     write_whole(path(name), lambda file: file.write(content))
     return name
 
 
-def name_of(pairs: GradedPairs) -> str:
-    """The name of pairs in the menu once they are stored."""
-    return _menu_name(pairs.name, pairs.digest[:8])
-
-
 def names() -> tuple[str, ...]:
     """The names of uploaded sets in the menu, newest first, without unreadable ones."""
-    found = filter(None, map(_age_and_name, kept(_folder(), "[0-9a-f]" * 8 + ".jsonl")))
+    there = (file for file in kept(_folder(), "*.jsonl") if _STEM.fullmatch(file.stem))
+    found = filter(None, map(_age_and_name, there))
     return tuple(name for _, name in sorted(found, reverse=True))
 
 
@@ -98,6 +96,15 @@ def path(name: str) -> Path:
 
 def _folder() -> Path:
     return cache_folder() / "sets"
+
+
+def _holds_others(mark: str, pairs: GradedPairs) -> bool:
+    """Whether other pairs are stored under a mark; not so a file that is broken or was changed, which is replaced."""
+    try:
+        found = _read(_folder() / f"{mark}.jsonl").digest
+    except _FAULTS:
+        return False
+    return found != pairs.digest and found.startswith(mark)
 
 
 def _menu_name(name: str, mark: str) -> str:

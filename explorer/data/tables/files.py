@@ -41,6 +41,7 @@ def read_file(path: str | Path) -> Table:
         raise UnreadableFile(f"There is no file {path}. Check the spelling, or give the full path.") from None
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}. Check its permissions.") from None
+    uploads.check(path, data)
     return read_bytes(uploads.name_of(path) or path.name, data)
 
 

@@ -8,7 +8,7 @@ from explorer.data.graded import user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import DEV_HALF, DEV_PART, TEST_HALF, TRAIN_PART, Summary
 from explorer.ui import messages
-from explorer.ui.access import cached_text, sidebar_choice
+from explorer.ui.access import availability, cached_text, sidebar_choice
 from explorer.ui.frame import shortcuts, sidebar
 from explorer.ui.widgets import refused_clicks
 
@@ -67,7 +67,8 @@ def offer(pairs: GradedPairs) -> None:
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().sts
-    if chosen == user_sets.name_of(pairs):
+    own = user_sets.is_own(chosen) and availability.on_this_disk(chosen)
+    if own and cached_text.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen)), icon=":material/check:")
 
 

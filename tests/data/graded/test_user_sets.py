@@ -33,6 +33,22 @@ def test_two_files_of_one_name_are_told_apart():
     assert set(user_sets.names()) == names
 
 
+def twin(number):
+    """Pairs whose digest begins with 427a98f4, for 20524 and for 45870."""
+    return GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", f"f {number}"), (1.0, 2.0, 3.0), ("", "", ""))
+
+
+def test_pairs_whose_digests_begin_alike_are_never_taken_for_one_another():
+    one, other = twin(20524), twin(45870)
+    assert one.digest[:8] == other.digest[:8], "the premise"
+    names = [user_sets.keep(pairs) for pairs in (one, other, other, one)]
+    assert names[0] == names[3] == "mine.csv · 427a98f4"
+    assert names[1] == names[2] != names[0]
+    assert [user_sets.graded_pairs(name) for name in names[:2]] == [one, other]
+    assert set(user_sets.names()) == set(names)
+    assert user_sets.whole(user_sets.piece_name(names[1], splitting.TEST_HALF)) == names[1]
+
+
 def test_a_forgotten_file_is_named_with_the_next_step():
     name = user_sets.keep(pairs())
     user_sets.forget(name)
@@ -91,6 +107,8 @@ def test_a_file_that_was_edited_is_not_taken_for_what_was_brought():
     file.write_bytes(file.read_bytes().replace(b"1.5", b"2.5"))
     with pytest.raises(SetNotFound, match=r"was changed after the upload\. Upload it again"):
         user_sets.graded_pairs(name)
+    assert user_sets.keep(pairs()) == name
+    assert user_sets.graded_pairs(name) == pairs(), "uploaded again"
 
 
 def test_the_newest_comes_first_and_gives_its_name():
