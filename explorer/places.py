@@ -7,7 +7,8 @@ import os
 import secrets
 import site
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ from explorer.errors import BadChoice, NotReadable, NotWritable
 
 PART = ".part"  # ending of a file that is not whole yet
 DIGITS = (8, 16, 64)  # of a digest in the name of a file: as few as tell its content from what is stored
+Stamps = tuple[tuple[str, tuple[int, ...]], ...]
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 
@@ -96,6 +98,15 @@ def stamp(path: Path) -> tuple[int, ...]:
     """
     now = path.stat()
     return now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
+
+
+def stamps(paths: Iterable[Path]) -> Stamps:
+    """The stamps of those files and folders that exist, each with its path."""
+    found = []
+    for path in paths:
+        with suppress(OSError, ValueError):  # gone, or no path at all
+            found.append((str(path), stamp(path)))
+    return tuple(found)
 
 
 def readable(folder: Path, next_step: str) -> Path:

@@ -30,6 +30,13 @@ def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | 
     return read_bytes(path.name.removesuffix(ZIPPED), _unzipped(path))
 
 
+def version_file(hub_id: str) -> Path:
+    """The file in the local cache that says which version of a data set is read."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE) / f"datasets--{hub_id.replace('/', '--')}" / "refs" / "main"
+
+
 def _unzipped(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()

@@ -55,10 +55,15 @@ class QuestionPairs:
         return retrieval_set(self.task, self.split, queries, documents, grades)
 
 
+def path(folder: Path | None = None) -> Path | None:
+    """The path of the Quora questions, whether the file exists or not; None without a folder."""
+    folder = sts.data_folder(folder)
+    return folder / FILE if folder else None
+
+
 def load(folder: Path | None = None) -> QuestionPairs:
     """Load the Quora questions in a folder, by default the one that STRATA_DATA names."""
-    folder = sts.data_folder(folder)
-    file = folder / FILE if folder else None
+    file = path(folder)
     if file is None or not file.is_file():
         looked = f"there is no {file}" if file else f"{sts.VARIABLE} names no folder"
         raise SetNotFound(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from contextlib import suppress
 
 from explorer import places
@@ -89,10 +88,10 @@ def check(name: str) -> None:
         sts.path(*sts.name_and_split(name))
 
 
-def stamp(name: str) -> Hashable:
-    """A value that changes with the file of a set, for cache keys; None if there is no file."""
-    with suppress(SetNotFound, OSError):  # `by_name` reports it
-        file = user_sets.path(name) if user_sets.is_own(name) else sts.path(*sts.name_and_split(name))
-        if file:
-            return str(file), places.stamp(file)
-    return None
+def stamp(name: str) -> places.Stamps:
+    """A value that changes with a file of a set, of any of its splits, for cache keys; () if there is no file."""
+    if user_sets.is_own(name):
+        return places.stamps([user_sets.path(name)])
+    with suppress(SetNotFound):  # `by_name` reports it
+        return places.stamps(sts.files(sts.name_and_split(name)[0]))
+    return ()

@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from explorer.data.graded import hub_files
 from explorer.data.graded.hub_files import hub_table
 from explorer.data.kinds import GradedPairs
 from explorer.data.row_kinds import SCORED_PAIRS
@@ -138,6 +139,13 @@ def path(name: str, split: str = "test", folder: Path | None = None) -> Path | N
     part = _split(find(name), split)
     folder = data_folder(folder)
     return folder / part.file if folder else None
+
+
+def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
+    """The files that the splits of a set are read from, whether they exist or not."""
+    chosen, folder = find(name), data_folder(folder)
+    in_folder = (folder / split.file for split in chosen.splits) if folder else ()
+    return (*in_folder, *([hub_files.version_file(chosen.hub_id)] if chosen.hub_id else []))
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:

@@ -129,6 +129,12 @@ def available(folder: Path | None = None) -> tuple[str, ...]:
     return tuple(known.name for known in EVERY if all((root / split.file).is_file() for split in known.splits))
 
 
+def files(name: str, folder: Path | None = None) -> tuple[Path, ...]:
+    """The files that the splits of a set are read from, whether they exist or not."""
+    root = data_folder(folder)
+    return tuple(root / split.file for split in find(name).splits) if root else ()
+
+
 def load(name: str, folder: Path | None = None, folds: bool = True) -> LabelledSet:
     """Load all splits of a set, and check their counts against the published ones."""
     known, root = find(name), data_folder(folder)

@@ -10,9 +10,9 @@ import streamlit as st
 from explorer import places
 from explorer.data import corpora, held_out, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
-from explorer.data.graded import sets
+from explorer.data.graded import question_pairs, sets
 from explorer.data.kinds import GradedPairs, Sentences
-from explorer.data.labelled import labelled_sets
+from explorer.data.labelled import labelled_sets, published_sets
 from explorer.data.labelled.labelled_set import LabelledSet
 from explorer.data.row_kinds import SENTENCES, Kind
 from explorer.data.search_corpus import of_source
@@ -57,7 +57,7 @@ def _split_summary(digest: str, name: str, _pairs: GradedPairs) -> Summary:
 
 def graded_file(file: str) -> GradedPairs:
     """The scored pairs in a file on this disk, with recognised columns."""
-    return _graded_file(file, _stamp(file))
+    return _graded_file(file, stamp(file))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the pairs …")
@@ -67,7 +67,7 @@ def _graded_file(file: str, stamp: Hashable) -> GradedPairs:
 
 def evaluation_set(source: str) -> EvaluationSet:
     """The evaluation set that a source names."""
-    return _evaluation_set(source, _stamp(source))
+    return _evaluation_set(source, stamp(source))
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the evaluation set …")
@@ -77,7 +77,7 @@ def _evaluation_set(source: str, stamp: Hashable) -> EvaluationSet:
 
 def labelled_set(source: str) -> LabelledSet:
     """The labelled set that a source names."""
-    return _labelled_set(source, _stamp(source))
+    return _labelled_set(source, stamp(source))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the labelled set …")
@@ -97,7 +97,7 @@ def _described_pairs(digest: str, name: str, _pairs: GradedPairs) -> Sentences:
 
 def described_file(file: str, column: str | None) -> Sentences:
     """The sentences in a column of a file, with the other columns as attributes."""
-    return _described_file(file, column, _stamp(file))
+    return _described_file(file, column, stamp(file))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the text …")
@@ -107,7 +107,7 @@ def _described_file(file: str, column: str | None, stamp: Hashable) -> Sentences
 
 def sentence_column(file: str) -> int:
     """The index of the recognised sentence column of a file."""
-    return _sentence_column(file, _stamp(file))
+    return _sentence_column(file, stamp(file))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -124,7 +124,7 @@ def table(name: str, digest: str, _data: bytes) -> Table:
 
 def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
     """For each kind of rows, the reason why a source lacks it; "" if it has it."""
-    return _serves(source, tuple(columns.items()), _stamp(source))
+    return _serves(source, tuple(columns.items()), stamp(source))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
@@ -139,7 +139,7 @@ def rows(
 
     The text itself is not cached.
     """
-    return _rows(sources, method, tuple(columns.items()), keep_duplicates, tuple(map(_stamp, sources)))
+    return _rows(sources, method, tuple(columns.items()), keep_duplicates, tuple(map(stamp, sources)))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
@@ -164,7 +164,7 @@ def shared(
     sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: EvaluationSet, divide: bool = True
 ) -> int:
     """The number of texts of an evaluation set that are in the rows of the sources."""
-    stamps = tuple(map(_stamp, sources))
+    stamps = tuple(map(stamp, sources))
     return _shared(sources, eats, tuple(columns.items()), divide, stamps, evaluated.digest, evaluated)
 
 
@@ -186,7 +186,7 @@ def left(
     sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
-    stamps = tuple(map(_stamp, (*sources, *evaluated)))
+    stamps = tuple(map(stamp, (*sources, *evaluated)))
     return _left(sources, eats, tuple(columns.items()), evaluated, batch, stamps)
 
 
@@ -206,7 +206,7 @@ def _left(
 
 def searched(source: str) -> Sentences:
     """The distinct sentences of a source, for search."""
-    return _searched(source, _stamp(source))
+    return _searched(source, stamp(source))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the text …")
@@ -216,7 +216,7 @@ def _searched(source: str, stamp: Hashable) -> Sentences:
 
 def columns_of(file: str) -> tuple[str, ...]:
     """The columns of a file of text."""
-    return _columns_of(file, _stamp(file))
+    return _columns_of(file, stamp(file))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the text …")
@@ -224,10 +224,22 @@ def _columns_of(file: str, stamp: Hashable) -> tuple[str, ...]:
     return read_file(file).columns
 
 
-def _stamp(source: str) -> Hashable:
-    """A value that changes when the text of a source does: of a file, of the files of a folder, or of a set."""
+def stamp(source: str) -> Hashable:
+    """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
+    return *places.stamps(_at_path(source)), *sets.stamp(source), *places.stamps(_of_name(source))
+
+
+def _at_path(source: str) -> list[Path]:
+    """A file, or a folder with all that is read of it, such as the judgements of a retrieval set."""
     try:
-        inside = sorted(path for path in Path(source).glob("*") if path.is_file())
-        return places.stamp(Path(source)), tuple((path.name, places.stamp(path)) for path in inside)
-    except (OSError, ValueError):
-        return sets.stamp(source)
+        path = Path(source).expanduser()
+        return [path, *sorted((*path.glob("*"), *path.glob("qrels/*")))] if source else []
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
+        return []
+
+
+def _of_name(source: str) -> tuple[Path, ...]:
+    """The files of a labelled set, or of the questions."""
+    if source == evaluation_sets.QUORA:
+        return tuple(filter(None, [question_pairs.path()]))
+    return published_sets.files(source) if published_sets.is_known(source) else ()

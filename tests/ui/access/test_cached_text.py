@@ -1,0 +1,106 @@
+"""Test that a page reads a source again once any of its files is another one, however it is named."""
+
+import json
+import os
+import shutil
+
+import pytest
+from huggingface_hub import constants
+
+from explorer.data.graded import question_pairs, sts
+from explorer.data.labelled import published_sets
+from explorer.data.labelled.published_sets import PublishedSet, Split
+from explorer.data.sources import QUORA
+from explorer.ui.access import cached_text
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder of published sets, without a hub."""
+    monkeypatch.setenv(sts.VARIABLE, str(tmp_path / "sets"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "sets"
+
+
+def replaced(path, old, new):
+    """Other text of one length in a file's place, with the times that `cp -p` keeps."""
+    other, times = path.with_name("other"), path.stat()
+    other.write_bytes(path.read_bytes().replace(old, new))
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert other.stat().st_size == times.st_size
+    other.replace(path)
+
+
+def judged_folder(home):
+    (home / "qrels").mkdir(parents=True)
+    for name, key in (("corpus", "d"), ("queries", "q")):
+        lines = (json.dumps({"_id": f"{key}{at}", "text": f"{name} {at}"}) for at in range(3))
+        (home / f"{name}.jsonl").write_text("\n".join(lines))
+    (home / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td0\t1\n")
+    return home
+
+
+def test_judgements_inside_of_a_folder_are_read_again(tmp_path):
+    home = judged_folder(tmp_path / "owls")
+    assert cached_text.evaluation_set(str(home)).judgements == ({0: 1},)
+    replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
+    assert cached_text.evaluation_set(str(home)).judgements == ({2: 1},)
+
+
+def test_a_folder_in_the_home_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = judged_folder(tmp_path / "owls")
+    assert cached_text.evaluation_set("~/owls").queries == ("queries 0",)
+    replaced(home / "queries.jsonl", b"queries 0", b"questions")
+    assert cached_text.evaluation_set("~/owls").queries == ("questions",)
+
+
+def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
+    known = PublishedSet("MR", "reviews", (Split("all", "MR/all.tsv", 100, (50, 50)),))
+    monkeypatch.setattr(published_sets, "EVERY", (known,))
+    (folder / "MR").mkdir(parents=True)
+    rows = (f"{at % 2}\ttext {at}" for at in range(100))
+    (folder / "MR" / "all.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
+    assert cached_text.labelled_set("MR").train.texts[7] == "text 7"
+    replaced(folder / "MR" / "all.tsv", b"text 7\n", b"word 7\n")
+    assert cached_text.labelled_set("MR").train.texts[7] == "word 7"
+
+
+def test_question_pairs_are_read_again(folder):
+    file = folder / question_pairs.FILE
+    file.parent.mkdir(parents=True)
+    file.write_text("label\tsentence1\tsentence2\n1\tWho?\tWhom?\n0\tWhy?\tHow so?\n")
+    assert cached_text.evaluation_set(QUORA).queries == ("Who?",)
+    replaced(file, b"Who?", b"Hm??")
+    assert cached_text.evaluation_set(QUORA).queries == ("Hm??",)
+
+
+@pytest.mark.parametrize("name", ["STS-B", "STS-B dev", "stsb test", "MRPC", "GLUE RTE", QUORA])
+def test_a_stamp_changes_with_each_file_of_a_set(folder, name):
+    every = {"STS": "STSB/train.tsv STSB/dev.tsv STSB/test.tsv", "MRP": "MRPC/train.tsv MRPC/test.tsv"}
+    every |= {"GLU": "GLUE/RTE/train.tsv GLUE/RTE/dev.tsv", "QUO": question_pairs.FILE}
+    stamps = [cached_text.stamp(name)]
+    for file in every[name[:3].upper()].split():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("a")
+        stamps.append(cached_text.stamp(name))
+        replaced(folder / file, b"a", b"b")
+        stamps.append(cached_text.stamp(name))
+    shutil.rmtree(folder)
+    assert len(set(stamps)) == len(stamps)
+    assert cached_text.stamp(name) == stamps[0]
+
+
+def test_a_stamp_changes_with_the_version_of_a_set_that_the_hub_had(tmp_path):
+    reference = tmp_path / "hub" / "datasets--mteb--sts16-sts" / "refs" / "main"
+    before = cached_text.stamp("STS16 test")
+    reference.parent.mkdir(parents=True)
+    reference.write_text("0" * 40)
+    fetched = cached_text.stamp("STS16 test")
+    replaced(reference, b"0", b"1")
+    assert len({before, fetched, cached_text.stamp("STS16 test")}) == 3
+
+
+@pytest.mark.parametrize("name", ["sample", "Sample pairs", "", "no such file.csv", "a\0b", "~nobody/x", "x" * 5000])
+def test_what_has_no_file_has_an_empty_stamp(name):
+    assert cached_text.stamp(name) == ()
