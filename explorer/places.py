@@ -8,7 +8,6 @@ import secrets
 import site
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO

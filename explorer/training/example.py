@@ -23,7 +23,7 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers
-from explorer.measuring.scores.measure import Settings, shelf_key
+from explorer.measuring.scores.measure import shelf_key
 from explorer.measuring.sentences import shipped_vectors
 from explorer.measuring.sentences.probes import sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -91,7 +91,7 @@ def _ship_scores(found: Found, known_as: Found, sets: tuple[GradedPairs, ...], f
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
         scores = finish(score_layers(encoder, pairs))
-        for settings in (Settings(), Settings("float32")):
+        for settings in shipped_vectors.UNDER:
             score_store.keep(shelf_key(known_as, pairs, settings), scores, folder / score_store.SCORES)
 
 

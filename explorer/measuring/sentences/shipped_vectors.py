@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
+from explorer.measuring.scores.measure import Settings
 from explorer.places import examples_folder, write_whole
 
 VECTORS = "vectors"
+UNDER = (Settings(), Settings("float32"))  # what ships is in float32; pages show it under these settings
 
 
 def read(model: str, sentences: Sequence[str], title: str) -> NDArray[np.float32] | None:

@@ -22,20 +22,20 @@ Vectors = NDArray[np.float32]
 
 def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
     """Vectors (sentence, width), in the order of the sentences; None while they are being computed."""
-    usual = settings.max_length is None and settings.precision != "bfloat16"  # as those that ship were made
-    shipped = _shipped(found.digest, reading.title, tuple(sentences)) if usual else None
+    texts = digest_of(sentences)
+    shipped = _shipped(found.digest, reading.title, texts, sentences) if settings in shipped_vectors.UNDER else None
     if shipped is not None:
         return shipped
-    key = f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
+    key = f"vectors {found.digest} {texts} {reading.title} {settings}"
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
     vectors: Vectors | None = made(key, title, lambda: _read(found, sentences, reading, settings))
     return vectors
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _shipped(digest: str, title: str, sentences: tuple[str, ...]) -> Vectors | None:
-    """Vectors that ship with an example run, whose weights do not."""
-    return shipped_vectors.read(digest, sentences, title)
+def _shipped(digest: str, title: str, texts: str, _sentences: Sequence[str]) -> Vectors | None:
+    """Vectors that ship with an example run, whose weights do not; `texts` is the digest of the sentences."""
+    return shipped_vectors.read(digest, _sentences, title)
 
 
 def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Work[Vectors]:

@@ -1,4 +1,7 @@
-"""Streamlit caches of what the Layer attention page measured, keyed by content digests."""
+"""Streamlit caches of what the Layer attention page measured, keyed by content digests.
+
+Sentences are in a key by their digest: Streamlit joins texts without borders, so that one could be a part of another.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer.data.kinds import digest_of
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.attention import pooler_weights as pooler
 from explorer.measuring.attention.pooler_weights import Listening
@@ -21,22 +25,22 @@ from explorer.ui.access.cached import attending, encoder
 
 def listening(found: Found, sentences: tuple[str, ...], settings: Settings) -> Listening:
     """The weights of an encoder's attention pooler for sentences."""
-    return _listening(found.digest, sentences, settings, found)
+    return _listening(found.digest, digest_of(sentences), settings, found, sentences)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _listening(digest: str, sentences: tuple[str, ...], settings: Settings, _found: Found) -> Listening:
-    return pooler.listening(encoder(_found, settings), sentences, settings.max_length)
+def _listening(digest: str, texts: str, settings: Settings, _found: Found, _sentences: tuple[str, ...]) -> Listening:
+    return pooler.listening(encoder(_found, settings), _sentences, settings.max_length)
 
 
 def pair_layers(found: Found, first: str, second: str, settings: Settings) -> PairLayers:
     """Cosine of two sentences in each layer of an encoder."""
-    return _pair_layers(found.digest, first, second, settings, found)
+    return _pair_layers(found.digest, digest_of((first, second)), settings, found, (first, second))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _pair_layers(digest: str, first: str, second: str, settings: Settings, _found: Found) -> PairLayers:
-    return pair.pair_layers(encoder(_found, settings), first, second, settings.max_length)
+def _pair_layers(digest: str, texts: str, settings: Settings, _found: Found, _pair: tuple[str, str]) -> PairLayers:
+    return pair.pair_layers(encoder(_found, settings), *_pair, settings.max_length)
 
 
 def ways_to_attend(found: Found) -> tuple[str, ...]:
@@ -53,11 +57,11 @@ def _ways_to_attend(digest: str, _found: Found) -> tuple[str, ...]:
 
 def self_attention(found: Found, first: str, second: str, way: str) -> SelfAttention:
     """Attention weights between the tokens of two sentences, for every head of every layer."""
-    return _self_attention(found.digest, first, second, way, found)
+    return _self_attention(found.digest, digest_of((first, second)), way, found, (first, second))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _self_attention(digest: str, first: str, second: str, way: str, _found: Found) -> SelfAttention:
+def _self_attention(digest: str, texts: str, way: str, _found: Found, _pair: tuple[str, str]) -> SelfAttention:
     from explorer.encoding.read import self_attention
 
-    return self_attention.self_attention(attending(_found), first, second, way)
+    return self_attention.self_attention(attending(_found), *_pair, way)

@@ -1,20 +1,36 @@
-"""Test that vectors that ship are shown only for the settings under which they were made."""
+"""Test that vectors that ship are shown for their own sentences, under the settings that they were made with."""
 
 import pytest
 
-from explorer.data.graded import probes
-from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import OWN
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences.probes import sentences_of
 from explorer.ui.access import vectors
+
+FOUND = Found("tiny", None, "a digest of this test")
+
+
+@pytest.fixture(autouse=True)
+def shipped(monkeypatch):
+    """In place of vectors, the sentences that they are of, or that they have to be encoded."""
+    monkeypatch.setattr(vectors.shipped_vectors, "read", lambda digest, sentences, title: tuple(sentences))
+    monkeypatch.setattr(vectors, "made", lambda key, title, make: "encoded")
+
+
+# Streamlit joins the texts of a key, each after its type, so that a text can move across a border
+@pytest.mark.parametrize("sentences", [("a", "b"), ("astr:b",), ("a", "bstr:"), ("a", "b", ""), ("astr:b", "")])
+def test_vectors_that_ship_are_those_of_the_sentences(sentences):
+    assert vectors.of_reading(FOUND, sentences, OWN, Settings()) == sentences
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings("float32")])
+def test_what_ships_is_shown_under_its_settings(settings):
+    assert vectors.of_reading(FOUND, ("a",), OWN, settings) == ("a",)
 
 
 @pytest.mark.parametrize(
-    ("settings", "shipped"),
-    [(Settings(), True), (Settings("float32"), True), (Settings("bfloat16"), False), (Settings(max_length=9), False)],
+    "settings",
+    [Settings("bfloat16"), Settings(max_length=8), Settings("float32", "cuda"), Settings("float32", "cpu", 8)],
 )
-def test_shipped_vectors_are_those_of_float32_and_of_all_tokens(monkeypatch, settings, shipped):
-    monkeypatch.setattr(vectors, "made", lambda key, title, make: None)
-    found = vectors.of_reading(model_names.find("run:example"), sentences_of(probes.packs()), OWN, settings)
-    assert (found is not None) is shipped
+def test_under_other_settings_it_is_not(settings):
+    assert vectors.of_reading(FOUND, ("a",), OWN, settings) == "encoded"

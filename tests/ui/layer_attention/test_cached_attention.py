@@ -1,0 +1,41 @@
+"""Test that what was measured for two sentences is never shown for two others."""
+
+import pytest
+
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read import self_attention
+from explorer.measuring.scores.measure import Settings
+from explorer.ui.layer_attention import cached_attention
+
+FOUND, SETTINGS = Found("tiny", None, "a digest of this test"), Settings("float32", "cpu")
+# Streamlit joins the texts of a key, each after its type and name, so that a text can move across a border
+PAIRS = [
+    ("x", "ystr:secondstr:z"),
+    ("xstr:secondstr:y", "z"),
+    ("xstr:y", "z"),
+    ("x", "ystr:z"),
+    ("", "xstr:"),
+    ("\ud800", ""),
+]
+
+
+@pytest.fixture(autouse=True)
+def measured(monkeypatch):
+    """In place of each measurement, the sentences that it is of."""
+    for name in ("encoder", "attending"):
+        monkeypatch.setattr(cached_attention, name, lambda *_: None)
+    monkeypatch.setattr(cached_attention.pooler, "listening", lambda _, sentences, most: tuple(sentences))
+    monkeypatch.setattr(cached_attention.pair, "pair_layers", lambda _, first, second, most: (first, second))
+    monkeypatch.setattr(self_attention, "self_attention", lambda _, first, second, way: (first, second))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda pair: cached_attention.listening(FOUND, pair, SETTINGS),
+        lambda pair: cached_attention.pair_layers(FOUND, *pair, SETTINGS),
+        lambda pair: cached_attention.self_attention(FOUND, *pair, "one input"),
+    ],
+)
+def test_no_sentences_have_the_measurement_of_others(measure):
+    assert [measure(pair) for pair in PAIRS] == PAIRS
