@@ -160,6 +160,16 @@ def _rows(
     return len(found), found.duplicates, reports, found.told
 
 
+def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> str:
+    """The digest of the sentences in the sources."""
+    return _sentences_digest(sources, tuple(columns.items()), tuple(map(stamp, sources)))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
+def _sentences_digest(sources: tuple[str, ...], columns: tuple[tuple[str, str], ...], stamps: Hashable) -> str:
+    return corpora.corpus(sources, SENTENCES, dict(columns))[0].digest
+
+
 def shared(
     sources: tuple[str, ...], eats: Kind, columns: Mapping[str, str], evaluated: EvaluationSet, divide: bool = True
 ) -> int:

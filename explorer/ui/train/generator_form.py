@@ -8,17 +8,20 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.data.kinds import digest_of
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, StrataError
 from explorer.knobs import Knob, Values
 from explorer.places import cache_folder
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import availability, job_progress, jobs
+from explorer.ui.access import availability, cached_text, job_progress, jobs
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.train import knob_form, text_form
 from explorer.ui.widgets import late_clicks
 
+VERSION = "1"  # a new one if a generator is made in another way, such as with more steps
+DIGITS = 16  # of the digest in its path
 MISSING = (
     "{} needs a {}: a masked language model with the encoder's vocabulary. '{}' is not on this machine. Fetch it from "
     "the hub, make one here, or type a folder in the field {} under **More settings**."
@@ -54,10 +57,11 @@ def _is_here(card: MethodCard, knob: Knob, named: str, base: str, sources: tuple
 
 
 def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, ...]) -> None:
-    """Train a copy of the base to predict masked words of the text; offer one that was made before."""
+    """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
+    columns = text_form.columns(sources, card.eats)
     try:
-        folder = cache_folder() / "generators" / model_names.find(base).digest[:16]
-    except StrataError:  # the form shows the base's error
+        folder = _folder(model_names.find(base).digest, cached_text.sentences_digest(sources, columns))
+    except StrataError:  # the form shows the error of the base or of the text
         return
     key = f"make {folder}"
     job = jobs.find(key)
@@ -75,9 +79,8 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     elif job is not None and job.state != jobs.DONE:
         job_progress.progress_of(job)
     else:
-        columns = text_form.columns(sources, card.eats)
         label = f"Make one from {messages.plain(base)} and this text"
-        make = partial(_begin, key, partial(_make, base, sources, columns, folder))
+        make = partial(_begin, key, partial(_make, base, sources, columns))
         late_clicks.button(st.container(), label, make, key=f"make {knob.name}", icon=":material/build:")
 
 
@@ -86,15 +89,20 @@ def _begin(key: str, make: jobs.Make) -> None:
     jobs.follow(key, "making a generator", make, lane=jobs.TRAINING)
 
 
-def _make(base: str, sources: tuple[str, ...], columns: dict[str, str], folder: Path) -> Work[None]:
+def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> Work[None]:
     from explorer.data.corpora import corpus
     from explorer.data.row_kinds import SENTENCES
     from explorer.encoding.load.loading import load
     from explorer.training.generator import make_generator
 
     text, _ = corpus(sources, SENTENCES, columns)
-    encoder = load(model_names.find(base), precision="float32")
-    yield from make_generator(encoder, text.texts[0], folder)
+    found = model_names.find(base)
+    yield from make_generator(load(found, precision="float32"), text.texts[0], _folder(found.digest, text.digest))
+
+
+def _folder(base: str, text: str) -> Path:
+    """Where the generator of a base and a text is kept, both given by their digests."""
+    return cache_folder() / "generators" / digest_of(("generator", VERSION, base, text))[:DIGITS]
 
 
 def _use(card: MethodCard, knob: Knob, folder: Path) -> None:

@@ -333,8 +333,11 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     (job,) = (job for job in jobs._jobs.values() if job.title == "making a generator")
     job._ended.wait(60)
     assert job.state == jobs.DONE, job.error
-    app.run()
-    assert any(told.startswith(lead(generator_form.MADE)) for told in words(app.caption))
+    content = text.read_text()
+    for now, made in ((content, True), (content.replace("guitars", "violins"), False), (content, True)):
+        text.write_text(now)
+        app.run()
+        assert any(told.startswith(lead(generator_form.MADE)) for told in words(app.caption)) == made, "of this text"
     app.button(key="use made generator").click().run()
     assert not app.warning
     assert not app.button(key=START).disabled
