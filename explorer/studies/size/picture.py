@@ -78,10 +78,10 @@ def picture(
     cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
     costs = dict(zip(cuts, zip(timed, map(_bytes_of, cuts.values()), strict=True), strict=True))
-    found = []
+    found, names = [], _names((encoder, *others))
     for place, (one, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
-        found.append(_point(one, size, judge, points[0][2], items, *costs[one, size.layers]))
+        found.append(_point(names[one], one, size, judge, points[0][2], items, *costs[one, size.layers]))
     return Picture(
         points=tuple(found),
         evaluation=judge.name,
@@ -194,15 +194,28 @@ def _scored(cell: Cell, judge: Judge, wanted: Wanted, reference: bool) -> Iterat
             yield Size(cell.layers, cell.pooling, count, name), judge.items(_tensor(compared))
 
 
+def _names(encoders: Sequence[Encoder]) -> dict[Encoder, str]:
+    """The name of each encoder, with the start of its digest if another one is called alike."""
+    names = [one.name for one in encoders]
+    return {one: one.name if names.count(one.name) == 1 else f"{one.name} ({one.digest[:8]})" for one in encoders}
+
+
 def _point(
-    encoder: Encoder, size: Size, judge: Judge, whole: Floats, items: Floats, speed: Speed, model_bytes: int
+    name: str,
+    encoder: Encoder,
+    size: Size,
+    judge: Judge,
+    whole: Floats,
+    items: Floats,
+    speed: Speed,
+    model_bytes: int,
 ) -> Point:
     gap = judge.difference(whole, items)
     projected = size.dimensions < (
         encoder.default_head.width(encoder.width) if size.pooling == MODEL_DEFAULT else encoder.width
     )
     return Point(
-        model=encoder.name,
+        model=name,
         size=size,
         score=judge.score(items),
         difference=float(gap.difference),

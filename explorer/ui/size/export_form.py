@@ -31,7 +31,7 @@ def show(subject: Subject, picture: Picture) -> None:
     st.markdown(
         f"{messages.plain(picture.named(point))}: {point.score:.2f}, {point.difference:+.2f} to the whole model."
     )
-    if point.model != subject.found.name:
+    if point.model != picture.whole.model:
         st.caption(
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."
         )
@@ -50,7 +50,7 @@ def show(subject: Subject, picture: Picture) -> None:
         messages.trouble(error)
         _button(None)
         return
-    key = f"export {point.title} to {folder}"
+    key = f"export {subject.key} {point.title} to {folder}"
     job = jobs.find(key)
     if job is not None and job.state == jobs.DONE:
         _tell(folder, point)

@@ -1,11 +1,16 @@
 """Test the Size & quality page without a browser: what it asks, measures, shows and exports."""
 
+import shutil
+
 import pytest
 from sentence_transformers import SentenceTransformer
+from streamlit.testing.v1 import AppTest
 
 from explorer.studies.size import speed, summary
 from explorer.studies.size.points import Picture, Point, Size
+from explorer.studies.size.projection import FIRST
 from explorer.ui.size import export_form, measured_sizes, picture_view, size_form
+from tests.live import ROOT
 from tests.visits import buttons, measured, words
 
 CHOSEN = {size_form.DIMENSIONS: "32, 8", size_form.POOLINGS: ["mean"], size_form.STORED: ["float32", "int8"]}
@@ -89,6 +94,24 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     app.session_state[export_form.FOLDER] = str(tmp_path / "small")
     app.run()
     assert export_form.WRITE not in buttons(app)  # it is written
+    app.session_state[size_form.WAY] = FIRST
+    pressed(app.run(), measured_sizes.START)
+    assert export_form.WRITE in buttons(app), "what is written has other dimensions"
+    assert not app.success
+
+
+def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, place, tmp_path):
+    if measured_sizes.START in buttons(app):
+        pressed(app, measured_sizes.START)
+    other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    other.query_params["model"] = str(shutil.copytree(place.model, tmp_path / "copy"))
+    other.query_params[size_form.ON] = str(place.test)
+    for key, value in CHOSEN.items():
+        other.session_state[key] = value
+    other.switch_page("pages/size.py")
+    measured(other)
+    assert measured_sizes.START not in buttons(other), "it has the same files"
+    assert export_form.WRITE in buttons(other)
 
 
 def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:
