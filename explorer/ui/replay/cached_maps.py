@@ -1,4 +1,4 @@
-"""Streamlit caches of a run's maps and their quality, keyed by run, seed and steps."""
+"""Streamlit caches of a run's maps and their quality, keyed by the files of its vectors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,22 @@ from numpy.typing import NDArray
 from explorer.measuring.maps import step_maps
 from explorer.measuring.maps.faithfulness import Faithfulness
 from explorer.measuring.maps.step_maps import Travel
+from explorer.places import Stamps, stamps
 from explorer.progress import finish
+from explorer.run_folder import PROBE, PROBE_SENTENCES, probe_file
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 
 
-def travel(run: Run, seed: int, steps: tuple[int, ...], stamp: Hashable) -> tuple[Travel, list[str]] | None:
-    """The probe sentences and their paths over evaluation steps; `stamp` changes with the evaluations."""
-    return _travel(run.folder, seed, steps, stamp)
+def stamp(run: Run, seed: int, steps: tuple[int, ...]) -> Stamps:
+    """A value that changes with the sentences of a run's maps or with a vector of them, whatever run has its name."""
+    vectors = (probe_file(run.folder, seed, step) for step in steps)
+    return stamps((run.folder / PROBE / PROBE_SENTENCES, *vectors))
+
+
+def travel(run: Run, seed: int, steps: tuple[int, ...]) -> tuple[Travel, list[str]] | None:
+    """The probe sentences and their paths over evaluation steps."""
+    return _travel(run.folder, seed, steps, stamp(run, seed, steps))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -31,9 +39,11 @@ def _travel(folder: Path, seed: int, steps: tuple[int, ...], stamp: Hashable) ->
     return step_maps.travel(probes), sentences
 
 
-def believed(run: Run, seed: int, step: int, stamp: Hashable, kind: str, places: NDArray[np.float64]) -> Faithfulness:
-    """Trustworthiness and neighbours preserved of one step's map; `kind` is the projection."""
-    return _believed(run.folder, seed, step, stamp, kind, places)
+def believed(
+    run: Run, seed: int, steps: tuple[int, ...], at: int, kind: str, places: NDArray[np.float64]
+) -> Faithfulness:
+    """Trustworthiness and neighbours preserved of the map at one of the steps; `kind` is the projection of all."""
+    return _believed(run.folder, seed, steps[at], stamp(run, seed, steps), kind, places)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from explorer import run_folder
+from explorer import places, run_folder
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.drawing.runs import step_pictures
 from explorer.drawing.scores import difference, grid
@@ -79,10 +80,14 @@ def _kept(run: Run, evaluations: list[Evaluation], number: int, at: int) -> Kept
     if evaluations[at].step not in named:
         st.caption(f"No model was saved at this step. Choose one of: {', '.join(map(str, named))}.")
         return None
-    # times differ if the run is repeated
-    times = [f"{one.step} {one.time}" for one in evaluations if one.step in named]
-    key = digest_of([str(run.folder), str(number), *times])
-    return Kept(key, tuple(named), tuple(named.values()), list(named).index(evaluations[at].step))
+    names = tuple(named.values())
+    return Kept(models_key(run, names), tuple(named), names, list(named).index(evaluations[at].step))
+
+
+def models_key(run: Run, names: Sequence[str]) -> str:
+    """The key of the models of a run's checkpoints, by their files: another run may have had these names."""
+    folders = (run.folder / run_folder.STEPS / run_folder.run_and_checkpoint(name)[1] for name in names)
+    return digest_of([repr(places.stamps(sorted(folder.rglob("*")))) for folder in folders])
 
 
 def _pins(source: str) -> None:

@@ -32,7 +32,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
     """The map at the step."""
     st.subheader("Sentence map")
     steps = tuple(one.step for one in evaluations)
-    found = cached_maps.travel(run, seed, steps, evaluations[-1].time)
+    found = cached_maps.travel(run, seed, steps)
     if found is None:
         st.caption(NO_MAP)
         return
@@ -42,7 +42,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
         if len(sentences) < projection.LEAST:
             told = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {told}"
         else:
-            places = _by_umap(run, seed, steps, evaluations[-1].time, travel)
+            places = _by_umap(run, seed, steps, travel)
             if places is None:
                 return
             kind, told, travel = "UMAP", _told_of_umap(travel), replace(travel, places=places)
@@ -52,7 +52,7 @@ def show(run: Run, evaluations: list[Evaluation], seed: int, at: int) -> None:
         config=picture_format.config("replay"),
         alt="Sentences of the dev set on a map, each with a line from its position before training.",
     )
-    believed = cached_maps.believed(run, seed, steps[at], evaluations[-1].time, kind, travel.places[at])
+    believed = cached_maps.believed(run, seed, steps, at, kind, travel.places[at])
     st.caption(
         f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {told} {believed.told} "
         f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
@@ -72,7 +72,7 @@ def _projection() -> str:
     return kind
 
 
-def _by_umap(run: Run, seed: int, steps: tuple[int, ...], stamp: float, plane: Travel) -> NDArray[np.float64] | None:
+def _by_umap(run: Run, seed: int, steps: tuple[int, ...], plane: Travel) -> NDArray[np.float64] | None:
     """Coordinates at all steps; None while they are being computed."""
 
     def make() -> Work[NDArray[np.float64]]:
@@ -81,7 +81,7 @@ def _by_umap(run: Run, seed: int, steps: tuple[int, ...], stamp: float, plane: T
             raise RunError(f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run.")
         return (yield from travel_by_umap(probes, plane, WAY))
 
-    key = digest_of([str(run.folder), str(seed), *map(str, steps), str(stamp), str(WAY)])
+    key = digest_of((repr(cached_maps.stamp(run, seed, steps)), str(WAY)))
     places: Any = remembered.made(f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make)
     return None if places is None else np.asarray(places)
 
