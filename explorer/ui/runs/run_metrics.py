@@ -36,7 +36,7 @@ class RunNumbers:
         self._steps: dict[int, list[TrainingStep]] = {}  # by the number of the seed
         self._evaluations: dict[int, list[Evaluation]] = {}
         self._means: dict[int, float] = {}
-        self._read, self._file, self._first = 0, 0, b""
+        self._read, self._file, self._last = 0, 0, b""
 
     def lines(self) -> list[MetricLine]:
         """Each seed's evaluations and steps, thinned to what a figure can show; the best evaluation is always kept."""
@@ -60,19 +60,20 @@ class RunNumbers:
     def _read_on(self) -> None:
         try:
             with self._path.open("rb") as file:
-                about = self._path.stat()
-                first = file.readline()
-                # resuming rewrites the file up to the resumed step; another run may reuse the name
-                if about.st_size < self._read or about.st_ino != self._file or first != self._first:
+                inode = self._path.stat().st_ino
+                file.seek(self._read - len(self._last))
+                # resuming rewrites the file up to the resumed step; another run may reuse the name, or its inode
+                if inode != self._file or file.read(len(self._last)) != self._last:
                     self._forget()
-                    self._file, self._first = about.st_ino, first
-                file.seek(self._read)
+                    self._file = inode
+                    file.seek(0)
                 new = file.read()
         except OSError:
             self._forget()
             return
         whole = new[: new.rfind(b"\n") + 1]  # the last line may be half-written
         self._read += len(whole)
+        self._last = whole[whole.rfind(b"\n", 0, -1) + 1 :] or self._last
         for line in whole.splitlines():
             read = metric_lines.read(line)
             if isinstance(read, Evaluation):

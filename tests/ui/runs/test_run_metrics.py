@@ -74,6 +74,14 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
     assert steps(numbers) == [1, 2, 7, 8]
 
 
+def test_a_file_that_was_written_over_is_read_anew(tmp_path):
+    write(tmp_path, [line(1), line(2), line(3)])
+    numbers = RunNumbers(tmp_path)
+    assert steps(numbers) == [1, 2, 3]
+    write(tmp_path, [line(1), line(5), line(7), line(8)], mode="w")  # the file, and its first line, are the same
+    assert steps(numbers) == [1, 5, 7, 8]
+
+
 def test_steps_that_are_made_again_take_the_place_of_the_old_ones(tmp_path):
     write(tmp_path, [line(0, dev=60.0, strangers=0.1), line(1), line(2), line(0, dev=61.0, strangers=0.1), line(1)])
     numbers = RunNumbers(tmp_path)
