@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import streamlit as st
 
+from explorer.data.kinds import digest_of
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.rank_groups import Ranking
 from explorer.evaluating.results.result_files import Result, SavedResults
@@ -19,10 +20,10 @@ UNREADABLE = "Results that cannot be read are left out: {}. Check their permissi
 
 
 def every() -> list[Result]:
-    """Every result: those of files, then the test scores of runs on data that no file has."""
+    """Every result: those of files, then the test scores of runs on data that no file has of their training."""
     stored = _stored(result_files.stamp()).results
-    known = {(result.model.name, result.task.data) for result in stored}
-    of_runs = [one for one in run_results.of_runs() if (one.model.name, one.task.data) not in known]
+    known = {(result.model.origin, result.task.data) for result in stored}
+    of_runs = [one for one in run_results.of_runs() if (one.model.origin, one.task.data) not in known]
     return [*stored, *of_runs]
 
 
@@ -38,7 +39,7 @@ def warn_of_unreadable() -> None:
 
 def ranking(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:
     """The rank groups of models, remembered for the same results."""
-    names, digests = tuple(row.name for row in rows), tuple(task.digest for task in tasks)
+    names, digests = (digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks)))
     return _ranking((result_files.stamp(), names, digests), rows, tasks)
 
 
