@@ -220,7 +220,7 @@ def _reused(found: Evaluation) -> list[str]:
 def _tell_forecast(expected: Forecast) -> None:
     from explorer import in_words
 
-    for (name, task), cost in expected.costs.items():
+    for name, task, cost in expected.costs:
         if cost is None:
             print(f"{name}, {task}: not estimated, since it has no transformer")
             continue

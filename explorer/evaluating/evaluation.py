@@ -44,7 +44,7 @@ class Evaluation:
 class Forecast:
     """What an evaluation would measure, and how long that takes."""
 
-    costs: dict[tuple[str, str], Cost | None]  # by model and label of the task; None: no transformer
+    costs: tuple[tuple[str, str, Cost | None], ...]  # with model and label of the task; None: no transformer
     reused: int
     missing: tuple[str, ...]
     failed: tuple[str, ...]
@@ -52,12 +52,12 @@ class Forecast:
     @property
     def seconds(self) -> float:
         """The expected time of all."""
-        return sum(cost.seconds for cost in self.costs.values() if cost)
+        return sum(cost.seconds for _, _, cost in self.costs if cost)
 
     @property
     def at_most(self) -> float:
         """The time if no training of a classifier stops early."""
-        return sum(cost.at_most for cost in self.costs.values() if cost)
+        return sum(cost.at_most for _, _, cost in self.costs if cost)
 
 
 @dataclass
@@ -149,7 +149,7 @@ def _named(work: Work[Outcome], name: str) -> Work[Outcome]:
 
 def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[Forecast]:
     """Estimate what an evaluation takes, from a short trial of each result that is not saved."""
-    costs: dict[tuple[str, str], Cost | None] = {}
+    costs: dict[str, tuple[str, str, Cost | None]] = {}  # by the key of the result, which is measured once
     reused = 0
     told, sets = _Told(), loaded(tasks, options)
     labels = task_labels.labels(_columns(models, sets, options)[0])
@@ -162,7 +162,8 @@ def forecast(models: Models, tasks: Sequence[str], options: Options) -> Work[For
                 reused += 1
             else:
                 told.usable(model)
-                costs[model.name, labels[one.scored.digest]] = yield from one.cost()
+                cost = yield from one.cost()
+                costs[one.scored.key(model.digest)] = model.name, labels[one.scored.digest], cost
         if (done + 1) % len(sets) == 0 and isinstance(subject, Subject):
             subject.unload()
-    return Forecast(costs, reused, tuple(told.missing), told.failures(len(sets)))
+    return Forecast(tuple(costs.values()), reused, tuple(told.missing), told.failures(len(sets)))

@@ -212,7 +212,7 @@ def _tell_forecast(where: DeltaGenerator, found: Forecast) -> None:
         told = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
         if found.reused:
             told += f" {found.reused:,} {'is' if found.reused == 1 else 'are'} saved already."
-        if None in found.costs.values():
+        if any(cost is None for _, _, cost in found.costs):
             told += f" {NO_TIME}"
         st.info(told, icon=":material/speed:")
         _tell_troubles(found)
