@@ -7,17 +7,21 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.data.kinds import GradedPairs
+from explorer.data.kinds import GradedPairs, digest_of
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
+from explorer.errors import StrataError
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder, shelf_key
+from explorer.ui.access import cached_text
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -26,6 +30,16 @@ if TYPE_CHECKING:
 def found(source: str) -> Found:
     """Find the folder of a model on this disk, without a network. Digests are cached by file."""
     return model_names.find(source)
+
+
+def as_they_are(models: Iterable[str], sources: Iterable[str]) -> str:
+    """A digest that changes with any file of models and texts given by name, for keys of what is derived from them."""
+    parts = [repr(cached_text.stamp(source)) for source in sources]
+    for model in models:
+        parts.append(repr(cached_text.stamp(model)))  # of a file of word vectors, too
+        with suppress(StrataError):  # what reads it says so
+            parts.append(found(model).digest)
+    return digest_of(parts)
 
 
 def encoder(found: Found, settings: Settings) -> Encoder:

@@ -1,4 +1,4 @@
-"""Cache the table of a plan until a run or a result changes."""
+"""Cache the table of a plan until a run, a result, a text or a base model changes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.evaluating.results import result_files
+from explorer.places import stamps
 from explorer.run_folder import STATUS, folders_with
 from explorer.training.record.runs import Run
+from explorer.ui.runs import plan_queue
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -32,25 +34,17 @@ def _table(folder: str, told: str, stamp: Hashable, _plan: Plan) -> PlanTable:
 
 
 def stamp(plan: Plan) -> Hashable:
-    """A value that changes when a run begins or ends, and when a task of the plan is evaluated."""
+    """A value that changes when a run begins or ends, a task is evaluated, or a text or base model is another one."""
     from explorer.studies.plans import plan_folder
 
-    files = sorted(folder / STATUS for folder in folders_with(STATUS))
-    states = tuple((str(path), _ended(str(path), _changed(path)) or Run(path.parent).status().state) for path in files)
-    begun = _changed(plan_folder.plans_folder() / plan.name / STATUS)  # its tasks are in it
-    return states, begun, result_files.stamp() if plan.tasks else ()
+    runs = stamps(sorted(folder / STATUS for folder in folders_with(STATUS)))
+    states = tuple(_ended(*one) or Run(Path(one[0]).parent).status().state for one in runs)
+    begun = stamps([plan_folder.plans_folder() / plan.name / STATUS])  # its tasks are in it
+    return states, begun, plan_queue.as_it_is(plan), result_files.stamp() if plan.tasks else ()
 
 
 @lru_cache(maxsize=10_000)
-def _ended(path: str, changed: int) -> str:
-    """The state of a run that ended, and when; "" for one that may change without a word, since its process ends."""
+def _ended(path: str, stamp: Hashable) -> Hashable:
+    """The state of a run that ended, and when; None for one that may change without a word, since its process ends."""
     status = Run(Path(path).parent).status()
-    return "" if status.live else f"{status.state} {changed}"
-
-
-def _changed(path: Path) -> int:
-    """When a file was changed; 0 if it is gone."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+    return None if status.live else (path, stamp, status.state)

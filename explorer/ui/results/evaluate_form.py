@@ -7,12 +7,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words
 from explorer.data import uploads
+from explorer.data.kinds import digest_of
 from explorer.encoding.locate import bundled
 from explorer.evaluating.evaluation import Evaluation, Forecast
+from explorer.evaluating.results import result_files
 from explorer.evaluating.suites import SUITES
 from explorer.evaluating.word_subject import BAG, BM25
 from explorer.ui import messages
-from explorer.ui.access import job_progress, jobs
+from explorer.ui.access import cached, job_progress, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.frame import sidebar
 from explorer.ui.results import evaluation_settings, filters
@@ -119,7 +121,7 @@ def _with_chosen(options: list[str], key: str) -> list[str]:
 def _buttons(choice: EvaluationChoice) -> None:
     if choice.models and choice.tasks:
         st.caption(_told(choice))
-    estimate = jobs.find(_key(choice))
+    estimate = jobs.find(estimate_key(choice))
     line = st.container(horizontal=True)
     line.button(
         "Evaluate",
@@ -158,7 +160,6 @@ def _start() -> None:
     choice = _chosen()
     checked = choice.checked(sidebar.encoders())
     st.session_state.pop(LAST, None)
-    jobs.forget(_key(choice))  # what is saved changes
     jobs.forget(JOB)  # that was stopped, or failed
     models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
     jobs.follow(JOB, f"Evaluating {models} on {tasks}", checked.evaluated)
@@ -167,11 +168,13 @@ def _start() -> None:
 def _estimate() -> None:
     choice = _chosen()
     checked: Checked = choice.checked(sidebar.encoders())
-    jobs.follow(_key(choice), "Estimating the time of the evaluation", checked.expected)
+    jobs.follow(estimate_key(choice), "Estimating the time of the evaluation", checked.expected)
 
 
-def _key(choice: EvaluationChoice) -> str:
-    return f"{ESTIMATE} of {choice}"
+def estimate_key(choice: EvaluationChoice) -> str:
+    """The job key of an estimate, which depends on the files of models and tasks, and on what is saved."""
+    now = cached.as_they_are(choice.models, choice.tasks), result_files.stamp()
+    return f"{ESTIMATE} of {choice} {digest_of([repr(now)])}"
 
 
 def _take(path: str) -> None:

@@ -6,6 +6,7 @@ A plan's job is keyed by its folder, so every tab follows the same plan. This lo
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from explorer.errors import RunBusy, RunError
@@ -13,7 +14,7 @@ from explorer.progress import Progress, Work
 from explorer.training.record import folder_lock
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
-from explorer.ui.access import jobs
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 from explorer.ui.runs import training_queue
 
@@ -102,7 +103,14 @@ def estimate_key(plan: Plan) -> str:
     """The job key of a plan's estimate, which does not depend on the plan's name."""
     from explorer.studies.plans import plan_file
 
-    return f"estimate {plan_file.as_yaml(replace(plan, name='plan'))}"
+    return f"estimate {as_it_is(plan)} {plan_file.as_yaml(replace(plan, name='plan'))}"
+
+
+def as_it_is(plan: Plan) -> str:
+    """A digest that changes with any text, evaluation set and base model that a plan names."""
+    texts = (*plan.data, *(one.data for one in plan.variants if one.data))
+    named = dict.fromkeys((*chain.from_iterable(texts), plan.dev, plan.test))
+    return cached.as_they_are(plan.models, filter(None, named))
 
 
 def train(run: Run) -> Work[Run | None]:

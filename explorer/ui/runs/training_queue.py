@@ -20,7 +20,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, Run
 from explorer.training.record.status import Status
-from explorer.ui.access import jobs
+from explorer.ui.access import cached, jobs
 from explorer.ui.access.jobs import Job
 
 if TYPE_CHECKING:
@@ -126,8 +126,11 @@ def try_one_step(recipe: Recipe) -> Job:
 
 
 def trial_key(recipe: Recipe) -> str:
-    """The job key of a recipe's trial step."""
-    return f"try {recipe.command()}"
+    """The job key of a recipe's trial step, on its texts and its models as they are."""
+    values = recipe.every_setting()
+    others = (str(values[name]) for name, knob in recipe.kind.knobs.items() if knob.masked_model)
+    now = cached.as_they_are((recipe.model, *others), (*recipe.data, recipe.dev, *recipe.tests))
+    return f"try {now} {recipe.command()}"
 
 
 def _same_under_way(recipe: Recipe) -> Run | None:
