@@ -27,10 +27,7 @@ class RecipeRuns:
 
     def digests(self, recipe: Recipe) -> Digests:
         """The digests that the recipe's run records; an error if text or model cannot be read."""
-        values = recipe.every_setting()
-        others = {f"{name}_digest": self._model(str(values[name]))
-                  for name, knob in recipe.kind.knobs.items() if knob.masked_model}  # fmt: skip
-        return {"model_digest": self._model(recipe.model), **self._texts(_Key(recipe)), **others}
+        return {**self._models(recipe), **self._texts(_Key(recipe))}
 
     def of(self, recipes: Sequence[Recipe], plan: str | None = None) -> list[Run | None]:
         """The run of each recipe: a finished one, else one to resume, or None.
@@ -38,21 +35,39 @@ class RecipeRuns:
         A plan, given by its id, resumes its own runs only.
         """
         by_recipe = _by_recipe()
-        return [self._best(recipe, by_recipe.get(_identity(recipe), []), plan) for recipe in recipes]
+        return [self._best(recipe, by_recipe.get(_of_any_seed(recipe), []), plan) for recipe in recipes]
 
-    def _best(self, recipe: Recipe, found: Sequence[Run], plan: str | None) -> Run | None:
-        finished = [run for run in found if run.status().state == statuses.FINISHED]
-        if finished:
-            try:
-                now = self.digests(recipe)
-            except StrataError:  # the text is gone: what was measured on it stays
-                return finished[0]
-            for run in finished:
-                then = run.recipe().made_with
-                if all(then.get(what) == digest for what, digest in now.items()):
-                    return run
-        left = (run for run in found if run not in finished)
-        return next((run for run in left if plan is None or is_of_plan(run, plan)), None)
+    def _best(self, recipe: Recipe, of_any_seed: Sequence[Run], plan: str | None) -> Run | None:
+        found = [run for run in of_any_seed if run.recipe().seeds == recipe.seeds]
+        if not found:
+            return None
+        now = self._now(recipe, of_any_seed)
+        finished = [run for run in found if _is_finished(run)]
+        for run in finished:
+            then = run.recipe().made_with
+            if all(then.get(what) == digest for what, digest in now.items()):
+                return run
+        left = (run for run in found if run not in finished and (plan is None or is_of_plan(run, plan)))
+        return next((run for run in left if _resumes_with(run, now)), None)
+
+    def _now(self, recipe: Recipe, of_any_seed: Sequence[Run]) -> Digests:
+        """The digests of what a recipe names; of what can no longer be read, those of its newest run of any seed.
+
+        What was measured on a text that is gone stays, but no row has seeds of two texts.
+        """
+        with suppress(StrataError):
+            return self.digests(recipe)
+        newest = next((run.recipe().made_with for run in of_any_seed if _is_finished(run)), {})
+        now = {what: digest for what, digest in newest.items() if what.endswith("_digest")}
+        with suppress(StrataError):
+            now |= self._models(recipe)
+        return now
+
+    def _models(self, recipe: Recipe) -> Digests:
+        values = recipe.every_setting()
+        others = {f"{name}_digest": self._model(str(values[name]))
+                  for name, knob in recipe.kind.knobs.items() if knob.masked_model}  # fmt: skip
+        return {"model_digest": self._model(recipe.model), **others}
 
 
 def is_of_plan(run: Run, plan: str) -> bool:
@@ -60,11 +75,21 @@ def is_of_plan(run: Run, plan: str) -> bool:
     return bool(plan) and run.status().facts.plan == plan
 
 
+def _is_finished(run: Run) -> bool:
+    return run.status().state == statuses.FINISHED
+
+
+def _resumes_with(run: Run, now: Digests) -> bool:
+    """Whether a run that did not end has these digests, or none yet; another text or model could not be resumed."""
+    then = run.recipe().made_with
+    return all(then.get(what, digest) == digest for what, digest in now.items())
+
+
 class _Key:
     """A recipe without its seed, as a key of what was read for it."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self.recipe, self._value = recipe, _identity(replace(recipe, seeds=(0,)))
+        self.recipe, self._value = recipe, _of_any_seed(recipe)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and self._value == other._value
@@ -77,15 +102,15 @@ def _digests_of(key: _Key) -> Digests:
     return read_texts(key.recipe).digests()
 
 
-def _identity(recipe: Recipe) -> str:
-    """Every value of a recipe, in one text."""
-    return replace(recipe, made_with={}).as_yaml()
+def _of_any_seed(recipe: Recipe) -> str:
+    """Every value of a recipe but its seeds, in one text."""
+    return replace(recipe, made_with={}, seeds=(0,)).as_yaml()
 
 
 def _by_recipe() -> dict[str, list[Run]]:
-    """Every run of the user by its recipe, newest first."""
+    """Every run of the user by its recipe without the seeds, newest first."""
     found: dict[str, list[Run]] = {}
     for run in runs.every():
         with suppress(StrataError):  # an unreadable recipe is a different one
-            found.setdefault(_identity(run.recipe()), []).append(run)
+            found.setdefault(_of_any_seed(run.recipe()), []).append(run)
     return found
