@@ -33,12 +33,11 @@ from explorer.evaluating.results.scored_task import (
     TRANSFER,
     Options,
     ScoredTask,
-    resolved,
     scored_task,
 )
 from explorer.evaluating.tasks import retrieval, search, sts, transfer, transfer_cost
 from explorer.evaluating.tasks.transfer_cost import Cost
-from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from functools import cached_property
 
 from explorer.data.graded.sts import RAW
 from explorer.data.kinds import digest_of
-from explorer.encoding.load import hardware
 from explorer.evaluating.measured import Setting
 from explorer.evaluating.tasks.transfer import LOGISTIC
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.measure import Settings, resolved
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
 VERSION = "2"
@@ -97,9 +96,3 @@ def scored_task(kind: str, data: str, options: Options, settings: Settings, name
 def unscored(task: str, name: str, folder: str = "") -> ScoredTask:
     """A task without data, which no result is of."""
     return ScoredTask("", task, {}, name, folder)
-
-
-def resolved(settings: Settings) -> Settings:
-    """The settings with the device and the precision that `auto` stands for on this machine."""
-    device = hardware.device(settings.device)
-    return Settings(hardware.precision(settings.precision, device), device, settings.max_length)

@@ -17,7 +17,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key
+from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, resolved, shelf_key
 from explorer.measuring.scores.pair_cosines import READING
 from explorer.measuring.scores.score_tables import score_rows
 from explorer.progress import Progress, Work
@@ -58,7 +58,11 @@ def score_steps(
     also: Sequence[Reading] = (),
 ) -> Work[tuple[LayerScores, ...]]:
     """Scores of every model by its name, also under layers & poolings outside of the grid; models with stored scores
-    are not loaded."""
+    are not loaded.
+
+    All are of the device and the precision that `auto` stands for here: what is stored under it may be of others.
+    """
+    settings = resolved(settings)
     found: list[Found] = []
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))

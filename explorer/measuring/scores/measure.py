@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from explorer.data.kinds import GradedPairs
-from explorer.encoding.load import declared
+from explorer.encoding.load import declared, hardware
 from explorer.encoding.read.readings import Reading
 from explorer.errors import NotWritable
 from explorer.measuring.scores import score_store
@@ -29,6 +29,12 @@ class Settings:
     precision: str = "auto"
     device: str = "auto"
     max_length: int | None = None
+
+
+def resolved(settings: Settings) -> Settings:
+    """The settings with the device and the precision that `auto` stands for on this machine; this loads torch."""
+    device = hardware.device(settings.device)
+    return Settings(hardware.precision(settings.precision, device), device, settings.max_length)
 
 
 Load = Callable[["Found", Settings], "Encoder"]
@@ -59,7 +65,9 @@ def measure(
     """Load stored scores, or measure and store them; `again` measures even what is stored.
 
     They are stored under the requested settings, so that resolving `auto` does not need torch next time, and under the
-    settings used, so that requesting these by name does not measure again. Layers & poolings outside of the grid
+    settings used, so that requesting these by name does not measure again. What is stored under `auto` may thus be of
+    another machine, or ship with an example: scores say their device and precision, and what compares scores with each
+    other asks for a precision. Layers & poolings outside of the grid
     (`also`) are measured in the same pass, or in one of their own where the grid is stored, and stored with it.
     """
     asked = shelf_key(found, pairs, settings)

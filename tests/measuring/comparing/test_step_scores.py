@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
+from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.readings import OWN, parse, readings
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
-from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.measure import Settings, load_encoder, measure, shelf_key
 from explorer.progress import Progress, finish
 from tests.spoiling import reweigh
 from tests.tiny_models import save_tiny
@@ -51,6 +53,16 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
     assert len(loaded) == 2
     for one, other in zip(scores, again, strict=True):
         assert np.array_equal(one.cosines, other.cosines, equal_nan=True)
+
+
+def test_steps_are_compared_in_one_precision_wherever_scores_were_stored_before(models, monkeypatch, tmp_path):
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
+    first, second = map(find, models[:2])
+    elsewhere = replace(finish(measure(first, sample.pairs(), Settings())), precision="bfloat16", device="cuda")
+    score_store.keep(shelf_key(first, sample.pairs(), Settings()), elsewhere)
+    assert finish(measure(first, sample.pairs(), Settings())).device == "cuda", "they say what they were computed in"
+    scores = finish(score_steps(models[:2], sample.pairs(), Settings()))
+    assert len({(one.precision, one.device) for one in scores}) == 1
 
 
 def test_a_layer_and_pooling_outside_of_the_grid_is_followed_over_the_steps(models, monkeypatch, tmp_path):
