@@ -10,7 +10,7 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 from explorer.encoding.load import checking, declared, hardware, libraries, tokenizing, transformer
-from explorer.encoding.locate import layout, weights
+from explorer.encoding.locate import layout, model_names, weights
 from explorer.encoding.read import attention as attentions
 from explorer.encoding.read import panics
 from explorer.errors import BadChoice, ModelError, ModelTooLarge, NotWeights, StrataError, UnsupportedModel
@@ -52,6 +52,7 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         head = head and head.to(device)
         transformer.try_out(model, tokenizer, head, found.name)
         max_length = tokenizing.max_length(model, tokenizer, limits.max_length)
+    model_names.check_same(found)
     return Encoder(
         name=found.name,
         digest=found.digest,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.encoding.load import checking, hardware, merging, sizes, tokenizing, transformer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
-from explorer.encoding.locate import layout
+from explorer.encoding.locate import layout, model_names
 from explorer.encoding.read.batches import batches
 from explorer.errors import BadChoice, ModelTooLarge, TokenizerMissing, UnsupportedModel
 
@@ -103,6 +103,7 @@ def load(
         if device == "cuda":
             checking.check_room(model.num_parameters(), "float32", hardware.free_memory(device))
         transformer.settle(model, "float32", device)
+    model_names.check_same(found)
     translator = Translator(
         name=found.name,
         digest=found.digest,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from explorer import run_folder
 from explorer.encoding.locate import bundled, digests, fetching, hub, layout, lookup
-from explorer.errors import HubUnreachable, NotAModelFolder, StrataError
+from explorer.errors import HubUnreachable, ModelError, NotAModelFolder, StrataError
 from explorer.places import given_path
 from explorer.progress import Work, finish
 
@@ -40,6 +40,14 @@ def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
             f"'{name}' cannot be read: {error.filename or folder}: {error.strerror or error}. Check the "
             "permissions of its files, or choose another model."
         ) from error
+
+
+def check_same(found: Found) -> None:
+    """Refuse files that have changed since a model was found: what is measured of them is kept under its digest."""
+    if of_folder(found.name, found.folder).digest != found.digest:
+        raise ModelError(
+            f"The files of '{found.name}' have changed since it was chosen, so it is another model now. Try again."
+        )
 
 
 def find(source: str, online: bool = False) -> Found:

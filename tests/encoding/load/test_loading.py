@@ -9,6 +9,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import (
     BadChoice,
+    ModelError,
     NotWeights,
     RemoteCodeRefused,
     UnsupportedModel,
@@ -47,6 +48,14 @@ def test_the_encoder_knows_what_it_is(bert):
     encoder = load(found, precision="float32", device="cpu")
     assert (encoder.name, encoder.digest, encoder.head) == ("tiny", found.digest, None)
     assert (encoder.precision, encoder.device, encoder.lower_case) == ("float32", "cpu", False)
+
+
+def test_files_that_changed_since_the_model_was_found_are_not_loaded_as_that_model(bert):
+    found = of_folder("tiny", bert)
+    save_tiny("bert", bert, seed=7)
+    with pytest.raises(ModelError, match="The files of 'tiny' have changed since it was chosen"):
+        load(found)
+    assert load(of_folder("tiny", bert)).digest != found.digest
 
 
 def test_a_model_saved_in_half_precision_is_read_in_float32(bert):
