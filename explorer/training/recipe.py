@@ -132,6 +132,11 @@ class Recipe:
         """The digest of what the run was made with: `model`, `data`, `dev`, `test 2` and so on; "" if not known."""
         return str(self.made_with.get(f"{what.replace(' ', '_')}_digest") or "")
 
+    def how_trained(self) -> dict[str, Any]:
+        """Method, precision, seeds and every setting by name; texts and models have digests."""
+        named = {"method": self.method, "precision": self.precision, "seeds": list(self.seeds)}
+        return {**named, **self.every_setting()}
+
     def trained_on(self) -> Recipe:
         """The recipe with the digests of what decides the weights, in place of all that it was made with."""
         decides = {

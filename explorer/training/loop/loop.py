@@ -124,7 +124,8 @@ class Training:
         state = resume_state.state_of(learner)
         champion = {f"champion/{name}": weight for name, weight in self.champion.items()}
         base = {f"base/{name}": _stacked(items) for name, items in self.base.items()}
-        notes = {**state.notes, "results": [one.as_json() for one in self.results]}
+        notes = {**state.notes, "recipe": self.recipe.how_trained()}
+        notes["results"] = [one.as_json() for one in self.results]
         resume_state.save(self.folder / run_folder.STATE, State({**state.tensors, **champion, **base}, notes))
         self._saved_at = time.monotonic()
 
@@ -255,6 +256,7 @@ class Training:
         return class_scores(test.labels, predicted), tuple(zip(test.labels, predicted, strict=True))
 
     def _recall(self, state: State) -> Iterator[Step]:
+        resume_state.check(state, self.recipe.how_trained())
         found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
         self.results = [one for one in found if one is not None]
         self.base = {name: BaseItems(*items.numpy()) for name, items in state.under("base/").items()}

@@ -80,6 +80,17 @@ def load(folder: Path) -> State | None:
         ) from error
 
 
+def check(state: State, recipe: Mapping[str, Any]) -> None:
+    """Refuse to go on with other settings than those of the recipe at the time of the state."""
+    then = state.notes.get("recipe", {})  # older states have none, and lack settings that are newer
+    changed = [f"{name} was {then[name]}, not {now}" for name, now in recipe.items() if then.get(name, now) != now]
+    if changed:
+        raise CannotResume(
+            f"recipe.yaml was changed since the run was stopped: {'; '.join(changed)}. Undo that, or start a new run "
+            "from a copy of recipe.yaml without made_with."
+        )
+
+
 def there(folder: Path) -> bool:
     """Whether a state was saved."""
     return bool(_saves(folder))
