@@ -70,7 +70,7 @@ def _plan(options: argparse.Namespace) -> None:
     if begun is None:
         if options.resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
             begun = plan_folder.find(plan.name)
-            _check_same(plan, begun)
+            check_same(plan, begun)
         else:
             execution.check(plan)
             begun = plan_folder.new(plan)
@@ -95,7 +95,8 @@ def _named(given: str) -> tuple[Plan, PlanFolder | None]:
     return begun.plan(), begun
 
 
-def _check_same(plan: Plan, begun: PlanFolder) -> None:
+def check_same(plan: Plan, begun: PlanFolder) -> None:
+    """Refuse to go on with a plan that was begun with other values; another budget is taken over."""
     from dataclasses import fields
 
     known = begun.plan()
@@ -104,7 +105,7 @@ def _check_same(plan: Plan, begun: PlanFolder) -> None:
     ]
     if other:
         raise BadChoice(
-            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name; "
+            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name, or delete that plan; "
             "what both have in common is not trained again."
         )
     if plan.budget != known.budget:

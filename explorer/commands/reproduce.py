@@ -73,7 +73,7 @@ def _reproduce(options: argparse.Namespace) -> None:
     failed = False
     if not options.only_table:
         for plan in found.plans.values():
-            failed |= _worked_off(plan)
+            failed |= worked_off(plan)
         try:
             _score_bases(found)
         except KeyboardInterrupt as stop:
@@ -103,7 +103,7 @@ def _scale(options: argparse.Namespace) -> Scale:
     )
 
 
-def _worked_off(plan: Plan) -> bool:
+def worked_off(plan: Plan) -> bool:
     """Train and evaluate what is missing; whether something failed."""
     from explorer.studies.plans import plan_folder
 
@@ -111,6 +111,7 @@ def _worked_off(plan: Plan) -> bool:
         begun = plan_folder.find(plan.name)
     except StrataError:
         begun = plan_folder.new(plan)
+    plan_command.check_same(plan, begun)  # its name has six digits of a digest, which another plan may have
     status = plan_command.work_off(begun, AGAIN)
     return bool(status.failures) or status.state != plan_folder.FINISHED
 

@@ -5,6 +5,7 @@ from statistics import fmean
 
 import pytest
 
+from explorer.commands import reproduce
 from explorer.data import published_figures
 from explorer.errors import BadChoice
 from explorer.methods import load
@@ -120,6 +121,13 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
     base = {name: row for name, row in by_row.items() if name.startswith("tiny, ")}
     assert set(base) == {"tiny, [CLS]", "tiny, model default"}
     assert all(row[0] and not row[1] for row in base.values())
+
+
+def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(scale):
+    (plan,) = reproduction(paper_table.find("sg-bert-5"), scale).plans.values()
+    plan_folder.new(replace(plan, seeds=(9,)))
+    with pytest.raises(BadChoice, match="was begun with other values of seeds"):
+        reproduce.worked_off(plan)
 
 
 def test_a_row_that_was_not_trained_has_no_score(place, scale, poolers):
