@@ -105,8 +105,8 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
     ]
     if other:
         raise BadChoice(
-            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name, or delete that plan; "
-            "what both have in common is not trained again."
+            f"The plan '{plan.name}' was begun with other values of {', '.join(other)}. Give this one another name, or "
+            "delete that plan; what both have in common is not trained again."
         )
     if plan.budget != known.budget:
         begun.redefine(plan)
