@@ -14,8 +14,7 @@ from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import sentence_vectors, shipped_vectors
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached
-from explorer.ui.access.remembered import made
+from explorer.ui.access import cached, remembered
 
 Vectors = NDArray[np.float32]
 
@@ -28,7 +27,7 @@ def of_reading(found: Found, sentences: Sequence[str], reading: Reading, setting
         return shipped
     key = f"vectors {found.digest} {texts} {reading.title} {settings}"
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
-    vectors: Vectors | None = made(key, title, lambda: _read(found, sentences, reading, settings))
+    vectors: Vectors | None = remembered.made(key, title, lambda: _read(found, sentences, reading, settings))
     return vectors
 
 

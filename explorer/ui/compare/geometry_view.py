@@ -42,9 +42,9 @@ def asked(count: int) -> bool:
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
     """Whether the geometry is cached."""
-    geometry: LayerGeometry | None = remembered.known(_key(sides, pooling, settings))
+    geometry: LayerGeometry | None = remembered.known(key_of(sides, pooling, settings))
     return geometry is not None and all(
-        geometry.cloud_of(place, side.reading) or remembered.known(_cloud_key(side, settings))
+        geometry.cloud_of(place, side.reading) or remembered.known(cloud_key(side, settings))
         for place, side in enumerate(sides)
     )
 
@@ -53,7 +53,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
     """The geometry; None while it is being computed, with progress shown."""
     encoders, readings = [side.found for side in sides], [side.reading for side in sides]
     made: LayerGeometry | None = remembered.made(
-        _key(sides, pooling, settings),
+        key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
         lambda: layer_geometry(encoders, sides[0].pairs, pooling, readings, settings, cached.encoder),
     )
@@ -67,7 +67,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> LayerGeometry | Non
 
 def _cloud(side: Shown, settings: Settings) -> Cloud | None:
     cloud: Cloud | None = remembered.made(
-        _cloud_key(side, settings),
+        cloud_key(side, settings),
         f"Geometry of {side.reading.title} of {side.found.name}",
         lambda: reading_cloud(side.found, side.pairs, side.reading, settings, cached.encoder),
     )
@@ -135,9 +135,11 @@ def _tables(geometry: LayerGeometry, differences: Interval | None, stem: str) ->
         downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
 
 
-def _key(sides: Sides, pooling: str, settings: Settings) -> str:
+def key_of(sides: Sides, pooling: str, settings: Settings) -> str:
+    """The key of the geometry of every layer; the chosen layers & poolings are no part of it."""
     return f"geometry {[side.found.digest for side in sides]} {sides[0].pairs.digest} {pooling} {settings}"
 
 
-def _cloud_key(side: Shown, settings: Settings) -> str:
+def cloud_key(side: Shown, settings: Settings) -> str:
+    """The key of the geometry of a chosen layer & pooling."""
     return f"cloud {side.found.digest} {side.pairs.digest} {side.reading.title} {settings}"

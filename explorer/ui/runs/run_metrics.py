@@ -36,7 +36,7 @@ class RunNumbers:
         self._steps: dict[int, list[TrainingStep]] = {}  # by the number of the seed
         self._evaluations: dict[int, list[Evaluation]] = {}
         self._means: dict[int, float] = {}
-        self._read, self._file, self._last = 0, 0, b""
+        self._read, self._file, self._first, self._last = 0, 0, b"", b""
 
     def lines(self) -> list[MetricLine]:
         """Each seed's evaluations and steps, thinned to what a figure can show; the best evaluation is always kept."""
@@ -60,12 +60,13 @@ class RunNumbers:
     def _read_on(self) -> None:
         try:
             with self._path.open("rb") as file:
-                inode = self._path.stat().st_ino
+                inode, first = self._path.stat().st_ino, file.readline()
                 file.seek(self._read - len(self._last))
                 # resuming rewrites the file up to the resumed step; another run may reuse the name, or its inode
-                if inode != self._file or file.read(len(self._last)) != self._last:
+                known = self._file, self._first, self._last
+                if known != (inode, first, file.read(len(self._last))):
                     self._forget()
-                    self._file = inode
+                    self._file, self._first = inode, first
                     file.seek(0)
                 new = file.read()
         except OSError:

@@ -50,7 +50,7 @@ def show(subject: Subject, picture: Picture) -> None:
         messages.trouble(error)
         _button(None)
         return
-    key = f"export {subject.key} {point.title} to {folder}"
+    key = key_of(subject, point, folder)
     job = jobs.find(key)
     if job is not None and job.state == jobs.DONE:
         _tell(folder, point)
@@ -64,6 +64,11 @@ def show(subject: Subject, picture: Picture) -> None:
 
 def _button(act: Callable[[], object] | None) -> None:
     late_clicks.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
+
+
+def key_of(subject: Subject, point: Point, folder: Path) -> str:
+    """The job key of an export: what the picture was made of, the size, and the folder."""
+    return f"export {subject.key} {point.title} to {folder}"
 
 
 def _start(key: str, subject: Subject, picture: Picture, point: Point, folder: Path) -> None:

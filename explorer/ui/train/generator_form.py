@@ -60,7 +60,7 @@ def _offer_to_make(card: MethodCard, knob: Knob, base: str, sources: tuple[str, 
     """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
     columns = text_form.columns(sources, card.eats)
     try:
-        folder = _folder(model_names.find(base).digest, cached_text.sentences_digest(sources, columns))
+        folder = folder_of(model_names.find(base).digest, cached_text.sentences_digest(sources, columns))
     except StrataError:  # the form shows the error of the base or of the text
         return
     key = f"make {folder}"
@@ -97,10 +97,10 @@ def _make(base: str, sources: tuple[str, ...], columns: dict[str, str]) -> Work[
 
     text, _ = corpus(sources, SENTENCES, columns)
     found = model_names.find(base)
-    yield from make_generator(load(found, precision="float32"), text.texts[0], _folder(found.digest, text.digest))
+    yield from make_generator(load(found, precision="float32"), text.texts[0], folder_of(found.digest, text.digest))
 
 
-def _folder(base: str, text: str) -> Path:
+def folder_of(base: str, text: str) -> Path:
     """Where the generator of a base and a text is kept, both given by their digests."""
     return cache_folder() / "generators" / digest_of(("generator", VERSION, base, text))[:DIGITS]
 

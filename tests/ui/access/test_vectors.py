@@ -14,7 +14,7 @@ FOUND = Found("tiny", None, "a digest of this test")
 def shipped(monkeypatch):
     """In place of vectors, the sentences that they are of, or that they have to be encoded."""
     monkeypatch.setattr(vectors.shipped_vectors, "read", lambda digest, sentences, title: tuple(sentences))
-    monkeypatch.setattr(vectors, "made", lambda key, title, make: "encoded")
+    monkeypatch.setattr(vectors.remembered, "made", lambda key, title, make: "encoded")
 
 
 # Streamlit joins the texts of a key, each after its type, so that a text can move across a border

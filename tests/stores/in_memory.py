@@ -1,0 +1,352 @@
+"""The stores of a process, by their name in docs/architecture.md; in place of a computation stands what it is of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from explorer.encoding.locate import digests
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read import self_attention
+from explorer.encoding.read.head import Head
+from explorer.evaluating.results import result_files
+from explorer.measuring.maps import step_maps
+from explorer.measuring.maps.projection import Way
+from explorer.measuring.scores.measure import Settings
+from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
+from explorer.studies.plans.plan import Plan
+from explorer.studies.size.points import Point, Size, Wanted
+from explorer.training.loop import judging
+from explorer.training.recipe import Recipe
+from explorer.training.record import recorder
+from explorer.training.record.runs import Run
+from explorer.ui.access import cached, cached_text, vectors
+from explorer.ui.access.side_readers import Reader
+from explorer.ui.compare import cached_differences, geometry_view
+from explorer.ui.layer_attention import cached_attention
+from explorer.ui.layers import best_layer
+from explorer.ui.map import map_data
+from explorer.ui.microscope import microscope
+from explorer.ui.plans import cached_tables
+from explorer.ui.replay import cached_maps, step_grid
+from explorer.ui.results import saved_results
+from explorer.ui.runs import run_metrics, training_queue
+from explorer.ui.search import neighbour_changes, query_changes, side_index
+from explorer.ui.size import export_form
+from explorer.ui.size.measured_sizes import Subject
+from explorer.ui.start import own_pairs_form
+from tests.evaluating.results_by_hand import result
+from tests.stores import drawn
+from tests.stores.drawn import one_of
+from tests.stores.store import Desk, Store
+
+
+class Side(Reader):
+    """A side of the sidebar whose encoder is not loaded."""
+
+    title = "A"
+
+    def vectors(self, sentences: Any) -> Any:
+        return np.zeros((len(sentences), 2), dtype=np.float32)
+
+
+def key_of(desk: Desk, module: Any, work: Any, there: Any = None) -> str:
+    """The last key under which some work asks for a result; `there` is what each of them is."""
+    keys: list[str] = []
+    desk.patch.setattr(module.remembered, "made", lambda key, *_: keys.append(key) or there)
+    work()
+    return keys[-1]
+
+
+def own(answer: Hashable, expected: Hashable) -> Hashable:
+    """The answer, if it is that of the input."""
+    assert answer == expected, "the answer of another input"
+    return answer
+
+
+def answered(desk: Desk, key: Hashable, what: Hashable) -> Hashable:
+    """What is answered where the first value of each key is kept, such as the result of a job."""
+    return own(desk.answers.setdefault(key, what), what)
+
+
+def found(x: Any) -> Found:
+    return Found(x.name, None, x.model)
+
+
+def side(x: Any) -> Side:
+    return Side("A", found(x), x.reading, x.settings)
+
+
+def named(data: Any, x: Any) -> Any:
+    return replace(data, name=x.name)
+
+
+def encoders(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(cached, "load_encoder", lambda one, settings: (one.digest, settings))
+    loaded = cached.encoder(found(x), Settings(x.precision, x.device, x.max_length))
+    return own(loaded, (x.model, Settings(x.precision, x.device)))
+
+
+def sources(desk: Desk, x: Any) -> Hashable:
+    """What pages read of a file, and of a retrieval set in a folder."""
+    lines = (f"{score},a man {score},a dog" for score in x.scores)
+    file = desk.put("pairs.csv", "\n".join(["score,sentence1,sentence2", *lines]), x.seconds)
+    for name, key in (("corpus", "d"), ("queries", "q")):
+        texts = (json.dumps({"_id": f"{key}{at}", "text": f"{at} {x.text}"}) for at in range(2))
+        desk.put(f"judged/{name}.jsonl", "\n".join(texts), x.seconds)
+    desk.put("judged/qrels/test.tsv", f"query-id\tcorpus-id\tscore\nq0\td{x.relevant}\t1\n", x.seconds)
+    judged = cached_text.evaluation_set(str(desk.folder / "judged"))
+    answer = cached_text.graded_file(str(file)).gold, judged.queries, tuple(judged.judgements[0])
+    return own(answer, (x.scores, (f"0 {x.text}",), (x.relevant,)))
+
+
+def sentence_vectors(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(vectors, "_shipped", lambda *_: None)
+    return key_of(desk, vectors, lambda: vectors.of_reading(found(x), x.sentences, x.reading, x.settings))
+
+
+def base_items(desk: Desk, x: Any) -> Hashable:
+    encoder = SimpleNamespace(digest=x.model, device=x.device, max_length=x.max_length, default_head=Head(("cls",)))
+    judge = SimpleNamespace(name=x.name, measure=x.measure, digest=x.data, texts=x.texts)
+    return judging._asked(encoder, judge, (Head((x.pooling,)),))
+
+
+def neighbours(desk: Desk, x: Any) -> Hashable:
+    sides = tuple(Side("A", Found(x.name, None, model), reading, x.settings) for model, reading in x.sides)
+    return key_of(desk, map_data, lambda: map_data.mapped(named(x.sentences, x), sides, Way("PCA")))
+
+
+def maps(desk: Desk, x: Any) -> Hashable:
+    return key_of(desk, map_data, lambda: map_data.mapped(named(x.sentences, x), (side(x),), x.way), there=("near",))
+
+
+def indexes(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(side_index.st, "markdown", lambda *_: None)
+    return key_of(desk, side_index, lambda: side_index.read(side(x), named(x.sentences, x), ""))
+
+
+def neighbour_overlap(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(neighbour_changes.st, "subheader", lambda *_: None)
+    one, other = (SimpleNamespace(key=f"{side(x).key} {text.digest}") for text in (x.sentences, x.others))
+    return key_of(desk, neighbour_changes, lambda: neighbour_changes.show(one, other, (), x.k))
+
+
+def judged_queries(desk: Desk, x: Any) -> Hashable:
+    task = named(x.task, x)
+    return key_of(desk, query_changes, lambda: query_changes._scores(side(x), task, task.documents))
+
+
+def token_pairs(desk: Desk, x: Any) -> Hashable:
+    return key_of(desk, microscope, lambda: microscope._made(side(x), *x.sentences))
+
+
+def layer_weights(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(cached_attention, "encoder", lambda one, settings: (one.digest, settings))
+    desk.patch.setattr(cached_attention.pooler, "listening", lambda *given: given)
+    desk.patch.setattr(cached_attention.pair, "pair_layers", lambda *given: given)
+    of, most = (x.model, x.settings), x.settings.max_length
+    own(cached_attention.listening(found(x), x.sentences, x.settings), (of, x.sentences, most))
+    return own(cached_attention.pair_layers(found(x), *x.sentences, x.settings), (of, *x.sentences, most))
+
+
+def attention(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(cached_attention, "attending", lambda one: one.digest)
+    desk.patch.setattr(self_attention, "self_attention", lambda *given: given)
+    answer = cached_attention.self_attention(found(x), *x.sentences, x.way)
+    return own(answer, (x.model, *x.sentences, x.way))
+
+
+def measured(x: Any) -> tuple[Hashable, ...]:
+    """What identifies the scores of A and B."""
+    settings = x.settings.precision, x.settings.device, x.settings.max_length
+    return tuple((model, x.pairs, *settings) for model in x.models)
+
+
+def intervals(desk: Desk, x: Any) -> Hashable:
+    of = (x.models, x.pairs, x.settings, x.metric, x.aggregate)
+    comparison = SimpleNamespace(
+        cells=lambda *_: (of, None), among=lambda *_: None, chosen=lambda *_: (of, x.readings),
+        one_reading=x.readings[0], other_reading=x.readings[1],
+    )  # fmt: skip
+    answer = cached_differences.differences(measured(x), comparison, x.metric, x.aggregate)
+    return own((answer.grid, answer.chosen), (of, (of, x.readings)))
+
+
+def best_layers(desk: Desk, x: Any) -> Hashable:
+    of = (x.models, x.pairs, x.settings, x.metric, x.aggregate)
+    desk.patch.setattr(best_layer.best_cell, "choose", lambda *_: of)
+    return own(best_layer.best_layer(measured(x), None, None, x.metric, x.aggregate), of)
+
+
+def layer_geometry(desk: Desk, x: Any) -> Hashable:
+    sides = [SimpleNamespace(found=Found(x.name, None, model), pairs=named(x.pairs, x)) for model in x.models]
+    return geometry_view.key_of(sides, x.pooling, x.settings)
+
+
+def cloud(desk: Desk, x: Any) -> Hashable:
+    one = SimpleNamespace(found=found(x), pairs=named(x.pairs, x), reading=x.reading)
+    return geometry_view.cloud_key(one, x.settings)
+
+
+def map_of_a_run(desk: Desk, x: Any) -> Hashable:
+    run, steps = Run(desk.folder / "run"), (0, 10)[: x.steps]
+    desk.put(f"run/{PROBE}/{PROBE_SENTENCES}", json.dumps([f"{x.text} {at}" for at in range(5)]), x.seconds)
+    for step in steps:
+        file, random = probe_file(run.folder, x.seed, step), np.random.default_rng([x.vectors, step])
+        file.unlink(missing_ok=True)
+        np.save(file, random.normal(size=(5, 3)))
+    answer, probes = cached_maps.travel(run, x.seed, steps), recorder.probes(run, x.seed, steps)
+    assert answer is not None
+    assert np.array_equal(answer[0].places, step_maps.travel(probes).places), "the map of other vectors"
+    return own(answer[1][0], f"{x.text} 0"), answer[0].places.tobytes(), x.seed
+
+
+def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
+    names = [f"run:{x.name}@step-{step}" for step in (0, 10)[: x.steps]]
+    for step in (0, 10):
+        desk.keep(f"run/{STEPS}/step-{step}/model.safetensors", x.weights)
+    return answered(desk, step_grid.models_key(Run(desk.folder / "run"), names), (x.steps, x.weights))
+
+
+def subject(x: Any) -> Subject:
+    one, *others = (Found(x.name, None, model) for model in x.models)
+    asked = SimpleNamespace(wanted=x.wanted, on=x.name, text=x.name)
+    return Subject(one, named(x.data, x), named(x.text, x), asked, tuple(others), x.length)
+
+
+def exports(desk: Desk, x: Any) -> Hashable:
+    point = Point("tiny", x.size, 80.0, 0.0, 0.0, 0.0, 1, 1, 1.0, 1.0)
+    return export_form.key_of(subject(x), point, Path(x.folder))
+
+
+def results(desk: Desk, x: Any) -> Hashable:
+    path = result_files.write(result("tiny", "pairs", x.score))
+    desk.put(path, path.read_text(), x.seconds)
+    return own(next(one.measured.score() for one in saved_results.every() if one.model.name == "tiny"), x.score)
+
+
+def model_and_text(desk: Desk, x: Any) -> tuple[str, tuple[str, ...]]:
+    desk.keep("tiny/config.json", "{}")
+    model = desk.keep("tiny/model.safetensors", x.weights).parent
+    return str(model), (str(desk.keep("text.txt", x.content)),)
+
+
+def plans(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setenv("STRATA_RUNS", str(desk.folder / "runs"))
+    desk.keep(f"runs/run/{STATUS}", json.dumps({"state": x.state}))
+    model, text = model_and_text(desk, x)
+    key = cached_tables.stamp(Plan("mine", ("simcse",), (model,), (text,)))
+    return answered(desk, key, (x.state, x.weights, x.content))
+
+
+def estimates(desk: Desk, x: Any) -> Hashable:
+    recipe = Recipe("simcse", *model_and_text(desk, x), settings={"steps": x.steps}, made_with={"rows": x.rows})
+    return answered(desk, training_queue.trial_key(recipe), (x.weights, x.content, x.steps))
+
+
+def metrics(desk: Desk, x: Any) -> Hashable:
+    lines = (json.dumps({"number": 1, "seed": 1, "step": step, "time": 0.0, "loss": loss, "rate": 0.1})
+             for step, loss in enumerate(x.losses, start=1))  # fmt: skip
+    (desk.folder / METRICS).write_text("".join(f"{line}\n" for line in lines))
+    return own(tuple(one.loss for one in run_metrics.numbers(desk.folder).lines()), x.losses)
+
+
+def sentences_cut(desk: Desk, x: Any) -> Hashable:
+    of = (x.model, x.pairs.digest, x.settings)
+    reader = SimpleNamespace(tokens=lambda some, most: SimpleNamespace(truncated=0), limit=lambda most: of)
+    desk.patch.setattr(own_pairs_form, "encoder", lambda *_: reader)
+    return own(own_pairs_form.share_cut(found(x), named(x.pairs, x), x.settings), (of, 0.0))
+
+
+def two(draw: Any) -> Any:
+    """Two values, as of A and B."""
+    return lambda random: (draw(random), draw(random))
+
+
+NAMED, SECONDS = {"name": drawn.name}, {"seconds": one_of(1, 2, 3)}  # the latter a time of modification
+READ = {"model": drawn.digest, "reading": drawn.reading, "settings": drawn.settings}
+TWO = {"models": two(drawn.digest), "pairs": drawn.digest, "settings": drawn.settings,
+       "metric": one_of("Spearman", "Pearson"), "aggregate": one_of("all", "mean")}  # fmt: skip
+SIZES = {"models": two(drawn.digest), "data": drawn.pairs, "text": drawn.sentences, "length": one_of(None, 4, 64),
+         "wanted": one_of(Wanted(), Wanted((1,)), Wanted((), (), (1,)), Wanted(way="first"))}  # fmt: skip
+WEIGHTS = {"weights": one_of("weights 1", "weights 2")}
+CONTENT = one_of("one\ntwo\n", "one\nten\n", "six\ntwo\n")  # of one size
+PAIR = {"sentences": lambda random: drawn.texts(random, 2)}
+
+STORES: Mapping[str, Store | tuple[Store, ...]] = {
+    "Digests of files": Store(
+        {"content": CONTENT}, SECONDS, lambda desk, x: digests.of_file(desk.put("weights", x.content, x.seconds))
+    ),
+    "Encoders": Store(
+        {"model": drawn.digest, "precision": one_of("auto", "float32"), "device": one_of("auto", "cpu")},
+        {**NAMED, "max_length": one_of(None, 4, 64)},
+        encoders,
+    ),
+    "Texts and sets": Store(
+        {"scores": one_of((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), (1.0, 3.0, 2.0)), "text": one_of("one", "two"),
+         "relevant": one_of(0, 1)},
+        SECONDS,
+        sources,
+        bases=5,
+    ),
+    "Vectors of sentences": Store({**READ, "sentences": drawn.texts}, NAMED, sentence_vectors, bases=60),
+    "Scores of a base": Store(
+        {"model": drawn.digest, "data": drawn.digest, "texts": drawn.texts, "device": one_of("cpu", "cuda"),
+         "max_length": one_of(4, 64), "measure": one_of("MRR@10", "nDCG@10"), "pooling": one_of("cls", "mean", "max")},
+        NAMED,
+        base_items,
+        bases=40,
+    ),
+    "Maps": (
+        Store({"sides": two(lambda random: (drawn.digest(random), drawn.reading(random))),
+               "sentences": drawn.sentences, "settings": drawn.settings}, NAMED, neighbours),
+        Store({**READ, "sentences": drawn.sentences, "way": one_of(Way("PCA"), Way("PCA", 3), Way("PCA", seed=1))},
+              NAMED, maps),
+    ),
+    "Searches": (
+        Store({**READ, "sentences": drawn.sentences}, NAMED, indexes),
+        Store({**READ, "sentences": drawn.sentences, "others": drawn.sentences, "k": one_of(1, 10)}, NAMED,
+              neighbour_overlap),
+        Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_queries),
+    ),
+    "Pairs of sentences": (
+        Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),
+        Store({"model": drawn.digest, "settings": drawn.settings, **PAIR}, NAMED, layer_weights, bases=20),
+        Store({"model": drawn.digest, "way": one_of("as one input", "alone"), **PAIR}, NAMED, attention, bases=20),
+    ),
+    "Intervals": (
+        Store({**TWO, "readings": two(drawn.reading)}, {}, intervals),
+        Store(TWO, {}, best_layers),
+    ),
+    "Embedding geometry": (
+        Store({"models": two(drawn.digest), "pairs": drawn.pairs, "pooling": one_of("cls", "mean"),
+               "settings": drawn.settings}, {**NAMED, "reading": drawn.reading}, layer_geometry, bases=40),
+        Store({**READ, "pairs": drawn.pairs}, NAMED, cloud, bases=40),
+    ),
+    "Maps of a run": Store(
+        {"text": one_of("one", "two"), "vectors": one_of(1, 2), "seed": one_of(1, 2), "steps": one_of(1, 2)},
+        SECONDS,
+        map_of_a_run,
+        bases=4,
+    ),
+    "Scores of steps": Store({**WEIGHTS, "steps": one_of(1, 2)}, NAMED, steps_of_a_run),
+    "Sizes": Store(SIZES, NAMED, lambda desk, x: subject(x).key, bases=40),
+    "Exports of sizes": Store(
+        {**SIZES, "size": one_of(Size(1, "mean", 8, "int8"), Size(2, "mean", 8, "int8")), "folder": one_of("a", "a b")},
+        NAMED,
+        exports,
+        bases=40,
+    ),
+    "Tables of results": Store({"score": one_of(80, 81, 82)}, SECONDS, results, bases=3),
+    "Tables of plans": Store({**WEIGHTS, "content": CONTENT, "state": one_of("finished", "stopped!")}, {}, plans),
+    "Estimates": Store({**WEIGHTS, "content": CONTENT, "steps": one_of(10, 20)}, {"rows": one_of(1, 2)}, estimates),
+    "Metrics of runs": Store({"losses": one_of((1.0, 2.0), (1.0, 3.0), (4.0, 2.0), (1.0, 2.0, 3.0))}, {}, metrics),
+    "Sentences cut": Store({"model": drawn.digest, "pairs": drawn.pairs, "settings": drawn.settings}, NAMED,
+                           sentences_cut),
+}  # fmt: skip

@@ -1,0 +1,268 @@
+"""The stores that write to a disk, by their name in docs/architecture.md."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from explorer.commands.plan import check_same
+from explorer.data import uploads
+from explorer.data.graded import user_sets
+from explorer.data.kinds import Corpus, GradedPairs
+from explorer.data.row_kinds import SENTENCES
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.readings import DECODER_POOLINGS, GRID_POOLINGS, Row
+from explorer.errors import BadChoice, CannotResume
+from explorer.evaluating.encoded import Encoded
+from explorer.evaluating.results import result_files
+from explorer.evaluating.results.result_files import Result, ScoredModel
+from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, ScoredTask
+from explorer.measuring.scores import score_store
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.sentences import shipped_vectors
+from explorer.progress import finish
+from explorer.studies.plans import plan_folder
+from explorer.studies.plans.plan import Plan
+from explorer.studies.recipe_runs import RecipeRuns
+from explorer.training import backtranslation
+from explorer.training.loop import resume_state
+from explorer.training.loop.resume_state import State
+from explorer.training.recipe import Recipe
+from explorer.ui.train import generator_form
+from tests.evaluating.results_by_hand import measured
+from tests.stores import drawn
+from tests.stores.drawn import one_of
+from tests.stores.store import Desk, Guard, Store
+
+# two contents whose SHA-256 begins alike, and two sets of pairs whose digests do
+TWINS = (b"one line 39846\n", b"one line 63895\n", b"one line\n")
+TWIN_PAIRS = tuple(
+    GradedPairs("", ("a", "b", "c"), ("d", "e", f"f {number}"), (1.0, 2.0, 3.0), ("", "", ""))
+    for number in (20524, 45870)
+)
+
+
+def scores_of(number: int, grid: tuple[str, ...]) -> LayerScores:
+    """Scores that tell a number by the seconds that they took."""
+    cosines = np.zeros((1, len(grid), 1), dtype=np.float32)
+    return LayerScores(
+        (Row((0,)),), cosines, None, "", np.zeros(1), ("",), "float32", "cpu", 8, 0, 1, float(number), grid
+    )
+
+
+def put_scores(desk: Desk, x: Any) -> Hashable:
+    pairs = replace(x.pairs, name=x.name)
+    settings = x.settings.precision, x.settings.device, x.settings.max_length
+    key = score_store.key(x.model, pairs.digest, *settings, x.grid)
+    score_store.keep(key, scores_of(x.number, x.grid))
+    return key
+
+
+def read_scores(desk: Desk, key: Hashable) -> int:
+    found = score_store.kept(str(key))
+    assert found is not None
+    return int(found.seconds)
+
+
+def ship_vectors(desk: Desk, x: Any) -> Hashable:
+    """The sentences' vectors tell a number by their direction, since only that ships."""
+    desk.patch.setattr(shipped_vectors, "examples_folder", lambda: desk.folder)
+    vectors = np.tile([np.cos(x.number / 500), np.sin(x.number / 500)], (len(x.sentences), 1)) * x.length
+    shipped_vectors.ship(desk.folder, x.model, x.sentences, x.reading.title, vectors)
+    return x.model, x.sentences, x.reading.title
+
+
+def read_vectors(desk: Desk, key: Any) -> int:
+    found = shipped_vectors.read(*key)
+    assert found is not None
+    return round(500 * float(np.arctan2(found[0, 1], found[0, 0])))
+
+
+def settings_of_a_task(random: Random) -> dict[str, Any]:
+    return {name: random.choice((None, 1, "1")) for name in sorted(random.sample(("a", "b", "a b"), 2))}
+
+
+def write_result(desk: Desk, x: Any) -> Hashable:
+    task = ScoredTask(x.kind, x.data, dict(x.settings), x.task, x.folder)
+    model = ScoredModel(x.model, f"local-{x.digest[:12]}", x.digest)
+    result_files.write(Result(model, task, measured(x.number)))
+    return task.key(x.digest)
+
+
+def read_result(desk: Desk, key: Hashable) -> int:
+    found = next(one for one in result_files.read_all().results if one.key == key)
+    saved = result_files.saved(replace(found.model, name="another name"), replace(found.task, name="another task"))
+    assert saved is not None
+    return int(saved.measured.score())
+
+
+def vectors_of_a_task(desk: Desk, x: Any) -> Hashable:
+    titles = (x.reading.title, "another title")
+    block = np.array([[x.number, 0.0]], dtype=np.float32)
+    return titles[0], float(Encoded(titles, (block, -block), np.zeros(1, dtype=np.intp), 0, 0.0).of(titles[0])[0, 0])
+
+
+def write_model(desk: Desk, name: str, content: str) -> Path:
+    """A folder whose files tell which model it is; nothing loads it."""
+    desk.put(f"{name}/config.json", "{}")
+    desk.put(f"{name}/model.safetensors", content)
+    return desk.folder / name
+
+
+def recipe_of(desk: Desk, x: Any) -> Recipe:
+    shutil.rmtree(desk.folder / "named", ignore_errors=True)
+    lines = "".join(f"{x.text} {at}\n" for at in range(40))
+    text, model = desk.put(f"named/{x.name}.txt", lines), write_model(desk, f"named/{x.folder}", x.model)
+    return Recipe("simcse", str(model), (str(text),), settings={"temperature": x.temperature}, seeds=(x.seed,))
+
+
+def trainings(desk: Desk, x: Any) -> Hashable:
+    recipe = recipe_of(desk, x).checked()
+    return recipe.settings.get("temperature"), recipe.seeds, tuple(RecipeRuns().digests(recipe).items())
+
+
+def state_of(x: Any) -> Mapping[str, Any]:
+    settings = {"learning_rate": x.rate, "pooling": x.pooling}
+    recipe = Recipe("simcse", x.model, (x.data,), precision=x.precision, seeds=x.seeds, settings=settings)
+    return recipe.how_trained()
+
+
+def save_state(desk: Desk, x: Any) -> None:
+    resume_state.save(desk.folder / "state", State({}, {"recipe": state_of(x)}))
+
+
+def resumes(desk: Desk, x: Any) -> bool:
+    state = resume_state.load(desk.folder / "state")
+    assert state is not None
+    try:
+        resume_state.check(state, state_of(x))
+    except CannotResume:
+        return False
+    return True
+
+
+def plan_of(x: Any) -> Plan:
+    return Plan("mine", (x.method,), (x.model,), ((x.text,),), dev=x.dev, seeds=x.seeds, tasks=x.tasks)
+
+
+def begin_plan(desk: Desk, x: Any) -> None:
+    desk.patch.setenv("STRATA_RUNS", str(desk.folder / f"runs {len(list(desk.folder.iterdir()))}"))
+    plan_folder.new(plan_of(x))
+
+
+def plan_goes_on(desk: Desk, x: Any) -> bool:
+    try:
+        check_same(replace(plan_of(x), budget=x.budget), plan_folder.find("mine"))
+    except BadChoice:
+        return False
+    return True
+
+
+class Upper:
+    """A translator that writes in capitals."""
+
+    def translate(self, some: tuple[str, ...]) -> list[str]:
+        return [text.upper() for text in some]
+
+
+def translate(desk: Desk, x: Any, out: str = "out.tsv") -> None:
+    desk.patch.setattr(backtranslation, "load", lambda *_, **__: Upper())
+    there, back = (Found(x.name, Path(x.name), digest) for digest in (x.there, x.back))
+    finish(backtranslation.backtranslate(x.sentences, there, back, desk.folder / out, beams=x.beams))
+
+
+def begin_translation(desk: Desk, x: Any) -> None:
+    for file in desk.folder.glob("out.tsv*"):
+        file.unlink()
+    translate(desk, x)
+
+
+def translation_goes_on(desk: Desk, x: Any) -> bool:
+    try:
+        translate(desk, x)
+    except CannotResume:
+        return False
+    return True
+
+
+STORES: Mapping[str, Store | Guard] = {
+    "Digests": Store(
+        {"value": drawn.data},
+        {"name": drawn.name},
+        lambda desk, x: (type(x.value).__name__, replace(x.value, name=x.name).digest),
+        bases=400,
+    ),
+    "Scores": Store(
+        {"model": drawn.digest, "pairs": drawn.pairs, "settings": drawn.settings,
+         "grid": one_of(GRID_POOLINGS, DECODER_POOLINGS)},
+        {"name": drawn.name},
+        put_scores,
+        read_scores,
+    ),
+    "Shipped vectors": Store(
+        {"model": drawn.digest, "sentences": drawn.texts, "reading": drawn.reading},
+        {"length": one_of(1.0, 2.0, 5.0)},
+        ship_vectors,
+        read_vectors,
+    ),
+    "Results": Store(
+        {"kind": one_of(STS, FINE_TUNING, RUN_TEST), "data": drawn.digest, "digest": drawn.digest,
+         "settings": settings_of_a_task},
+        {"model": drawn.name, "task": drawn.name, "folder": drawn.name},
+        write_result,
+        read_result,
+        bases=5,
+    ),
+    "Vectors of a task": Store({"reading": drawn.reading}, {}, vectors_of_a_task, bases=40),
+    "Uploaded texts": Store(
+        {"data": one_of(*TWINS)},
+        {},
+        lambda desk, x: uploads.keep("a.txt", x.data),
+        lambda desk, path: desk.numbers[(repr(Path(path).read_bytes()),)],
+    ),
+    "Uploaded pairs": Store(
+        {"pairs": lambda random: random.choice((*TWIN_PAIRS, drawn.pairs(random)))},
+        {},
+        lambda desk, x: user_sets.keep(replace(x.pairs, name="a.csv")),
+        lambda desk, name: desk.numbers[(repr(replace(user_sets.graded_pairs(name), name="")),)],
+    ),
+    "Generators": Store(
+        {"base": drawn.digest, "text": drawn.texts},
+        {"name": drawn.name},
+        lambda desk, x: generator_form.folder_of(x.base, Corpus(x.name, SENTENCES, (x.text,)).digest),
+    ),
+    "Trainings": Store(
+        {"text": one_of("first", "second"), "model": one_of("one", "other"), "seed": one_of(1, 2),
+         "temperature": one_of(0.05, 0.1)},
+        {"name": drawn.name, "folder": drawn.name},
+        trainings,
+        bases=3,
+    ),
+    "Stopped runs": Guard(
+        {"rate": one_of(1e-3, 2e-3), "pooling": one_of("cls", "mean"), "precision": one_of("float32", "bfloat16"),
+         "seeds": one_of((1,), (1, 2), (2, 1))},
+        {"data": drawn.name, "model": drawn.name},
+        save_state,
+        resumes,
+    ),
+    "Plans": Guard(
+        {"method": one_of("simcse", "sg-opt"), "model": one_of("a", "a b", "b"), "text": one_of("a", "b", "a · b"),
+         "dev": one_of("", "a"), "seeds": one_of((1,), (1, 2), (2, 1)), "tasks": one_of((), ("STS12",), ("STS13",))},
+        {"budget": one_of(Plan("x").budget, replace(Plan("x").budget, steps=3))},
+        begin_plan,
+        plan_goes_on,
+    ),
+    "Back-translations": Guard(
+        {"sentences": one_of(("a", "b"), ("a", "c"), ("b", "a")), "there": drawn.digest, "back": drawn.digest,
+         "beams": one_of(1, 2)},
+        {"name": drawn.name},
+        begin_translation,
+        translation_goes_on,
+    ),
+}  # fmt: skip
