@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -19,6 +19,7 @@ DIGESTS = ("0" * 64, "0" * 63 + "1", "deadbeef" * 8)
 NAMES = ("a", "b", "a b", "test.tsv", "a · b", "ü", "'a'", "x · deadbeef")
 TEXTS = ("", " ", "a", "b", "ab", "a b", " · ", "a · b", '"', "'a'", "'b'", "ü", "🦉", "str:a", "astr:b",
          "astr:secondstr:b", "1.0", "0:1", "None", "queries", "judgements", "labelled", *DIGESTS)  # fmt: skip
+FEW = ("a", "'a'")  # a label, and the way it is written into a digest: rows of other columns may have one list of them
 
 
 def name(random: Random) -> str:
@@ -57,10 +58,10 @@ def one_of(*values: Any) -> Any:
     return lambda random: random.choice(values)
 
 
-def pairs(random: Random, name: str = "") -> GradedPairs:
-    count = random.randrange(1, 4)
+def pairs(random: Random) -> GradedPairs:
+    draw, count = columns(random)
     gold = tuple(random.choice((0.0, 1.0, 2.5)) for _ in range(count))
-    return GradedPairs(name, texts(random, count), texts(random, count), gold, texts(random, count))
+    return GradedPairs("", draw(), draw(), gold, draw())
 
 
 def sentences(random: Random) -> Sentences:
@@ -68,8 +69,8 @@ def sentences(random: Random) -> Sentences:
 
 
 def labelled(random: Random) -> Labelled:
-    count = random.randrange(1, 4)
-    return Labelled("", texts(random, count), texts(random, count), texts(random, random.choice((0, count))))
+    draw, _ = columns(random)
+    return Labelled("", draw(), draw(), random.choice(((), draw())))
 
 
 def labelled_set(random: Random) -> LabelledSet:
@@ -83,29 +84,34 @@ def retrieval_set(random: Random) -> RetrievalSet:
 
 
 def triplets(random: Random) -> Triplets:
-    count = random.randrange(1, 4)
-    return Triplets("", *(texts(random, count) for _ in range(3)))
+    draw, _ = columns(random)
+    return Triplets("", draw(), draw(), draw())
 
 
 def probe_pairs(random: Random) -> ProbePairs:
-    count = random.randrange(1, 4)
-    same = tuple(random.choice((True, False)) for _ in range(count))
-    return ProbePairs("", texts(random, count), texts(random, count), same)
+    draw, count = columns(random)
+    return ProbePairs("", draw(), draw(), tuple(random.choice((True, False)) for _ in range(count)))
 
 
 def corpus(random: Random) -> Corpus:
-    """Rows of any kind; of labelled ones with or without a second text, and with rows held out or not."""
-    kind, count = random.choice((*KINDS, LABELLED_TEXTS)), random.randrange(1, 4)
-    there = (text for text in kind.texts if text.required or random.random() < 0.5)
-    columns: list[Sequence[Any]] = [texts(random, count) for _ in there]
-    if kind == SCORED_PAIRS:
-        columns.append(tuple(random.choice((0.0, 0.5, 1.0)) for _ in range(count)))
-    held_out = (None, None)
-    if kind == LABELLED_TEXTS:
-        columns.append(texts(random, count))
-        rows = Corpus("", kind, (texts(random, 1), texts(random, 1)))
-        held_out = random.choice(((None, None), (rows, rows), (rows, None), (None, rows)))
-    return Corpus("", kind, tuple(columns), *held_out)
+    """Rows of any kind but labelled ones."""
+    kind, (draw, count) = random.choice([kind for kind in KINDS if kind != LABELLED_TEXTS]), columns(random)
+    scores = tuple(random.choice((0.0, 0.5, 1.0)) for _ in range(count))
+    return Corpus("", kind, (*(draw() for _ in kind.texts), *([scores] if kind == SCORED_PAIRS else [])))
+
+
+def labelled_rows(random: Random) -> Corpus:
+    """Rows with labels, with or without a second text, and with rows held out for one use, for both, or for none."""
+    draw, _ = columns(random)
+    others = Corpus("", LABELLED_TEXTS, (("a",), ("a",)))
+    held_out = random.choice(((None, None), (others, others), (others, None), (None, others)))
+    return Corpus("", LABELLED_TEXTS, tuple(draw() for _ in range(random.choice((2, 3)))), *held_out)
+
+
+def columns(random: Random) -> tuple[Callable[[], tuple[str, ...]], int]:
+    """Draws a column of as many rows as the others, of few texts or of many; the number of rows."""
+    pool, count = random.choice((FEW, TEXTS)), random.randrange(1, 4)
+    return lambda: tuple(random.choices(pool, k=count)), count
 
 
 def data(random: Random) -> Any:

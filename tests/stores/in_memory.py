@@ -277,7 +277,7 @@ SIZES = {"models": two(drawn.digest), "data": drawn.pairs, "text": drawn.sentenc
          "wanted": one_of(Wanted(), Wanted((1,)), Wanted((), (), (1,)), Wanted(way="first"))}  # fmt: skip
 WEIGHTS = {"weights": one_of("weights 1", "weights 2")}
 CONTENT = one_of("one\ntwo\n", "one\nten\n", "six\ntwo\n")  # of one size
-PAIR = {"sentences": lambda random: drawn.texts(random, 2)}
+PAIR = {"sentences": lambda random: tuple(random.choices(("", "a", "b", "ab", "str:a", "astr:a", "astr:"), k=2))}
 
 STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Digests of files": Store(
@@ -317,8 +317,9 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     ),
     "Pairs of sentences": (
         Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),
-        Store({"model": drawn.digest, "settings": drawn.settings, **PAIR}, NAMED, layer_weights, bases=20),
-        Store({"model": drawn.digest, "way": one_of("as one input", "alone"), **PAIR}, NAMED, attention, bases=20),
+        Store({"model": drawn.digest, "settings": one_of(Settings(), Settings("auto", "auto", 4)), **PAIR}, NAMED,
+              layer_weights, bases=80),
+        Store({"model": drawn.digest, "way": one_of("as one input", "alone"), **PAIR}, NAMED, attention, bases=80),
     ),
     "Intervals": (
         Store({**TWO, "readings": two(drawn.reading)}, {}, intervals),

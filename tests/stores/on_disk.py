@@ -56,10 +56,13 @@ def scores_of(number: int, grid: tuple[str, ...]) -> LayerScores:
     )
 
 
+def digest_of(desk: Desk, x: Any) -> Hashable:
+    return type(x.value).__name__, replace(x.value, name=x.name).digest
+
+
 def put_scores(desk: Desk, x: Any) -> Hashable:
     pairs = replace(x.pairs, name=x.name)
-    settings = x.settings.precision, x.settings.device, x.settings.max_length
-    key = score_store.key(x.model, pairs.digest, *settings, x.grid)
+    key = score_store.key(x.model, pairs.digest, x.precision, x.device, x.max_length, x.grid)
     score_store.keep(key, scores_of(x.number, x.grid))
     return key
 
@@ -103,9 +106,11 @@ def read_result(desk: Desk, key: Hashable) -> int:
 
 
 def vectors_of_a_task(desk: Desk, x: Any) -> Hashable:
-    titles = (x.reading.title, "another title")
+    title = x.reading.title
     block = np.array([[x.number, 0.0]], dtype=np.float32)
-    return titles[0], float(Encoded(titles, (block, -block), np.zeros(1, dtype=np.intp), 0, 0.0).of(titles[0])[0, 0])
+    found = Encoded(("another title", title), (-block, block), np.zeros(1, dtype=np.intp), 0, 0.0).of(title)
+    assert found[0, 0] == x.number
+    return title
 
 
 def write_model(desk: Desk, name: str, content: str) -> Path:
@@ -191,15 +196,13 @@ def translation_goes_on(desk: Desk, x: Any) -> bool:
     return True
 
 
-STORES: Mapping[str, Store | Guard] = {
-    "Digests": Store(
-        {"value": drawn.data},
-        {"name": drawn.name},
-        lambda desk, x: (type(x.value).__name__, replace(x.value, name=x.name).digest),
-        bases=400,
+STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
+    "Digests": tuple(
+        Store({"value": draw}, {"name": drawn.name}, digest_of, bases=200) for draw in (drawn.data, drawn.labelled_rows)
     ),
     "Scores": Store(
-        {"model": drawn.digest, "pairs": drawn.pairs, "settings": drawn.settings,
+        {"model": drawn.digest, "pairs": drawn.pairs, "precision": one_of("auto", "float32"),
+         "device": one_of("auto", "cpu"), "max_length": one_of(None, 4),
          "grid": one_of(GRID_POOLINGS, DECODER_POOLINGS)},
         {"name": drawn.name},
         put_scores,
@@ -219,7 +222,7 @@ STORES: Mapping[str, Store | Guard] = {
         read_result,
         bases=5,
     ),
-    "Vectors of a task": Store({"reading": drawn.reading}, {}, vectors_of_a_task, bases=40),
+    "Vectors of a task": Store({"reading": drawn.reading}, {}, vectors_of_a_task, bases=100),
     "Uploaded texts": Store(
         {"data": one_of(*TWINS)},
         {},
