@@ -16,6 +16,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 
 Digests = dict[str, str | None]
+Known = tuple[Run, Recipe]
 
 
 class RecipeRuns:
@@ -37,27 +38,30 @@ class RecipeRuns:
         by_recipe = _by_recipe()
         return [self._best(recipe, by_recipe.get(_of_any_seed(recipe), []), plan) for recipe in recipes]
 
-    def _best(self, recipe: Recipe, of_any_seed: Sequence[Run], plan: str | None) -> Run | None:
-        found = [run for run in of_any_seed if run.recipe().seeds == recipe.seeds]
+    def _best(self, recipe: Recipe, of_any_seed: Sequence[Known], plan: str | None) -> Run | None:
+        found = [(run, known.made_with) for run, known in of_any_seed if known.seeds == recipe.seeds]
         if not found:
             return None
         now = self._now(recipe, of_any_seed)
-        finished = [run for run in found if _is_finished(run)]
-        for run in finished:
-            then = run.recipe().made_with
-            if all(then.get(what) == digest for what, digest in now.items()):
+        finished = {run for run, _ in found if _is_finished(run)}
+        for run, then in found:
+            if run in finished and all(then.get(what) == digest for what, digest in now.items()):
                 return run
-        left = (run for run in found if run not in finished and (plan is None or is_of_plan(run, plan)))
-        return next((run for run in left if _resumes_with(run, now)), None)
+        for run, then in found:
+            # without digests it has not begun; with others it could not be resumed
+            same = all(then.get(what, digest) == digest for what, digest in now.items())
+            if run not in finished and same and (plan is None or is_of_plan(run, plan)):
+                return run
+        return None
 
-    def _now(self, recipe: Recipe, of_any_seed: Sequence[Run]) -> Digests:
+    def _now(self, recipe: Recipe, of_any_seed: Sequence[Known]) -> Digests:
         """The digests of what a recipe names; of what can no longer be read, those of its newest run of any seed.
 
         What was measured on a text that is gone stays, but no row has seeds of two texts.
         """
         with suppress(StrataError):
             return self.digests(recipe)
-        newest = next((run.recipe().made_with for run in of_any_seed if _is_finished(run)), {})
+        newest = next((known.made_with for run, known in of_any_seed if _is_finished(run)), {})
         now = {what: digest for what, digest in newest.items() if what.endswith("_digest")}
         with suppress(StrataError):
             now |= self._models(recipe)
@@ -77,12 +81,6 @@ def is_of_plan(run: Run, plan: str) -> bool:
 
 def _is_finished(run: Run) -> bool:
     return run.status().state == statuses.FINISHED
-
-
-def _resumes_with(run: Run, now: Digests) -> bool:
-    """Whether a run that did not end has these digests, or none yet; another text or model could not be resumed."""
-    then = run.recipe().made_with
-    return all(then.get(what, digest) == digest for what, digest in now.items())
 
 
 class _Key:
@@ -107,10 +105,11 @@ def _of_any_seed(recipe: Recipe) -> str:
     return replace(recipe, made_with={}, seeds=(0,)).as_yaml()
 
 
-def _by_recipe() -> dict[str, list[Run]]:
+def _by_recipe() -> dict[str, list[Known]]:
     """Every run of the user by its recipe without the seeds, newest first."""
-    found: dict[str, list[Run]] = {}
+    found: dict[str, list[Known]] = {}
     for run in runs.every():
         with suppress(StrataError):  # an unreadable recipe is a different one
-            found.setdefault(_of_any_seed(run.recipe()), []).append(run)
+            recipe = run.recipe()
+            found.setdefault(_of_any_seed(recipe), []).append((run, recipe))
     return found
