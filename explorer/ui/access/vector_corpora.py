@@ -14,7 +14,7 @@ from explorer.data.vectors.vector_files import VectorFiles
 from explorer.errors import WrongColumns
 from explorer.measuring.neighbours import saved_index
 from explorer.measuring.neighbours.vector_search import VectorSearch
-from explorer.places import given_path
+from explorer.places import Stamps, given_path
 from explorer.ui.access import remembered
 
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
@@ -46,15 +46,11 @@ def _opened(source: str, title: str, stamp: Hashable) -> VectorFiles:
     return opening.opened(source)
 
 
-def _stamp(source: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _stamp(source: str) -> Stamps:
     """A value that differs once one of the files is another one, or is written to."""
     path = given_path(source)
     if path.is_dir():
         files = [path / manifest.NAME, *sorted((path / manifest.SHARDS).glob("*.parquet"))]
     else:
         files = [path, path.with_suffix(".txt")]
-    found = []
-    for file in files:
-        with suppress(OSError):  # reading it says what is wrong
-            found.append((file.name, places.stamp(file)))
-    return tuple(found)
+    return places.stamps(files)

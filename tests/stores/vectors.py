@@ -1,0 +1,100 @@
+"""The stores of vectors on disk, by their name in docs/architecture.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from explorer.data.vectors import preparing
+from explorer.data.vectors.manifest import Column, Manifest
+from explorer.data.vectors.npy_file import NpyFile
+from explorer.data.vectors.unit_length import unit
+from explorer.measuring.maps.projection import Way
+from explorer.measuring.neighbours import saved_index
+from explorer.measuring.neighbours.index_setting import HNSW, IVF, suited
+from explorer.progress import finish
+from explorer.studies.embedding.corpus import Text
+from explorer.ui.access import vector_corpora
+from explorer.ui.map import large_map_view
+from tests.stores import drawn
+from tests.stores.drawn import one_of
+from tests.stores.in_memory import CONTENT, SECONDS, answered, key_of
+from tests.stores.store import Desk, Store
+
+VECTORS = one_of(((1.0, 2.0), (3.0, 4.0)), ((1.0, 2.0), (4.0, 3.0)), ((2.0, 1.0), (3.0, 4.0)))
+TEXTS = one_of(("one", "two"), ("two", "one"), ("one", "ten"))
+
+
+def npy(desk: Desk, x: Any, path: str) -> NpyFile:
+    """The two files, whose times of modification say nothing."""
+    file = desk.put(f"{path}.npy", "", x.seconds)
+    np.save(file, np.array(x.vectors))
+    os.utime(file, (x.seconds, x.seconds))
+    return NpyFile(file, desk.put(f"{path}.txt", "\n".join(x.texts), x.seconds))
+
+
+def searched(desk: Desk, x: Any) -> Hashable:
+    found = finish(preparing.corpus(npy(desk, x, f"{x.folder}/{x.name}")))
+    assert np.allclose(found.vectors, unit(np.array(x.vectors)))
+    assert found.texts(range(len(found))) == x.texts
+    return found.folder
+
+
+def index(desk: Desk, x: Any) -> Hashable:
+    corpus = SimpleNamespace(folder=desk.folder / x.corpus, name=x.name)
+    return saved_index._files(corpus, x.setting)
+
+
+def embedding(desk: Desk, x: Any) -> Hashable:
+    columns = tuple(Column(title, width) for title, width in x.columns)
+    of_text = x.text, x.rows, -(-x.rows // x.rows_per_shard), x.rows_per_shard
+    settings = columns, x.max_length, x.precision, x.dtype, x.with_text
+    return Manifest(x.name, x.model, (x.folder,), *of_text, *settings, {"torch": x.release}).key
+
+
+def opened(desk: Desk, x: Any) -> Hashable:
+    path = npy(desk, x, "mine").files[0]
+    desk.patch.setattr(vector_corpora.remembered, "made", lambda key, *_: keys.append(key))
+    keys: list[str] = []
+    vector_corpora.corpus(str(path), "mean of layer 1")
+    return answered(desk, keys[0], (x.vectors, x.texts))
+
+
+def large_map(desk: Desk, x: Any) -> Hashable:
+    corpus = SimpleNamespace(digest=x.corpus, name=x.name)
+    return key_of(desk, large_map_view, lambda: large_map_view._made(corpus, x.way))
+
+
+STORES: Mapping[str, Store] = {
+    "Searched vectors": Store(
+        {"vectors": VECTORS, "texts": TEXTS}, {"name": drawn.name, "folder": drawn.name, **SECONDS}, searched, bases=3
+    ),
+    "Search indexes": Store(
+        {"corpus": drawn.digest, "setting": one_of(suited(10**4, HNSW), suited(10**4, IVF), suited(10**6, IVF))},
+        {"name": drawn.name},
+        index,
+    ),
+    "Embeddings": Store(
+        {"model": drawn.digest, "text": drawn.digest, "rows": one_of(10, 20), "rows_per_shard": one_of(5, 7),
+         "columns": one_of((("mean of layer 1", 8),), (("mean of layer 1", 9),), (("cls of layer 1", 8),)),
+         "max_length": one_of(64, 128), "precision": one_of("float32", "bfloat16"),
+         "dtype": one_of("float32", "float16"), "with_text": one_of(True, False)},
+        {"name": drawn.name, "folder": drawn.name, "release": one_of("1", "2")},
+        embedding,
+    ),
+    "Opened vectors": Store({"vectors": VECTORS, "texts": TEXTS}, SECONDS, opened, bases=4),
+    "Maps of vectors": Store(
+        {"corpus": drawn.digest, "way": one_of(Way("PCA"), Way("PCA", seed=1), Way("UMAP"), Way("UMAP", min_dist=0.5))},
+        {"name": drawn.name},
+        large_map,
+    ),
+    "Texts of embeddings": Store(
+        {"content": CONTENT},
+        SECONDS,
+        lambda desk, x: answered(desk, Text(str(desk.put("text.txt", x.content, x.seconds))).stamp, x.content),
+    ),
+}  # fmt: skip
