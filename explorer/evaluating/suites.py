@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.data import sources, uploads
@@ -38,6 +38,7 @@ from explorer.evaluating.results.scored_task import (
 from explorer.evaluating.tasks import retrieval, search, sts, transfer, transfer_cost
 from explorer.evaluating.tasks.transfer_cost import Cost
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
+from explorer.places import given_path
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _load_own(task: str, options: Options) -> Data:
     collection = sources.retrieval_set(task)
     if collection is not None:
         return collection
-    path = Path(task).expanduser()
+    path = given_path(task)
     if path.is_dir():
         return _load_labelled(task, options)
     table = read_file(path)
@@ -255,7 +256,7 @@ def label_of(task: str) -> tuple[str, str]:
     uploaded = uploads.name_and_mark(task)
     if uploaded:
         return uploaded
-    path = Path(task).expanduser().absolute()
+    path = given_path(task).absolute()
     return path.name, "/".join(path.parent.parts[-2:]).strip("/")
 
 
@@ -264,7 +265,6 @@ def _kind(task: str) -> Kind:
 
 
 def _is_path(task: str) -> bool:
-    try:
-        return Path(task).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
-        return False
+    with suppress(BadChoice, OSError):
+        return given_path(task).exists()
+    return False

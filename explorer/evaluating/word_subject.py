@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from explorer.data.kinds import GradedPairs, digest_of
 from explorer.data.retrieval.retrieval_set import RetrievalSet
 from explorer.encoding.locate import digests
 from explorer.encoding.read.readings import MODEL_DEFAULT
-from explorer.errors import DataError
+from explorer.errors import BadChoice, DataError
 from explorer.evaluating.measured import Measured
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import EVALUATED
@@ -17,6 +17,7 @@ from explorer.evaluating.suites import Data
 from explorer.evaluating.tasks.bm25 import SETTING, bm25
 from explorer.evaluating.tasks.word_models import IN_BAG, SPLIT, BagOfWords, mean_word_vectors, word_scores
 from explorer.measuring.scores.measure import Settings
+from explorer.places import given_path
 from explorer.progress import Work
 
 TITLES = (MODEL_DEFAULT,)  # of their results
@@ -39,18 +40,16 @@ class WordSubject:
         if self.source in _RULES:
             name, digest = self.source, digest_of([self.source, *_RULES[self.source]])
         else:
-            path = Path(self.source).expanduser()
+            path = given_path(self.source)
             name, digest = path.name, digest_of([SPLIT, digests.of_file(path)])
         return ScoredModel(name, revision_of(digest, None), digest)
 
 
 def is_word_model(source: str) -> bool:
     """Whether a model is named that has no transformer."""
-    try:
-        path = Path(source).expanduser()
-        return source in _RULES or (path.name.endswith(ENDINGS) and path.is_file())
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
-        return False
+    with suppress(BadChoice, OSError):
+        return source in _RULES or (source.endswith(ENDINGS) and given_path(source).is_file())
+    return False
 
 
 def evaluate(subject: WordSubject, data: Data, task: str) -> Work[Measured]:
@@ -58,7 +57,7 @@ def evaluate(subject: WordSubject, data: Data, task: str) -> Work[Measured]:
     rows = checked(subject, data, task)
     if isinstance(rows, RetrievalSet):
         return (yield from bm25(rows))
-    path = Path(subject.source).expanduser()
+    path = given_path(subject.source)
     model = BagOfWords() if subject.source == BAG else (yield from mean_word_vectors(path, rows.sentences))
     return word_scores(model, rows)
 

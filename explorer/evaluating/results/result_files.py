@@ -168,7 +168,8 @@ def zipped(folder: Path | None = None) -> bytes:
     home, archive = folder or results_folder(), io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         for path in sorted((*home.glob("*/*/*.json"), *home.glob(f"*/*/{EXPERIMENTS}/*/*.json"))):
-            opened.write(path, Path("results") / path.relative_to(home))
+            if places.is_utf8(path):
+                opened.write(path, Path("results") / path.relative_to(home))
     return archive.getvalue()
 
 
@@ -180,7 +181,7 @@ def _paths(folder: Path | None = None) -> list[Path]:
 
 
 def _results_in(folder: Path, pattern: str) -> Iterator[Path]:
-    return (path for path in folder.glob(pattern) if path.name != META)
+    return (path for path in folder.glob(pattern) if path.name != META and places.is_utf8(path))
 
 
 def read(path: Path) -> Result | None:

@@ -20,6 +20,7 @@ from explorer.evaluating.measured import Items, Measured, Setting, SoFar
 from explorer.evaluating.probes import logistic, senteval
 from explorer.evaluating.probes.mlp import Network
 from explorer.evaluating.probes.probe_data import Classes, Features, ProbeData, Rows
+from explorer.knobs import wholes_in
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -100,12 +101,12 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
 
 def seeds_in(written: str) -> tuple[int, ...]:
     """The seeds in a text such as `1,2,3`."""
-    try:
-        return tuple(dict.fromkeys(int(seed) for seed in written.split(",")))
-    except ValueError as error:
+    found = wholes_in(written)
+    if not found:
         raise BadChoice(
             f"The seeds '{written}' are not whole numbers with commas between them. Write, for example, 1,2,3."
-        ) from error
+        )
+    return found
 
 
 def chosen_titles(encoder: Encoder, probe: str, titles: Sequence[str] | None) -> tuple[str, ...]:
