@@ -62,9 +62,11 @@ def _check_table(results: tuple[Result, ...]) -> None:
     assert len(set(labels.values())) == len(tasks), "two tasks have one label"
     rows = result_table.models(results)
     assert len({row.name for row in rows}) == len(rows), "two rows have one name"
-    by_key = {(one.model.digest, one.task.digest): one.measured for one in results}
-    seen = [measured for row in rows for run in row.runs for measured in run.values()]
-    assert {id(one) for one in seen} <= {id(one) for one in by_key.values()}, "a score of another model or task"
+    origins = {id(one.measured): one for one in results}
+    for run in (run for row in rows for run in row.runs):
+        of = {task: origins[id(measured)] for task, measured in run.items()}
+        assert all(one.task.digest == task for task, one in of.items()), "a score of another task"
+        assert len({one.model.digest for one in of.values()}) == 1, "scores of several models in one run"
     header, lines = result_table.cells(rows, tasks)
     for form in table_formats.FORMATS:
         table_formats.written(form, header, lines)

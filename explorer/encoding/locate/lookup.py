@@ -55,9 +55,7 @@ def of_name(name: str) -> Path | None:
     except BadChoice as error:
         raise ModelNotFound(str(error)) from error
     except OSError as error:  # no permission
-        raise ModelNotFound(
-            f"'{name}' cannot be looked up: {error.strerror or error}. Give a folder that can be read."
-        ) from error
+        raise ModelNotFound(f"'{name}' cannot be looked up: {error}. Give a folder that can be read.") from error
     if is_file:
         raise NotAModelFolder(f"'{name}' is a file. Give its folder, with config.json and the tokenizer.")
     # a revision may have slashes of its own: refs/pr/1

@@ -93,7 +93,7 @@ def test_a_text_without_a_sentence_is_refused(tmp_path, name, content, error):
 
 @pytest.mark.parametrize("rows", [0, -1, 10**23])
 def test_shards_have_rows(texts, rows):
-    with pytest.raises(BadChoice, match=f"{rows} rows per shard"):
+    with pytest.raises(BadChoice, match=f"{rows:,} rows per shard"):
         finish(indexed(texts, rows))
 
 
