@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 MOST = 100  # characters made of one; the steps of T5 and XLM-R make up to 36, those of RoBERTa up to 5
 LONGEST_TOKEN = 1000  # characters of an added token; runs of spaces have about a hundred
 ALL_ADDED = 10_000_000  # characters of all added tokens together: each takes about 70 bytes
-MADE_UP = (
-    10_000  # added tokens of which only the number is stated; T5 has 100, and ten times more take 100 times longer
-)
+MADE_UP = 10_000  # added tokens of which only the number is stated: T5 has 100, and the time grows with the square
 
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")  # the steps of a Sequence
