@@ -58,11 +58,11 @@ def test_a_signal_says_how_many_shards_are_written(desk, said, monkeypatch, numb
             signal.raise_signal(number)
         return real(*arguments)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
+    before = signal.signal(number, signal.default_int_handler)  # a shell in the background, or nohup, ignores it
     real = embedding._embed_shard
     monkeypatch.setattr(embedding, "_embed_shard", interrupted)
     ended, out, err = said(*desk.words("stopped"))
-    signal.signal(signal.SIGINT, before)
+    signal.signal(number, before)
     folder = desk.folder / "stopped"
     assert (ended, out) == (code, "")
     assert err == f"Stopped. 2 of 6 shards are written in {folder}; the same command resumes.\n"

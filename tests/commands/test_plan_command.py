@@ -53,7 +53,9 @@ def test_a_signal_saves_the_run_under_way_after_its_step_and_the_plan_goes_on(fi
         update(self)  # the first update, in which the signal comes
 
     monkeypatch.setattr(Learner, "update", signalled)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
     ended, out, err = said("plan", file())
+    signal.signal(signal.SIGHUP, before)
     assert (ended, out) == (129, "")
     assert err.splitlines()[-1] == "Interrupted. Go on with python -m explorer plan short --resume."
     (run,) = runs.every()

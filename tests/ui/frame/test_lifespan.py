@@ -105,8 +105,7 @@ def test_the_end_of_the_terminal_ends_the_server_as_another_signal_does(ignored)
     ended = []
     before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
-    if ignored:  # by nohup
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)  # by nohup
     lifespan._end_with_the_terminal()
     signal.raise_signal(signal.SIGHUP)
     for one, how in before.items():
