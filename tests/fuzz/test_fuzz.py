@@ -6,8 +6,8 @@ from tests.fuzz import cases
 
 # how many cases, chosen so that all take some seconds together; pages take longer and have tests of their own
 TRIED = {
-    "data_files": 100, "model_folders": 40, "recipes": 15, "run_folders": 15, "results": 30,
-    "written_tables": 25, "vectors": 10, "commands": 3, "plans": 30,
+    "data_files": 70, "model_folders": 40, "recipes": 15, "run_folders": 15, "results": 15,
+    "written_tables": 15, "vectors": 6, "commands": 2, "plans": 20,
 }  # fmt: skip
 
 

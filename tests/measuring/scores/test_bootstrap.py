@@ -36,7 +36,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
         return 100 * 6 / np.pi * np.arcsin(1 / np.sqrt(1 + noise**2) / 2)
 
     truth = population(0.8) - population(1.2)
-    random, covered, tries = np.random.default_rng(0), 0, 800
+    random, covered, tries = np.random.default_rng(0), 0, 500
     for number in range(tries):
         gold = random.normal(size=150)
         shared = random.normal(size=150) * 0.5

@@ -61,21 +61,18 @@ def test_a_run_that_is_broken_off_again_and_again_ends_the_same(place, whole):
     assert_same(run, expected)
 
 
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        (("learning_rate: 0.001", "learning_rate: 0.002"), "learning_rate was 0.001, not 0.002"),
-        (("- 1\n- 2\n", "- 1\n- 3\n"), r"seeds was \[1, 2\], not \[1, 3\]"),
-    ],
-)
-def test_a_run_whose_recipe_was_edited_is_not_resumed(place, whole, changed, told):
+def test_a_run_whose_recipe_was_edited_is_not_resumed(place, whole):
     run = begun(place)
     break_off(run, places(whole[1])["nothing is learned yet"] + 2)
     text = (run.folder / RECIPE).read_text()
-    assert changed[0] in text, "the premise"
-    (run.folder / RECIPE).write_text(text.replace(*changed))
-    with pytest.raises(CannotResume, match=told):
-        train(run)
+    for changed, told in (
+        (("learning_rate: 0.001", "learning_rate: 0.002"), "learning_rate was 0.001, not 0.002"),
+        (("- 1\n- 2\n", "- 1\n- 3\n"), r"seeds was \[1, 2\], not \[1, 3\]"),
+    ):
+        assert changed[0] in text, "the premise"
+        (run.folder / RECIPE).write_text(text.replace(*changed))
+        with pytest.raises(CannotResume, match=told):
+            train(run)
     (run.folder / RECIPE).write_text(text)
     train(run)
     assert_same(run, whole[0])

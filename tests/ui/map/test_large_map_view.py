@@ -1,4 +1,4 @@
-"""Test the Map page on vectors on disk: without a browser, and one click in a real one."""
+"""Test the Map page on vectors on disk, without a browser."""
 
 import numpy as np
 import pytest
@@ -12,20 +12,13 @@ from explorer.measuring.maps.projection import Way
 from explorer.progress import finish
 from explorer.ui.access import vector_corpora
 from explorer.ui.map import large_map_view
-from tests import live
+from tests.vectors import ROWS, TEXTS, two_clouds
 from tests.visits import measured, words
-
-ROWS = 80
-TEXTS = [f"Sentence {row} about {'rain' if row % 2 else 'parrots'}." for row in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("vectors")
-    drawn = np.random.default_rng(0)
-    np.save(folder / "mine.npy", drawn.normal(size=(ROWS, 8)) + 5 * np.eye(8)[np.arange(ROWS) % 2])
-    (folder / "mine.txt").write_text("\n".join(TEXTS), encoding="utf-8")
-    return folder / "mine.npy"
+    return two_clouds(tmp_path_factory.mktemp("vectors"))
 
 
 @pytest.fixture
@@ -68,21 +61,3 @@ def test_the_points_on_the_page_are_those_of_the_seed(source, monkeypatch):
         drawn = finish(large_map(found, Way("PCA", seed=seed)))
         shown = large_map_view._content(found.digest, Way("PCA", seed=seed), drawn, found)
         assert shown == density_map.content(drawn.places, found.texts(drawn.rows.tolist()), drawn.names)
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(live.executable() is None, reason="no browser")
-def test_a_clicked_point_lists_its_neighbours(tabs, address, source):
-    page = live.tab(tabs, width=1280, height=1200)
-    page.goto(f"{address}/map?mapped=a+file&map_file={source}&projection=PCA")
-    page.locator(".density-map[data-seen]").wait_for(timeout=60_000)
-    live.settle(page)
-    assert page.locator(".density-map").get_attribute("data-mode") == "points"
-    found = finish(large_map(finish(corpus(opened(source))), Way("PCA"))).places
-    low, high = found.min(0), found.max(0)
-    alone = int(np.argmax(np.sort(((found[:, None] - found) ** 2).sum(2), axis=1)[:, 1]))
-    box = page.locator(".density-map canvas").bounding_box()
-    scale = 0.94 * min(box["width"] / (high - low)[0], box["height"] / (high - low)[1])
-    x, y = ((found[alone] - (low + high) / 2) * scale).tolist()
-    page.mouse.click(box["x"] + box["width"] / 2 + x, box["y"] + box["height"] / 2 - y)
-    page.get_by_text(f"Of “{TEXTS[alone]}”").wait_for()

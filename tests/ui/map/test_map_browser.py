@@ -1,14 +1,21 @@
-"""Test the Map page in a real browser: a lasso selection is highlighted in both maps. Skipped without a browser."""
+"""Test the Map page in a real browser: lasso selections in both maps, clicks. Skipped without a browser."""
 
 import csv
 from pathlib import Path
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 
+from explorer.data.vectors.opening import opened
+from explorer.data.vectors.preparing import corpus
 from explorer.encoding.read.readings import readings
+from explorer.measuring.maps.large_map import large_map
+from explorer.measuring.maps.projection import Way
+from explorer.progress import finish
 from tests import live
 from tests.live import settle
+from tests.vectors import TEXTS, two_clouds
 
 pytestmark = live.IN_A_BROWSER
 
@@ -131,3 +138,20 @@ def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
     drawn(page)
     over = [told for told in page.get_by_test_id("stMarkdown").all_text_contents() if told.startswith(("A ", "B "))]
     assert [told.rpartition(", ")[2] for told in over] == [title, "max of layer 1"]
+
+
+def test_a_clicked_point_of_vectors_on_disk_lists_its_neighbours(tabs, address, tmp_path):
+    source = two_clouds(tmp_path)
+    page = live.tab(tabs, width=1280, height=1200)
+    page.goto(f"{address}/map?mapped=a+file&map_file={source}&projection=PCA")
+    page.locator(".density-map[data-seen]").wait_for()
+    live.settle(page)
+    assert page.locator(".density-map").get_attribute("data-mode") == "points"
+    found = finish(large_map(finish(corpus(opened(source))), Way("PCA"))).places
+    low, high = found.min(0), found.max(0)
+    alone = int(np.argmax(np.sort(((found[:, None] - found) ** 2).sum(2), axis=1)[:, 1]))
+    box = page.locator(".density-map canvas").bounding_box()
+    scale = 0.94 * min(box["width"] / (high - low)[0], box["height"] / (high - low)[1])
+    x, y = ((found[alone] - (low + high) / 2) * scale).tolist()
+    page.mouse.click(box["x"] + box["width"] / 2 + x, box["y"] + box["height"] / 2 - y)
+    page.get_by_text(f"Of “{TEXTS[alone]}”").wait_for()
