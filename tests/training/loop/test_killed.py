@@ -15,7 +15,7 @@ from explorer.training.record.status import FINISHED, INTERRUPTED, LIVE
 from tests.processes import process
 from tests.trainings import command, recipe, words_of
 
-KILLS, MOST = 10, 12  # steps of an attempt
+KILLS, MOST = 10, 8  # steps of an attempt
 STEPS = KILLS * MOST + 40  # so that there are some left
 
 
@@ -38,7 +38,7 @@ def kill_at(run: Run, words: list[str], moment) -> bool:
     given = ["train", "--resume", run.name] if known else [*words, "--name", run.name]
     trainer = process(command, [*given, "--out", str(run.folder.parent)], told(run.folder), {}, 0.0)
     while trainer.is_alive() and not moment():
-        time.sleep(0.0005)
+        time.sleep(0.001)
     trainer.kill()
     trainer.join()
     assert trainer.exitcode in (-9, 0), told(run.folder).read_text()
