@@ -6,13 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer import run_folder
+from explorer.places import is_utf8
 from explorer.training.record import status as statuses
 
 
 def told(folder: Path | None = None) -> list[str]:
     """One line for each folder in that of runs whose recipe or status cannot be read."""
-    folders = sorted(path for path in run_folder.home(folder).glob("[!.]*") if path.is_dir())
-    return [line for path in folders if (line := _fault(path))]
+    found = (path for path in run_folder.home(folder).glob("[!.]*") if is_utf8(path.name) and path.is_dir())
+    return [line for path in sorted(found) if (line := _fault(path))]
 
 
 def _fault(path: Path) -> str:

@@ -1,5 +1,7 @@
 """Test that a run which cannot be read is named where runs are listed, and no other folder is."""
 
+import os
+
 import pytest
 
 from explorer.training.recipe import Recipe
@@ -32,6 +34,13 @@ def closed(path, monkeypatch) -> None:
 
 
 def test_runs_that_can_be_read_are_not_named():
+    assert unreadable_runs.told() == []
+
+
+def test_a_folder_that_no_page_can_show_is_not_named(folder):
+    damaged = folder / os.fsdecode(b"bad\xff")
+    damaged.mkdir()
+    (damaged / "status.json").write_text("{")
     assert unreadable_runs.told() == []
 
 
