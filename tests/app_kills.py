@@ -176,7 +176,8 @@ class Trial:
         live.settle(self.page)
 
     def _press_resume(self) -> None:
-        live.keyed(self.page, "run resume").click()
+        with live.told(self.page):
+            live.keyed(self.page, "run resume").click()
 
     def _badge(self) -> str:
         return self.page.locator(BADGE).first.inner_text().split()[-1]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,6 +89,19 @@ def tab(tabs: BrowserContext, width: int = 1280, height: int = 1400) -> Page:
     page.set_viewport_size({"width": width, "height": height})
     page.set_default_timeout(60_000)
     return page
+
+
+@contextmanager
+def told(page: Page, more: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Add to an error of the browser what the page shows: that says more than that it took too long."""
+    from playwright.sync_api import Error
+
+    try:
+        yield
+    except Error as error:
+        script = page.locator("[data-testid=stApp]").get_attribute("data-test-script-state")
+        shown = page.get_by_test_id("stMain").inner_text()
+        raise AssertionError(f"{page.url}, script {script}, shows:\n{shown[:2000]}\n{more()}") from error
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -30,7 +30,10 @@ class World:
     def __init__(self, precision: str = "auto", device: str = "auto", patience: timedelta | None = None) -> None:
         from accelerate import Accelerator, InitProcessGroupKwargs
         from accelerate.state import AcceleratorState, GradientState
+        from accelerate.utils import environment
 
+        # it empties os.environ of the whole process for an instant, in which a page finds other folders, without runs
+        environment.clear_environment = nullcontext
         started = int(os.environ.get("WORLD_SIZE", "1"))
         self._check_size(started)
         kind = hardware.device(device)

@@ -32,6 +32,7 @@ _LOOK = """<style>
 button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
 .js-plotly-plot .hoverlayer .hovertext text { fill: currentColor !important; }
 </style>"""
+NAME = "Strata"
 _FRAMED, _ADDRESS = "_frame", "_page"
 
 
@@ -71,7 +72,7 @@ def enter() -> None:
     page = named(st.session_state[_ADDRESS])
     st.html(_LOOK)
     presentation.look()
-    st.title("Strata" if page is PAGES[0] else page.title)
+    st.title(NAME if page is PAGES[0] else page.title)
     st.caption(page.purpose)
 
 
@@ -102,9 +103,11 @@ def _nothing() -> None:
 def _opened() -> StreamlitPage:
     # whole, before plotly: that takes a pandas that another thread has half imported for a whole one, and fails
     importlib.import_module("pandas")
-    st.set_page_config(page_title="Strata", page_icon=str(ICON), layout="wide")
     menu: dict[str, list[StreamlitPage]] = {}
     for page in PAGES:
         entry = st.Page(page.file, title=page.title, icon=page.icon, default=page is PAGES[0])
         menu.setdefault(page.group, []).append(entry)
-    return st.navigation(menu)
+    opened = st.navigation(menu)
+    named_tab = NAME if named(opened.url_path) is PAGES[0] else f"{opened.title} · {NAME}"
+    st.set_page_config(page_title=named_tab, page_icon=str(ICON), layout="wide")
+    return opened

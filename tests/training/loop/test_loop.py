@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import numpy as np
 import pytest
@@ -226,3 +227,11 @@ def test_a_mean_over_seeds_is_told_only_where_every_seed_has_the_number():
     assert spread([1.0, None, 3.0]) is None
     assert spread([70.0]) == (70.0, 0.0)
     assert spread([]) is None
+
+
+def test_no_thread_ever_finds_the_environment_empty(monkeypatch):
+    removed, remove = [], type(os.environ).__delitem__
+    monkeypatch.setattr(type(os.environ), "__delitem__", lambda self, name: (removed.append(name), remove(self, name)))
+    World("float32", "cpu")
+    assert "STRATA_CACHE" in os.environ, "the premise"
+    assert removed == []

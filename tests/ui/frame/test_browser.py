@@ -191,10 +191,12 @@ def test_choices_come_back_from_a_page_that_does_not_show_them(page, address):
 def test_a_door_of_start_leads_to_its_page_and_the_address_keeps_what_was_chosen(page, address):
     page.goto(f"{address}/?reading=cls+of+layer+1&beside=all-MiniLM-L6-v2")
     settle(page)
+    assert page.title() == "Strata"
     keyed(page, "door layers sample").click()
     page.get_by_role("heading", name="Layers", exact=True).wait_for()
     settle(page)
     assert urlparse(page.url).path == "/layers"
+    assert page.title() == "Layers · Strata"
     assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
 
 

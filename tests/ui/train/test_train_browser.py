@@ -4,7 +4,6 @@ import re
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Error as PlaywrightError
 
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -61,12 +60,8 @@ def start(page, address, query="", **fields):
 
 
 def stepping(page, doing=lambda: ""):
-    try:
+    with live.told(page, doing):
         page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step [\d,]+ of")).wait_for()
-    except PlaywrightError as error:  # what the page shows instead says more than that it took too long
-        script = page.locator("[data-testid=stApp]").get_attribute("data-test-script-state")
-        shown = page.get_by_test_id("stMain").inner_text()
-        raise AssertionError(f"{page.url}, script {script}, shows:\n{shown[:2000]}\n{doing()}") from error
 
 
 def link_to_run(page):
