@@ -103,11 +103,11 @@ def _nothing() -> None:
 def _opened() -> StreamlitPage:
     # whole, before plotly: that takes a pandas that another thread has half imported for a whole one, and fails
     importlib.import_module("pandas")
+    st.set_page_config(page_icon=str(ICON), layout="wide")  # before the menu, which would set the icon of the page
     menu: dict[str, list[StreamlitPage]] = {}
     for page in PAGES:
         entry = st.Page(page.file, title=page.title, icon=page.icon, default=page is PAGES[0])
         menu.setdefault(page.group, []).append(entry)
     opened = st.navigation(menu)
-    named_tab = NAME if named(opened.url_path) is PAGES[0] else f"{opened.title} · {NAME}"
-    st.set_page_config(page_title=named_tab, page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title=NAME if named(opened.url_path) is PAGES[0] else f"{opened.title} · {NAME}")
     return opened
