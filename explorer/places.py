@@ -15,7 +15,7 @@ from typing import IO
 from explorer.errors import BadChoice, NotReadable, NotWritable
 
 PART = ".part"  # ending of a file that is not whole yet
-DIGITS = (8, 16, 64)  # of a digest in the name of a file: as few as tell its content from what is stored
+_DIGITS = (8, 16, 64)  # of a digest in the name of a file
 Stamps = tuple[tuple[str, tuple[int, ...]], ...]
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
@@ -97,6 +97,15 @@ def stamp(path: Path) -> tuple[int, ...]:
     """
     now = path.stat()
     return now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino
+
+
+def free_start(digest: str, stored: Callable[[str], str | None]) -> str:
+    """As few first digits of a digest as name its content alone; `stored` is the digest of what is under some, if any.
+
+    What is stored under digits of another digest was changed, and is replaced.
+    """
+    starts = (digest[:digits] for digits in _DIGITS)
+    return next(start for start in starts if (there := stored(start)) in (None, digest) or not there.startswith(start))
 
 
 def stamps(paths: Iterable[Path]) -> Stamps:

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from explorer.errors import UnreadableFile
-from explorer.places import DIGITS, cache_folder, is_utf8, kept, write_whole
+from explorer.places import cache_folder, free_start, is_utf8, kept, write_whole
 
 _KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
 
@@ -19,9 +19,8 @@ _KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
 def keep(name: str, data: bytes) -> str:
     """Write a file into the folder of uploads; return its path."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "text.txt"
-    digest = hashlib.sha256(data).hexdigest()
-    paths = (_folder() / f"{digest[:digits]}-{safe}" for digits in DIGITS)
-    path = next(path for path in paths if not _holds_another(path, digest))
+    start = free_start(hashlib.sha256(data).hexdigest(), lambda start: _digest_of(_folder() / f"{start}-{safe}"))
+    path = _folder() / f"{start}-{safe}"
     write_whole(path, lambda file: file.write(data))
     return str(path)
 
@@ -56,13 +55,11 @@ def label(source: str) -> str:
     return f"{kept[2]} ({kept[1]})" if kept else source
 
 
-def _holds_another(path: Path, digest: str) -> bool:
-    """Whether another upload is stored under a path; not so a file that was changed, which is replaced."""
+def _digest_of(path: Path) -> str | None:
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
-        return False
-    return found != digest and found.startswith(path.name.partition("-")[0])
+        return None
 
 
 def _match(source: str | Path) -> re.Match[str] | None:

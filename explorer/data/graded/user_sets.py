@@ -16,7 +16,7 @@ from typing import Any
 from explorer.data.kinds import GradedPairs
 from explorer.data.splitting import PIECES, piece
 from explorer.errors import NotWritable, SetNotFound
-from explorer.places import DIGITS, cache_folder, kept, write_whole
+from explorer.places import cache_folder, free_start, kept, write_whole
 
 # the end of a name in the menu: a mark that distinguishes files of one name, then the piece of the file if any
 _MARK = re.compile(rf" · ([0-9a-f]{{8,64}})(?: · ({'|'.join(PIECES)}))?$")
@@ -28,8 +28,7 @@ _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, Recursio
 
 def keep(pairs: GradedPairs) -> str:
     """Store pairs, and return their name in the menu."""
-    marks = (pairs.digest[:digits] for digits in DIGITS)
-    name = _menu_name(pairs.name, next(mark for mark in marks if not _holds_others(mark, pairs)))
+    name = _menu_name(pairs.name, free_start(pairs.digest, _digest_under))
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
     write_whole(path(name), lambda file: file.write(content))
@@ -98,13 +97,12 @@ def _folder() -> Path:
     return cache_folder() / "sets"
 
 
-def _holds_others(mark: str, pairs: GradedPairs) -> bool:
-    """Whether other pairs are stored under a mark; not so a file that is broken or was changed, which is replaced."""
+def _digest_under(mark: str) -> str | None:
+    """The digest of the pairs that are stored under a mark; None if there are none, or the file is broken."""
     try:
-        found = _read(_folder() / f"{mark}.jsonl").digest
+        return _read(_folder() / f"{mark}.jsonl").digest
     except _FAULTS:
-        return False
-    return found != pairs.digest and found.startswith(mark)
+        return None
 
 
 def _menu_name(name: str, mark: str) -> str:
