@@ -195,6 +195,7 @@ def _note_what_was_found(run: Run, recorder: Recorder, training: Training) -> No
         pairs={name: len(judge) for name, judge in training.judged()},
         measures={name: judge.measure for name, judge in training.judged()},
         held_out=len(prepared.held_out) if prepared.held_out else 0,
+        packs_held_out=prepared.packs is not None,
         adapters=training.adapters or None,
         cut=training.cut or None,
         estimate=training.estimate.told if training.estimate else before.estimate,  # a resumed run has one already

@@ -61,14 +61,14 @@ class ProbePairs:
 
 def pairs() -> ProbePairs:
     """The paraphrases, and the pairs of every pack that differ in meaning."""
-    rows = [
-        (one, other, pack.same)
-        for pack in packs()
-        if pack.name == PARAPHRASE or not pack.same
-        for one, other in zip(pack.first, pack.second, strict=True)
-    ]
+    rows = [(one, other, pack.same) for pack in judged() for one, other in zip(pack.first, pack.second, strict=True)]
     first, second, same = zip(*rows, strict=True)
     return ProbePairs(NAME, first, second, same)
+
+
+def judged() -> tuple[Pack, ...]:
+    """The packs of these pairs, in their order: the paraphrases, and what each of them is compared with."""
+    return tuple(pack for pack in packs() if pack.name == PARAPHRASE or not pack.same)
 
 
 @cache

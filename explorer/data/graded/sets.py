@@ -88,6 +88,14 @@ def check(name: str) -> None:
         sts.path(*sts.name_and_split(name))
 
 
+def is_general(name: str) -> bool:
+    """Whether a set is the sample or a published one, and not a user's own."""
+    with suppress(SetNotFound):
+        check(name)
+        return not user_sets.is_own(name)
+    return False
+
+
 def stamp(name: str) -> places.Stamps:
     """A value that changes with a file of a set, of any of its splits, for cache keys; () if there is no file."""
     if user_sets.is_own(name):

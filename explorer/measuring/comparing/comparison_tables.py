@@ -10,6 +10,8 @@ from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.table_cells import Rows, rounded
 
+READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0
+
 
 def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
     """A row for every common cell, and for the model defaults if both declare one."""
@@ -18,7 +20,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
     if differences.grid is not None:
         rows += [
             {
-                "reading": Reading(row, pooling).title,
+                READING: Reading(row, pooling).title,
                 "A": rounded(one[place, column]),
                 "B": rounded(other[place, column]),
                 **_told(differences.grid, (place, column)),
@@ -28,7 +30,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
         ]
     if differences.own is not None:
         sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
-        rows.append({"reading": OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
+        rows.append({READING: OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
         rows[-1] |= _told(differences.own, ())
     return rows
 
@@ -44,8 +46,8 @@ def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
 def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
     """The row of the chosen layer & pooling of each side."""
     return {
-        "reading A": comparison.one_reading.title,
-        "reading B": comparison.other_reading.title,
+        f"{READING} A": comparison.one_reading.title,
+        f"{READING} B": comparison.other_reading.title,
         "A": rounded(comparison.one.score(comparison.one_reading, metric, aggregate)),
         "B": rounded(comparison.other.score(comparison.other_reading, metric, aggregate)),
         **_told(chosen, ()),
@@ -64,5 +66,5 @@ def _told(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
         "difference": rounded(interval.difference[at]),
         "low": rounded(interval.low[at]),
         "high": rounded(interval.high[at]),
-        "sure": bool(interval.sure[at]),
+        SIGNIFICANT: bool(interval.sure[at]),
     }

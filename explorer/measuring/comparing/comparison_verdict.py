@@ -13,8 +13,10 @@ from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.learned import Learned, ScoreChange, score_change
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange
 from explorer.measuring.scores.verdict_text import Sentence, sentence
 from explorer.measuring.table_cells import rounded
 
@@ -33,6 +35,8 @@ class Tuning:
     tuned: int  # 0 where it is A, 1 where it is B
     trained: str  # the layer & pooling that was trained, in words; empty if unknown
     optimistic: bool = False  # the training text holds sentences of the pairs
+    packs: tuple[PackChange, ...] = ()  # of the probe packs, as the run measured them; none of a checkpoint
+    pairs: tuple[PairChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,11 @@ class ComparisonVerdict:
     pairs: str
     tuning: Tuning | None = None
     same: Scored | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
+    change: ScoreChange | None = None  # of the same scores; None if one is missing
+
+    def learned(self, packs: tuple[PackChange, ...]) -> Learned:
+        """What the judged model learned, or does better than the other, by its score and these probe packs."""
+        return Learned(packs, self.change, self.tuning is not None)
 
     def sentence(self) -> Sentence:
         """The verdict in words."""
@@ -135,9 +144,12 @@ def judge(
         for one, reading, scores in zip(found, readings, (comparison.one, comparison.other), strict=True)
     ]
     told = f"{pairs.name} ({len(pairs):,} pairs{_way(*ways)})"
+    base, after = (1 - tuning.tuned, tuning.tuned) if tuning else (0, 1)
+    gap = difference if after == 1 else _turned(difference)
+    numbers = sides[base].score, sides[after].score, *map(float, (gap.difference, gap.low, gap.high))
+    change = score_change(ways[0], pairs.name, len(pairs), numbers, bool(tuning and tuning.optimistic))
     if tuning is None:
-        return ComparisonVerdict(sides[0], sides[1], difference, told)
-    base, after = 1 - tuning.tuned, tuning.tuned
+        return ComparisonVerdict(sides[0], sides[1], difference, told, change=change)
     scores = (comparison.one, comparison.other)[base]
     cell = trained_cell(tuning.trained, scores.last)
     same = (
@@ -145,13 +157,11 @@ def judge(
         if cell is None or scores.lacks([cell])
         else Scored(found[base].name, cell.title, scores.score(cell, *ways))
     )
-    gap = difference if after == 1 else _turned(difference)
-    return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same)
+    return ComparisonVerdict(sides[base], sides[after], gap, told, tuning, same, change)
 
 
 def trained_cell(words: str, last: int) -> Reading | None:
-    """The layer & pooling that a run's words name, such as `cls of the last layer`; None if maps follow the "
-    "pooling."""
+    """The layer & pooling that a run's words name, such as `cls of the last layer`; None if maps follow the pooling."""
     of_last = _OF_LAST.fullmatch(words)
     if of_last:
         return Reading(Row((last,)), of_last[1])

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange
 from explorer.measuring.scores.verdict_text import SPEARMAN, Sentence, sentence, told_size
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,8 @@ class Verdict:
     dev: Outcome | None = None
     optimistic: bool = False  # the training text holds sentences of a test set
     more: tuple[Outcome, ...] = ()  # on further test sets
+    packs: tuple[PackChange, ...] = ()  # of the base under its model default and the exported model, if held out
+    pairs: tuple[PairChange, ...] = ()  # of these packs, to show what changed
 
     @property
     def by_use(self) -> dict[str, Outcome]:
@@ -58,7 +61,8 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """The verdict for status.json, the output of `train` and the model card."""
-        return asdict(self) | {"more": [asdict(one) for one in self.more]}
+        lists = ("more", "packs", "pairs")
+        return {name: list(value) if name in lists else value for name, value in asdict(self).items()}
 
 
 def test_uses(count: int) -> tuple[str, ...]:
@@ -71,10 +75,15 @@ def by_use(dev: Kept, tests: Sequence[Kept]) -> dict[str, Kept]:
     return {**dict(zip(test_uses(len(tests)), tests, strict=True)), "dev": dev}
 
 
-def of_uses(found: Mapping[str, Outcome], optimistic: bool) -> Verdict:
+def of_uses(
+    found: Mapping[str, Outcome],
+    optimistic: bool,
+    packs: tuple[PackChange, ...] = (),
+    pairs: tuple[PairChange, ...] = (),
+) -> Verdict:
     """The verdict of outcomes by use."""
     more = tuple(outcome for use, outcome in found.items() if use not in ("test", "dev"))
-    return Verdict(found.get("test"), found.get("dev"), optimistic, more)
+    return Verdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs)
 
 
 def base_outcome(judge: Judge, base: BaseItems) -> Outcome:
@@ -121,26 +130,6 @@ def headline(
                 optimistic=verdict.optimistic and use == "test",
             )
     return None
-
-
-def read(content: object) -> Verdict | None:
-    """The verdict in parsed JSON; None if missing or invalid."""
-    if not isinstance(content, Mapping):
-        return None
-    listed = content.get("more")
-    more = tuple(_outcome(one) or Outcome() for one in listed) if isinstance(listed, (list, tuple)) else ()
-    dev, optimistic = _outcome(content.get("dev")), content.get("optimistic") is True
-    return Verdict(_outcome(content.get("test")), dev, optimistic, more)
-
-
-def _outcome(content: object) -> Outcome | None:
-    if not isinstance(content, Mapping):
-        return None
-    return Outcome(**{field.name: _number(content.get(field.name)) for field in fields(Outcome)})
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _known(number: float) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from explorer import in_words
 
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
+MIXED = "mixed"  # of several numbers, one is better and another is worse
 WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
 CI = "95 % CI"
 OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.measuring.scores.meaning_judges import in_order
+from explorer.measuring.scores.meaning_judges import CHANCE, Share, share_above
 from explorer.measuring.sentences.sentence_vectors import Vectors
 
 Floats = NDArray[np.float64]
 
-CHANCE = 0.5
-RESAMPLES = 1000
 # the difference of a pack in a sentence, where it is not the name of the pack
 _NOTICED = {
     "role swap": "a role swap",
@@ -26,21 +23,18 @@ _NOTICED = {
 }
 
 
-@dataclass(frozen=True)
-class Share:
-    """A share of couples from 0 to 1, and its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False)
 class Probed:
     """The cosines of the pairs of every pack."""
 
     packs: tuple[Pack, ...]
     cosines: tuple[Floats, ...]  # of each pack (pair)
+
+    @property
+    def by_pack(self) -> dict[str, Floats]:
+        """The cosines of the paraphrases and of the packs whose pairs differ in meaning, by the name of the pack."""
+        found = zip(self.packs, self.cosines, strict=True)
+        return {pack.name: cosines for pack, cosines in found if pack.name == PARAPHRASE or not pack.same}
 
     def mean(self, name: str) -> float:
         """The mean cosine of a pack."""
@@ -74,40 +68,6 @@ def verdict(name: str, pack: str, share: Share) -> str:
     else:
         said = f"Whether {name} notices {what} cannot be told from chance"
     return f"{said}: it distinguishes a paraphrase from it in {cases}, {chance}."
-
-
-def share_above(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Share:
-    """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
-
-    Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent;
-    the interval is from the 2.5th to the 97.5th percentile of the resamples. A share of 0 or 1 is the same in every
-    resample: there, the open end is the exact binomial bound of the shorter list.
-    """
-    return _share_above(one.tobytes(), other.tobytes(), resamples, seed)
-
-
-@lru_cache(maxsize=1024)
-def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int, seed: int) -> Share:
-    """The same, kept: every rerun of a page asks for the shares of all packs again."""
-    one, other = np.frombuffer(one_bytes), np.frombuffer(other_bytes)
-    couples = in_order(one[:, None], other[None, :])
-    value = float(couples.mean())
-    draws = np.random.default_rng(seed)
-    first, second = (draws.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)
-    low, high = np.quantile(((first @ couples) * second).sum(1) / couples.size, (0.025, 0.975))
-    bound = float(1 - 0.025 ** (1 / min(couples.shape)))
-    return Share(
-        value, min(low, 1 - bound) if value == 1 else float(low), max(high, bound) if value == 0 else float(high)
-    )
-
-
-def changed(one: Probed, other: Probed) -> list[tuple[str, Share, Share]]:
-    """The packs that B distinguishes more or less often than A, by intervals that do not overlap; the largest first."""
-    found = [
-        (pack.name, one.distinguished(pack.name), other.distinguished(pack.name)) for pack in one.packs if not pack.same
-    ]
-    sure = [(name, a, b) for name, a, b in found if a.high < b.low or b.high < a.low]
-    return sorted(sure, key=lambda change: -abs(change[2].value - change[1].value))
 
 
 def sentences_of(packs: tuple[Pack, ...]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from explorer.data.graded import probes
 from explorer.data.graded.probes import ProbePairs
 from explorer.data.kinds import GradedPairs, Triplets
 from explorer.data.retrieval.retrieval_set import RetrievalSet
@@ -14,14 +15,23 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.tasks.retrieval import check
+from explorer.measuring.comparing.learned import Learned, shown_pairs
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
 from explorer.measuring.scores.judge import Floats, Judge, PairJudge
-from explorer.measuring.scores.meaning_judges import ProbeJudge, TripletJudge
-from explorer.measuring.scores.verdict import BaseItems, Outcome, outcome
+from explorer.measuring.scores.meaning_judges import (
+    PackChange,
+    PairChange,
+    ProbeJudge,
+    TripletJudge,
+    of_packs,
+    pack_changes,
+)
+from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
 from explorer.progress import Progress, Work
 
+PACKS = "packs"  # what the probe packs are kept under, next to the evaluation sets
 KEPT = 8
 _KNOWN: dict[tuple[object, ...], list[Floats]] = {}  # items of the last evaluations of bases in this process
 
@@ -104,7 +114,15 @@ def under_heads(encoder: Encoder, texts: Sequence[str], heads: Sequence[Head], s
     return [side for side in found if side is not None]
 
 
-def tuned_outcome(method: Method, judge: Judge, base: BaseItems) -> Work[Outcome]:
-    """Score the model as exported: in float32, whatever the precision of the training."""
+def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
+    """Judge the model as exported: in float32, whatever the precision of the training."""
     vectors = yield from method.reading(judge.texts)
-    return outcome(judge, base, judge.items(vectors))
+    return judge.items(vectors)
+
+
+def learned(before: Floats, after: Floats) -> tuple[tuple[PackChange, ...], tuple[PairChange, ...]]:
+    """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
+    packs = probes.judged()
+    sides = of_packs(packs, before), of_packs(packs, after)
+    changes = pack_changes(*sides)
+    return changes, shown_pairs(Learned(changes), packs, *sides)

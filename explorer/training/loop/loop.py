@@ -10,7 +10,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from explorer.measuring.scores.verdict import BaseItems, Verdict
 from explorer.progress import Progress, Work
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import Estimate, check_reading, estimate
+from explorer.training.loop.judging import PACKS
 from explorer.training.loop.learner import Learner, Update
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
@@ -66,7 +67,7 @@ class Training:
         self.prepared: Prepared
         self.learner: Learner | None = None
         self.estimate: Estimate | None = None
-        self.base: dict[str, BaseItems] = {}  # by evaluation set: dev, and test if there is one
+        self.base: dict[str, BaseItems] = {}  # by evaluation set, and of the probe packs
         self.results: list[SeedScores] = []
         self.champion: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.worn = recipe.seeds[0]  # the seed whose weights the model has in the end
@@ -178,17 +179,16 @@ class Training:
         check_reading(learner)
         if self.world.size == 1 and learner.method.trains():
             yield self._step(Progress("measuring one step", 0, 0))
-            self.estimate = estimate(
-                learner, self.folder, len(self.recipe.seeds), [judge for _, judge in self.judged()]
-            )
+            judges = tuple(self.prepared.measured.values())
+            self.estimate = estimate(learner, self.folder, len(self.recipe.seeds), judges)
             yield self._step(Progress("measuring one step", 1, 1), told=f"estimate: {self.estimate.told}")
         base = {}
-        for name, judge in self.judged():
+        for name, judge in self.prepared.measured.items():
             work = judging.base_items(self.prepared.encoder, learner.method, judge)
             base[name] = yield from self._telling(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: outcome.declared_base for name, outcome in self.verdict.by_use.items()}
-        told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores[name]) is not None)
+        told = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
         done = Progress("evaluating the base", 1, 1)
         yield self._step(done, told=f"base scores, model default: {told or 'none'}")
 
@@ -221,12 +221,16 @@ class Training:
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.take_best()
-        found = {}
-        for name, judge in self.judged():
-            work = judging.tuned_outcome(learner.method, judge, self.base[name])
-            found[name] = yield from self._telling(work, "evaluating the best checkpoint")
+        found, learned, packs = {}, cast(Any, ((), ())), self.prepared.packs
+        for name, judge in self.prepared.measured.items():
+            work = judging.tuned_items(learner.method, judge)
+            items = yield from self._telling(work, "evaluating the best checkpoint")
+            if name != PACKS:
+                found[name] = verdicts.outcome(judge, self.base[name], items)
+            if packs is not None and judge.digest == packs.digest and name in self.base:
+                learned = judging.learned(self.base[name].declared, items)
         classes, predicted = yield from self._telling(self._classified(learner), "evaluating on the test rows")
-        verdict = verdicts.of_uses(found, bool(self.prepared.seen))
+        verdict = verdicts.of_uses(found, bool(self.prepared.seen), *learned)
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
             # a copy, since a state cannot hold one tensor under two names

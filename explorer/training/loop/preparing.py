@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.data import corpora, held_out, sources
+from explorer.data.graded import probes
 from explorer.data.corpora import Corpus
 from explorer.data.kinds import Columns
 from explorer.data.sources import EvaluationSet
@@ -20,10 +23,11 @@ from explorer.errors import CannotResume
 from explorer.evaluating.tasks.retrieval import check
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.meaning_judges import ProbeJudge
 from explorer.measuring.scores.verdict import by_use
 from explorer.progress import Progress, Work
 from explorer.training.loop import held_out_rows
-from explorer.training.loop.judging import judge_of
+from explorer.training.loop.judging import PACKS, judge_of
 from explorer.training.loop.mining import mined
 from explorer.training.recipe import Recipe
 
@@ -98,6 +102,22 @@ class Prepared:
         """The evaluation sets by use: dev, test, test 2 and so on."""
         tests = (*([self.test] if self.test else []), *self.more_tests)
         return {"dev": self.dev, **by_use(self.dev, tests)}
+
+    @cached_property
+    def packs(self) -> ProbeJudge | None:
+        """The probe packs, if they are held out: they neither choose the checkpoint nor are in the training text."""
+        judge = ProbeJudge(probes.pairs())
+        texts = self.corpus.texts if self.held_out is None else (*self.corpus.texts, *self.held_out.texts)
+        seen = self.recipe.kind.learns() and not set(judge.sentences).isdisjoint(chain.from_iterable(texts))
+        return None if seen or self.dev.digest == judge.digest else judge
+
+    @property
+    def measured(self) -> dict[str, Judge]:
+        """What the base and the best checkpoint are scored on: the sets, and the probe packs if held out."""
+        packs, sets = self.packs, self.judged
+        if packs is None or packs.digest in [judge.digest for judge in sets.values()]:
+            return sets
+        return {**sets, PACKS: packs}
 
     @property
     def rows(self) -> Corpus:

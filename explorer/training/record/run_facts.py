@@ -30,6 +30,7 @@ class RunFacts:
     pairs: Mapping[str, int] | None = None  # the size of each evaluation set, by `dev`, `test`, `test 2`
     measures: Mapping[str, str] | None = None  # and the name of its score; that of scored pairs may be missing
     held_out: int | None = None  # rows that choose the best checkpoint
+    packs_held_out: bool | None = None  # the probe packs neither choose it nor are trained on
     estimate: str | None = None  # of time and memory, in words
     adapters: str | None = None  # what is trained if it is not all weights, and how many weights that are, in words
     cut: str | None = None  # what remains of the base's layers and weights if some were removed, in words

@@ -22,9 +22,21 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         recipe = None if run is None else _recipe(run)
         if run is None or recipe is None or found[1 - place].digest != recipe.digest_of("model"):
             continue
-        facts = run.status().facts
-        return Tuning(place, facts.reading or "", bool(facts.seen) and pairs == recipe.digest_of("test"))
+        status = run.status()
+        seen = bool(status.facts.seen) and pairs == recipe.digest_of("test")
+        # a checkpoint is no best one, so what the run measured is not of it
+        verdict = (
+            status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
+        )
+        measured = (verdict.packs, verdict.pairs) if verdict else ((), ())
+        return Tuning(place, status.facts.reading or "", seen, *measured)
     return None
+
+
+def packs_held_out(found: tuple[Found, Found]) -> bool:
+    """Whether neither model is of a run whose text holds the probe packs, or whose checkpoint they chose."""
+    runs_of = filter(None, map(run_of, found))
+    return all(run.status().facts.packs_held_out is not False for run in runs_of)
 
 
 def run_of(found: Found) -> Run | None:

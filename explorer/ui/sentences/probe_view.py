@@ -6,7 +6,8 @@ import streamlit as st
 
 from explorer.data.graded import probes
 from explorer.drawing.sentences import probe_bars
-from explorer.measuring.sentences.probes import RESAMPLES, Probed, pack_rows, pair_rows, probed, sentences_of, verdict
+from explorer.measuring.scores.bootstrap import RESAMPLES
+from explorer.measuring.sentences.probes import Probed, pack_rows, pair_rows, probed, sentences_of, verdict
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.microscope import microscope

@@ -1,0 +1,237 @@
+"""Word what a model learned: one line of at most two clauses, how sure it is, and where it shows."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT
+from explorer.measuring.comparing.learned import Learned, ScoreChange
+from explorer.measuring.scores.meaning_judges import PackChange
+from explorer.measuring.scores.verdict_text import (
+    ACCURACY,
+    BETTER,
+    CHANCE,
+    CI,
+    DISTINGUISHED,
+    WORSE,
+    items_of,
+    told_size,
+)
+from explorer.measuring.table_cells import Rows
+
+Marked = tuple[tuple[str, bool], ...]  # pieces of a text, and whether each is emphasised
+
+MOST_NAMED = 3  # packs in a clause
+COIN = "a coin would get 50 %"
+# the name of a pack in a sentence, where it is another
+_NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
+_CHANGES = {BETTER: "better", WORSE: "worse", CHANCE: "no certain change"}
+_SEARCH = {BETTER: "finds the right text sooner", WORSE: "finds the right text later", CHANCE: "no certain change"}
+_WORDS = re.compile(r"[\w'’-]+|[^\w'’-]+")
+HOW_CHOSEN = (
+    "None of these pairs was trained on. Of each difference that was learned (at most two) or lost (one), this is the "
+    "pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is missed "
+    "most, it is the median one of the pairs that are still more similar than the median paraphrase. What is left of "
+    "three is a paraphrase, which should stay similar. Words that differ are bold."
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: its kind, for a colour and an icon, and its text with the names of packs emphasised."""
+
+    kind: str
+    pieces: Marked
+
+    @property
+    def text(self) -> str:
+        """The line as plain text."""
+        return "".join(text for text, _ in self.pieces)
+
+
+def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:
+    """Pieces of text as markup: each is escaped, and the emphasised ones are marked."""
+    return "".join(emphasise(escape(text)) if marked else escape(text) for text, marked in pieces)
+
+
+def line(found: Learned) -> Line | None:
+    """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
+    best: Marked = ()
+    worst: Marked = ()
+    scored = _scored(found.score) if found.score else ()
+    fell = found.score is not None and found.score.kind == WORSE
+    if found.learned:
+        lead = "Learned to notice " if found.tuned else "B notices more often than A: "
+        best = (lead, False), *_packs(found.learned)
+    elif found.score and found.score.kind == BETTER:
+        best = scored
+    if fell or found.lost:  # never left out
+        fewer: Marked = (("Less often noticed: ", False), *_packs(found.lost)) if found.lost else ()
+        worst = (*scored, ("; ", False), *_lower(fewer)) if fell and fewer else scored if fell else fewer
+    elif found.learned:
+        worst = scored or _missed(found)
+    elif best:
+        worst = _missed(found)
+    elif found.closer:
+        best, worst = _closer(found), scored
+    else:
+        best = _nothing(found) if found.packs else scored
+    clauses = [clause for clause in (best, worst) if clause]
+    pieces = [piece for clause in clauses for piece in (*clause, (". ", False))]
+    return Line(found.kind, (*pieces[:-1], (".", False))) if pieces else None
+
+
+def sure(found: Learned) -> str:
+    """How sure the line is: the intervals of the packs that changed, and that of the score."""
+    told = []
+    changed = (*found.learned, *found.closer, *found.lost)
+    packs, pairs = len(found.packs), max((one.pairs for one in found.packs), default=0)
+    if changed:
+        listed = ", ".join(
+            f"{_name(one)} {_signed(100 * one.difference, 0)}{'' if place else ' points'} "
+            f"({_signed(100 * one.low, 0)} to {_signed(100 * one.high, 0)})"
+            for place, one in enumerate(changed[:MOST_NAMED])
+        )
+        told.append(
+            f"{_capital(listed)}: not chance, by intervals that hold for all {packs} kinds of difference together with "
+            f"95 % ({pairs} pairs each)."
+        )
+    elif packs:
+        told.append(f"Of {packs} kinds of small difference ({pairs} pairs each), none changed by more than chance.")
+    if found.score:
+        told.append(_sure_of(found.score))
+    return " ".join(told)
+
+
+def where(rows: Rows, why_no_cells: str) -> str:
+    """In which layers & poolings the score changed, from a row for each of them."""
+    known = [row for row in rows if isinstance(row["difference"], float)]
+    if not known:
+        return why_no_cells
+    changed = [row for row in known if row[SIGNIFICANT]]
+    if not changed:
+        return f"In none of {len(known)} layers & poolings did the score change by more than chance."
+    most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
+    return (
+        f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
+        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {most['A']:.2f} → "
+        f"{most['B']:.2f}."
+    )
+
+
+def differing(first: str, second: str) -> tuple[Marked, Marked]:
+    """Two sentences with the words that differ emphasised; none of them if that is most of a sentence."""
+    one, other = _WORDS.findall(first), _WORDS.findall(second)
+    lower = [word.lower() for word in one], [word.lower() for word in other]
+    blocks = difflib.SequenceMatcher(None, lower[0], lower[1], autojunk=False).get_matching_blocks()
+    kept = [{block[side] + place for block in blocks for place in range(block.size)} for side in (0, 1)]
+    marked = [
+        [place not in same and word[:1].isalnum() for place, word in enumerate(side)]
+        for side, same in zip((one, other), kept, strict=True)
+    ]
+    most = any(
+        2 * sum(marks) > sum(word[:1].isalnum() for word in side)
+        for side, marks in zip((one, other), marked, strict=True)
+    )
+    return _marked(one, marked[0], most), _marked(other, marked[1], most)
+
+
+def _marked(words: Sequence[str], marks: Sequence[bool], none: bool) -> Marked:
+    return tuple((word, mark and not none) for word, mark in zip(words, marks, strict=True))
+
+
+def _packs(packs: Sequence[PackChange]) -> Marked:
+    """`negation (7 → 69 % of cases) and numbers (3 → 74 %)`."""
+    named = packs[:MOST_NAMED]
+    more = len(packs) - len(named)
+    pieces: list[tuple[str, bool]] = []
+    for place, one in enumerate(named):
+        last = place == len(named) - 1 and not more
+        joint = "" if not place else " and " if last else ", "
+        share = f" ({_percent(one.before.value)} → {_percent(one.after.value)} %{'' if place else ' of cases'})"
+        pieces += [(joint, False), (_name(one), True), (share, False)]
+    return (*pieces, (f" and {more} more", False)) if more else tuple(pieces)
+
+
+def _closer(found: Learned) -> Marked:
+    """Of the packs that are closer to chance: those that are still missed, else those at chance."""
+    below = tuple(one for one in found.closer if one in found.missed)
+    if not below:
+        return ("No better than a coin, but better than before at ", False), *_packs(found.closer)
+    return (_misses(found), False), *_packs(below), (f"; {COIN}", False)
+
+
+def _missed(found: Learned) -> Marked:
+    """The pack that is missed most: `Still misses antonyms (14 %; a coin would get 50 %)`."""
+    if not found.missed:
+        return ()
+    one = found.missed[0]
+    return (_misses(found), False), (_name(one), True), (f" ({_percent(one.after.value)} %; {COIN})", False)
+
+
+def _misses(found: Learned) -> str:
+    return "Still misses " if found.tuned else "B misses "
+
+
+def _nothing(found: Learned) -> Marked:
+    text = "No certain change: neither in the small differences that it notices nor in "
+    if found.score is None:
+        return (("No certain change in the small differences that it notices", False),)
+    return ((f"{text}{_subject(found.score)} ({_numbers(found.score)})", False),)
+
+
+def _scored(score: ScoreChange) -> Marked:
+    """`General similarity: no certain change (+1.1, −3.2 to +5.6)`."""
+    subject = _subject(score)
+    change = (_SEARCH if items_of(score.measure)[0] == "query" else _CHANGES)[score.kind]
+    return ((f"{_capital(subject)}: {change} ({_numbers(score)})", False),)
+
+
+def _subject(score: ScoreChange) -> str:
+    """What a score measures, in words."""
+    if score.measure == ACCURACY:
+        return f"triplets in the right order on {score.on}"
+    if score.measure == DISTINGUISHED:
+        return "small differences in meaning"
+    if items_of(score.measure)[0] == "query":
+        return f"search on {score.on} ({score.measure})"
+    return "general similarity" if score.general else f"similarity on {score.on}"
+
+
+def _numbers(score: ScoreChange) -> str:
+    numbers = f"{_signed(score.difference)}, {_signed(score.low)} to {_signed(score.high)}"
+    return numbers + "; optimistic, since its sentences were trained on" * score.optimistic
+
+
+def _sure_of(score: ScoreChange) -> str:
+    """The score before and after, on what, and whether the difference could be chance."""
+    told = f"could be chance, since the {CI} of the change includes 0"
+    if score.kind != CHANCE:
+        told = f"not chance, since the {CI} of the change excludes 0"
+    size = told_size(score.size, score.measure)
+    return f"{_capital(score.measure)} on {score.on} ({size}): {score.before:.2f} → {score.after:.2f}, {told}."
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _lower(clause: Marked) -> Marked:
+    (text, marked), *rest = clause
+    return (text[0].lower() + text[1:], marked), *rest
+
+
+def _name(pack: PackChange) -> str:
+    return _NAMES.get(pack.name, pack.name)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def _signed(number: float, digits: int = 1) -> str:
+    """With its sign, and a minus sign that is not a hyphen."""
+    return f"{round(number, digits) + 0.0:+.{digits}f}".replace("-", "−")
