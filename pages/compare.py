@@ -52,11 +52,15 @@ if compared is None:
 with switches:
     view_choice.control(compared)
 with first:
-    headline = verdict_view.show(compared)
+    changes = probe_changes.found(compared)  # until then, their progress
+    if changes is not None:
+        verdict_view.news(compared, changes)
+        verdict_view.pairs(compared, changes)
+    verdict_view.cards(compared)
 grids_view.grids(compared)
 verdict_view.how_measured(compared)
 verdict_view.changed_cells(compared)
-probe_changes.show(compared, headline)
+probe_changes.show(compared, changes)
 example_pairs.show(compared)
 pick = dev_picked_readings.picked(both, choices, ways[0])
 if pick is not None:

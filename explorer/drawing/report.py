@@ -13,7 +13,7 @@ from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.comparing import cosines_by_grade
 from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
-from explorer.measuring.comparing.comparison_tables import told_difference
+from explorer.measuring.comparing.comparison_tables import READING, told_difference
 from explorer.measuring.comparing.comparison_verdict import as_used
 from explorer.measuring.comparing.flip_tables import pair_rows
 from explorer.measuring.comparing.rank_errors import FAR, KINDS
@@ -90,7 +90,7 @@ def _chosen(findings: Findings) -> Iterator[str]:
         standalone.card(
             f"{side}: {found.name}",
             NO_SCORE if row[side] is None else f"{row[side]:.2f}",
-            str(row[f"reading {side}"]),
+            str(row[f"{READING} {side}"]),
         )
         for side, found in zip("AB", findings.found, strict=True)
     ]

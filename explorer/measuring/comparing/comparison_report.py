@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.comparing.comparison import Comparison, Differences
-from explorer.measuring.comparing.comparison_tables import cell_rows, chosen_row, told_difference
+from explorer.measuring.comparing.comparison_tables import READING, cell_rows, chosen_row, told_difference
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
 from explorer.measuring.comparing.dev_picking import Pick
@@ -160,8 +160,8 @@ def as_text(findings: Findings) -> str:
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {len(findings.pairs):,} pairs"
         + f", {findings.aggregate}" * comparison.one.has_parts,
-        f"A  {_score(row['A'])}  {row['reading A']} of {one.name}",
-        f"B  {_score(row['B'])}  {row['reading B']} of {other.name}",
+        f"A  {_score(row['A'])}  {row[f'{READING} A']} of {one.name}",
+        f"B  {_score(row['B'])}  {row[f'{READING} B']} of {other.name}",
         f"B - A  {told_difference(findings.differences.chosen)}",
         *([findings.picked_here.told] if findings.picked_here else []),
         "",

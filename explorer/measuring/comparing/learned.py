@@ -124,7 +124,7 @@ def shown_pairs(
 
     Of up to two packs that were learned, then of one that was lost, the pair whose cosine changed by the median of its
     pack: not the best one. Then, of the pack that is missed most, the pair at the median of those that are still above
-    the median paraphrase. What is missing to three is a paraphrase, also at the median, then more packs that are missed.
+    the median paraphrase. What is left of three is a paraphrase, also at the median, then further missed packs.
     """
     texts = {pack.name: pack for pack in packs}
     chosen: list[PairChange] = []

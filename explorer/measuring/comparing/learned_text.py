@@ -106,8 +106,8 @@ def sure(found: Learned) -> str:
     return " ".join(told)
 
 
-def where(rows: Rows, why_no_cells: str) -> str:
-    """In which layers & poolings the score changed, from a row for each of them."""
+def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
+    """In which layers & poolings the score changed, from a row for each of them; `backwards` is from B to A."""
     known = [row for row in rows if isinstance(row["difference"], float)]
     if not known:
         return why_no_cells
@@ -115,10 +115,11 @@ def where(rows: Rows, why_no_cells: str) -> str:
     if not changed:
         return f"In none of {len(known)} layers & poolings did the score change by more than chance."
     most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
+    before, after = (most[side] for side in ("BA" if backwards else "AB"))
     return (
         f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
-        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {most['A']:.2f} → "
-        f"{most['B']:.2f}."
+        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
+        f"{after:.2f}."
     )
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.data import corpora, held_out, sources
-from explorer.data.graded import probes
 from explorer.data.corpora import Corpus
+from explorer.data.graded import probes
 from explorer.data.kinds import Columns
 from explorer.data.sources import EvaluationSet
 from explorer.encoding.export import exporting

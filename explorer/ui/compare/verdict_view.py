@@ -1,11 +1,11 @@
-"""Show the verdict: its sentence, the numbers behind it, and the cells that changed most."""
+"""Show the verdict: what was learned, how sure and where, the scores behind it, and the cells that changed most."""
 
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from explorer.measuring.comparing.comparison_tables import cell_rows, most_changed
+from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT, cell_rows, most_changed
 from explorer.measuring.comparing.comparison_verdict import judge
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.scores.verdict_text import CI
@@ -13,24 +13,36 @@ from explorer.measuring.table_cells import Rows
 from explorer.ui import messages
 from explorer.ui.compare import score_cards
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import score_options, verdict_banner
+from explorer.ui.compare.probe_changes import ProbeChanges
+from explorer.ui.widgets import learned_view, score_options, verdict_banner
 
 
-def show(compared: Compared) -> DeltaGenerator:
-    """The verdict, then its numbers; returns a container between them for the probe packs' headline.
+def news(compared: Compared, changes: ProbeChanges) -> None:
+    """What was learned in one line, how sure it is, and in which layers & poolings the score changed."""
+    if not learned_view.line(compared.verdict.learned(changes.packs)):
+        verdict_banner.show(compared.verdict.sentence())
+    told = learned_text.where(_rows(compared), compared.comparison.why_no_cells, backwards=compared.after == 0)
+    if told:
+        st.markdown(f"**Where:** {messages.plain(told)}")
 
-    The chosen layers & poolings follow if the verdict compares others.
-    """
+
+def pairs(compared: Compared, changes: ProbeChanges) -> None:
+    """Three pairs of the probe packs that show it, or why there are none."""
+    if changes.pairs:
+        learned_view.pairs(changes.pairs, "base → tuned" if compared.verdict.tuning else "A → B")
+    elif changes.why_none:
+        st.caption(messages.plain(changes.why_none))
+
+
+def cards(compared: Compared) -> None:
+    """The scores; those of the chosen layers & poolings follow if the verdict compares others."""
     found = compared.verdict
-    verdict_banner.show(found.sentence())
-    second = st.empty()
     if found.tuning is None:
         score_cards.cards(compared.comparison, *compared.ways, compared.differences.chosen)
     else:
         _three_numbers(compared)
     if not compared.about_chosen:
         _chosen(compared)
-    return second
 
 
 def how_measured(compared: Compared) -> None:
@@ -72,8 +84,7 @@ def _chosen(compared: Compared) -> None:
 
 def changed_cells(compared: Compared) -> None:
     """The cells that gained most and lost most, one line each."""
-    rows = cell_rows(compared.comparison, compared.differences, *compared.ways)
-    gained, lost = most_changed(rows)
+    gained, lost = most_changed(_rows(compared))
     if not (gained or lost):
         return
     st.subheader("Layers & poolings that changed most")
@@ -85,13 +96,17 @@ def changed_cells(compared: Compared) -> None:
     st.caption("B - A. These are the extremes of all cells, so part of their change is chance.")
 
 
+def _rows(compared: Compared) -> Rows:
+    return cell_rows(compared.comparison, compared.differences, *compared.ways)
+
+
 def _lines(title: str, icon: str, rows: Rows) -> None:
     st.markdown(f"**{icon} {title}**")
     if not rows:
         st.markdown("none")
     for row in rows:
-        chance = "" if row["sure"] else ", could be chance"
+        chance = "" if row[SIGNIFICANT] else ", could be chance"
         st.markdown(
-            f"{row['reading']}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
+            f"{row[READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
             f"({CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
         )

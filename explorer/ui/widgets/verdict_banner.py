@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.measuring.scores.verdict_text import BETTER, CHANCE, UNKNOWN, WORSE, Sentence
+from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, Sentence
 from explorer.ui import messages
 
 _LOOKS = {
     BETTER: (st.success, ":material/trending_up:"),
     WORSE: (st.error, ":material/trending_down:"),
+    MIXED: (st.warning, ":material/swap_vert:"),
     CHANCE: (st.info, ":material/casino:"),
     UNKNOWN: (st.warning, ":material/help:"),
 }
@@ -17,5 +18,10 @@ _LOOKS = {
 
 def show(verdict: Sentence) -> None:
     """Show the verdict in a coloured box; its word and icon repeat the colour's meaning."""
-    box, icon = _LOOKS[verdict.kind]
-    box(f"**{messages.plain(verdict.word)}**: {messages.plain(verdict.detail)}", icon=icon)
+    box(verdict.kind, f"**{messages.plain(verdict.word)}**: {messages.plain(verdict.detail)}")
+
+
+def box(kind: str, text: str) -> None:
+    """Show markdown in the coloured box of a kind, with its icon."""
+    draw, icon = _LOOKS[kind]
+    draw(text, icon=icon)

@@ -1,0 +1,43 @@
+"""Show what a model learned: one line in a box, how sure it is, and three pairs that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.data.graded.probes import PARAPHRASE
+from explorer.measuring.comparing import learned_text
+from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.comparing.learned_text import HOW_CHOSEN, Marked, rendered
+from explorer.measuring.scores.meaning_judges import PairChange
+from explorer.ui import messages
+from explorer.ui.widgets import verdict_banner
+
+
+def line(found: Learned) -> bool:
+    """The line in a box, coloured by its kind, then how sure it is; False if nothing was measured."""
+    told = learned_text.line(found)
+    if told is None:
+        return False
+    verdict_banner.box(told.kind, _markdown(told.pieces))
+    st.markdown(f"**How sure:** {messages.plain(learned_text.sure(found))}")
+    return True
+
+
+def pairs(found: Sequence[PairChange], sides: str = "base → tuned") -> None:
+    """The pairs side by side, with the cosine of each under both models."""
+    if not found:
+        return
+    st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
+    for column, pair in zip(st.columns(len(found), gap="small"), found, strict=True):
+        with column.container(border=True, gap="xsmall"):
+            good = "same meaning: high is right" if pair.pack == PARAPHRASE else "another meaning: low is right"
+            first, second = learned_text.differing(pair.first, pair.second)
+            st.caption(f"**{messages.plain(pair.pack)}**, {good}")
+            st.markdown(f"{_markdown(first)}  \n{_markdown(second)}")
+            st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**")
+
+
+def _markdown(pieces: Marked) -> str:
+    return rendered(pieces, messages.plain, lambda text: f"**{text}**")
