@@ -71,4 +71,4 @@ geometry = geometry_view.found(both, pooling, choice.settings) if asked else Non
 if geometry is not None:
     geometry_view.show(geometry, by_layer(comparison, compared.differences, pooling), compared.stem)
 flipped_pairs.show(one_shown.pairs, comparison, choices)
-export.show(compared, pick, pooling, asked, geometry)
+export.show(compared, changes, pick, pooling, asked, geometry)

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from explorer.data.graded import probes
 from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.methods import load
 from explorer.metric_lines import Evaluation, TrainingStep
@@ -126,13 +127,25 @@ def words_of(recipe: Recipe) -> list[str]:
 
 @contextmanager
 def in_no_time() -> Iterator[None]:
-    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect."""
+    """On tiny matrices a second thread is only waited for, there is next to nothing to collect, and packs are short."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     idle = SimpleNamespace(**{name: lambda: None for name in ("collect", "freeze", "unfreeze")})
-    with mock.patch("explorer.training.loop.memory.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
+    with (
+        mock.patch("explorer.training.loop.memory.gc", idle),
+        mock.patch("accelerate.utils.memory.gc", idle),
+        few_probes(),
+    ):
         yield
     torch.set_num_threads(threads)
+
+
+@contextmanager
+def few_probes(pairs: int = 3) -> Iterator[None]:
+    """Probe packs of so many pairs: a run encodes all packs twice, which takes longer than a tiny training."""
+    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in probes.packs())
+    with mock.patch("explorer.data.graded.probes.packs", return_value=few):
+        yield
 
 
 def new(place: Place, method: str = "sg-opt", name: str = "", **changes: Any) -> Run:

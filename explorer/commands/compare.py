@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.readings import Reading
+    from explorer.measuring.comparing.comparison import Comparison
     from explorer.measuring.comparing.comparison_report import Findings
+    from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
+    from explorer.measuring.comparing.learned import ProbeChanges
     from explorer.measuring.scores.bootstrap import Interval
     from explorer.measuring.scores.layer_scores import LayerScores
+    from explorer.measuring.scores.measure import Settings
 
 
 def add(verbs: Any) -> None:
@@ -43,7 +47,11 @@ def add(verbs: Any) -> None:
     verb.add_argument("--same", action="store_true", help="one layer & pooling for both: A's model default")
     verb.add_argument("--dev", metavar="FILE|NAME", help="use the layer & pooling of each that is best on this dev set")
     verb.add_argument("--metric", default="Spearman", type=str.capitalize, help="spearman (default) or pearson")
-    verb.add_argument("--aggregate", default="all", help="all (default), mean or wmean over sub-corpora")
+    verb.add_argument(
+        "--aggregate",
+        default="all",
+        help="all (default): one score over all pairs; mean over sub-corpora; wmean: weighted by their number of pairs",
+    )
     verb.add_argument("--seed", type=seed, default=0, help="seed of the bootstrap (default 0)")
     reading_flags.add(verb)
     verb.add_argument("--geometry", action="store_true", help="also the embedding geometry of every layer, and drift")
@@ -98,11 +106,33 @@ def _found(options: argparse.Namespace) -> Findings:
         def chosen(about: Comparison) -> Interval:
             return differences.chosen if about is comparison else about.chosen(*ways, seed=options.seed)
 
-        _, verdict = verdict_on(found, pairs, comparison, ways, chosen)
+        about, verdict = verdict_on(found, pairs, comparison, ways, chosen)
+        probes = _probes(found, about, verdict, settings, line)
         if options.geometry or options.report:
             work = layer_geometry(found, pairs, options.pooling, readings, settings)
             geometry = finish(work, line.tell)
-    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict)
+    return Findings(found, pairs, comparison, differences, *ways, options.seed, geometry, picked, verdict, probes)
+
+
+def _probes(
+    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings, line: Line
+) -> ProbeChanges:
+    """The changes of the probe packs: as the run measured them, else both models encode them."""
+    from explorer.data.graded.probes import packs
+    from explorer.measuring.scores.measure import load_encoder
+    from explorer.measuring.sentences.probes import probed, sentences_of
+    from explorer.measuring.sentences.sentence_vectors import of_reading
+    from explorer.progress import finish
+    from explorer.training.record.model_comparison import known_probes
+
+    known = known_probes(found, verdict, [settings])
+    if known is not None:
+        return known
+    sides = []
+    for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
+        work = of_reading(load_encoder(side, settings), sentences_of(packs()), reading, settings.max_length)
+        sides.append(probed(packs(), finish(work, line.tell)).by_pack)
+    return verdict.probe_changes(*sides)
 
 
 def _check(options: argparse.Namespace, found: tuple[Found, Found]) -> None:

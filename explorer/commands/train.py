@@ -122,6 +122,7 @@ def _first() -> bool:
 
 def _run(run: Run, options: argparse.Namespace) -> None:
     """Train to the end, and print the result on standard output."""
+    from explorer.measuring.comparing import learned_text
     from explorer.progress import finish
     from explorer.training import running
     from explorer.training.record import run_verdict
@@ -144,10 +145,12 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         raise SystemExit(stop_signals.code(stop)) from None
     if _first() and kept:
         status = run.status()
-        verdict = run_verdict.headline(status)
-        if verdict is not None:
-            say(verdict.text)
+        found = run_verdict.learned(status)
+        pairs = status.verdict.pairs if status.verdict else ()
+        for text in learned_text.lines(found, pairs):
+            say(text)
         told = {"run": run.name, "folder": str(run.folder), "state": status.state,
+                "learned": learned_text.as_json(found, pairs),
                 "verdict": status.verdict and status.verdict.as_json(),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(told, indent=1))

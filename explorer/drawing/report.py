@@ -11,7 +11,7 @@ from explorer.drawing import standalone
 from explorer.drawing.scores import compared_lines, difference, grade_histograms, grid, layer_geometry
 from explorer.drawing.standalone import heading, note, picture, table
 from explorer.encoding.read.readings import Reading
-from explorer.measuring.comparing import cosines_by_grade
+from explorer.measuring.comparing import cosines_by_grade, learned_text
 from explorer.measuring.comparing.comparison_report import LIBRARIES, Findings, about_measuring, about_models
 from explorer.measuring.comparing.comparison_tables import READING, told_difference
 from explorer.measuring.comparing.comparison_verdict import as_used
@@ -28,6 +28,7 @@ from explorer.measuring.geometry.geometry_tables import (
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.meaning_judges import PairChange
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.measuring.scores.verdict_text import CI
 
@@ -38,7 +39,8 @@ def report(findings: Findings, pooling: str = "mean") -> bytes:
     """The HTML file; `pooling` is that of the line plots."""
     one, other = findings.found
     body = [
-        *_verdict(findings),
+        *_learned(findings),
+        *_scores_of_tuned(findings),
         *_headline(findings),
         *_grids(findings),
         *_by_layer(findings, pooling),
@@ -51,10 +53,32 @@ def report(findings: Findings, pooling: str = "mean") -> bytes:
     return standalone.page(f"{one.name} and {other.name} on {findings.pairs.name}", body)
 
 
-def _verdict(findings: Findings) -> Iterator[str]:
+def _learned(findings: Findings) -> Iterator[str]:
+    """What was learned, how sure that is and where, and pairs that show it."""
+    line, sentence = learned_text.line(findings.learned), findings.verdict.sentence()
+    if line is None:
+        yield standalone.verdict(sentence.kind, ((sentence.text, False),))
+        return
+    yield standalone.verdict(line.kind, line.pieces)
+    yield standalone.paragraph((("How sure: ", True), (learned_text.sure(findings.learned), False)))
+    if findings.where:
+        yield standalone.paragraph((("Where: ", True), (findings.where, False)))
+    if findings.probes.why_none:
+        yield note(findings.probes.why_none)
+    if findings.probes.pairs:
+        sides = "base → tuned" if findings.verdict.tuning else "A → B"
+        yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
+        yield standalone.beside(*map(_pair, findings.probes.pairs), kind="cards")
+        yield note(learned_text.HOW_CHOSEN)
+
+
+def _pair(pair: PairChange) -> str:
+    first, second = learned_text.differing(pair.first, pair.second)
+    return standalone.pair(pair.pack, first, second, f"{pair.before:.2f} → {pair.after:.2f}")
+
+
+def _scores_of_tuned(findings: Findings) -> Iterator[str]:
     verdict = findings.verdict
-    said = verdict.sentence()
-    yield standalone.verdict(said.kind, said.word, said.detail)
     if verdict.tuning is None:
         return
     told = [

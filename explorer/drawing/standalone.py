@@ -7,6 +7,9 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from explorer.measuring.comparing.learned_text import Marked, rendered
+from explorer.measuring.scores.verdict_text import BETTER, CHANCE, MIXED, WORSE
+
 Row = Mapping[str, object]
 
 LONG = 24  # characters of a text from which on its column has a minimum width
@@ -29,6 +32,7 @@ p.note, figcaption { color: var(--quiet); font-size: .875rem; max-width: 60rem; 
 figure { margin: 0; min-width: 0 }
 p.verdict { border-left: .4rem solid var(--quiet); background: var(--soft); padding: .6rem .9rem; font-size: 1.1rem }
 p.verdict.better { border-color: #1a7f37 } p.verdict.worse { border-color: #cf222e }
+p.verdict.mixed { border-color: #bf8700 }
 .scroll { margin: .75rem 0; overflow: auto; max-height: 40rem; border: 1px solid var(--line); border-radius: .5rem }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
@@ -84,10 +88,25 @@ def card(label: str, number: str, note: str) -> str:
     return f'<div class="card">{escape(label)}<b>{escape(number)}</b><span>{escape(note)}</span></div>'
 
 
-def verdict(kind: str, word: str, detail: str) -> str:
+def verdict(kind: str, pieces: Marked) -> str:
     """The verdict at the top of a report, with the colour and sign of its kind."""
-    sign = {"better": "▲", "worse": "▼", "chance": "◆"}.get(kind, "?")
-    return f'<p class="verdict {escape(kind)}">{sign} <b>{escape(word)}</b>: {escape(detail)}</p>'
+    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆"}.get(kind, "?")
+    return f'<p class="verdict {escape(kind)}">{sign} {_marked(pieces)}</p>'
+
+
+def paragraph(pieces: Marked) -> str:
+    """A paragraph with emphasised pieces."""
+    return f"<p>{_marked(pieces)}</p>"
+
+
+def pair(label: str, first: Marked, second: Marked, number: str) -> str:
+    """A card with two sentences, whose differing words are emphasised, and a number."""
+    sentences = "".join(f'<div dir="auto">{_marked(one)}</div>' for one in (first, second))
+    return f'<div class="card"><span>{escape(label)}</span>{sentences}<b>{escape(number)}</b></div>'
+
+
+def _marked(pieces: Marked) -> str:
+    return rendered(pieces, escape, lambda text: f"<strong>{text}</strong>")
 
 
 def beside(*pieces: str, kind: str = "beside") -> str:

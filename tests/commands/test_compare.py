@@ -26,15 +26,17 @@ def test_a_run_is_compared_with_its_base_by_name(place, run, said):
     _, scores, _ = said("score", run.model, "--sts", place.test, "--json", "--precision", "float32")
     readings = {row["reading"]: row["spearman"] for row in json.loads(scores)["readings"]}
     for cell in found["cells"]:
-        assert cell["B"] == pytest.approx(readings[cell["reading"]], abs=1e-3)
-    assert found["chosen"]["reading A"] == "mean of layer 2"
+        assert cell["B"] == pytest.approx(readings[cell["layer & pooling"]], abs=1e-3)
+    assert found["chosen"]["layer & pooling A"] == "mean of layer 2"
 
 
 def test_an_encoder_beside_itself_differs_by_nothing(place, said):
     _, told, _ = said("compare", place.model, place.model, "--sts", place.test, "--json")
     cells = [cell for cell in json.loads(told)["cells"] if cell["difference"] is not None]
     assert cells
-    assert all((cell["difference"], cell["low"], cell["high"], cell["sure"]) == (0, 0, 0, False) for cell in cells)
+    assert all(
+        (cell["difference"], cell["low"], cell["high"], cell["significant"]) == (0, 0, 0, False) for cell in cells
+    )
 
 
 def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said):
@@ -52,7 +54,7 @@ def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said):
     assert verdict["same_reading_base"] is None or verdict["same_reading_base"] in scores[place.model].values()
     assert (numbers["chosen"]["A"], numbers["chosen"]["B"]) == (verdict["declared_base"], verdict["exported"])
     text = said(*words)[1]
-    assert text.splitlines()[0] == verdict["text"]
+    assert text.splitlines()[0] == numbers["learned"]["text"]
     cells = json.loads(said(*words, "--json", "--reading", "cls of layer 1")[1])
     assert cells["verdict"] == verdict, "whatever else is looked at"
     back = json.loads(said("compare", "run:tuned", place.model, "--sts", place.test, "--json")[1])["verdict"]
@@ -62,11 +64,11 @@ def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said):
 def test_one_layer_and_pooling_for_both_is_the_default_of_a(place, run, said):
     words = ("compare", place.model, "run:tuned", "--sts", place.test, "--json")
     chosen = json.loads(said(*words, "--same")[1])["chosen"]
-    assert (chosen["reading A"], chosen["reading B"]) == ("mean of layer 2", "mean of layer 2")
+    assert (chosen["layer & pooling A"], chosen["layer & pooling B"]) == ("mean of layer 2", "mean of layer 2")
     chosen = json.loads(said(*words)[1])["chosen"]
-    assert (chosen["reading A"], chosen["reading B"]) == ("mean of layer 2", "model default")
+    assert (chosen["layer & pooling A"], chosen["layer & pooling B"]) == ("mean of layer 2", "model default")
     chosen = json.loads(said(*words, "--reading", "max of layer 1")[1])["chosen"]
-    assert (chosen["reading A"], chosen["reading B"]) == ("max of layer 1", "max of layer 1")
+    assert (chosen["layer & pooling A"], chosen["layer & pooling B"]) == ("max of layer 1", "max of layer 1")
 
 
 def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, run, said, tmp_path):

@@ -34,7 +34,7 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     assert found[2] == numbers["geometry"]["drift"]
     assert found[-3] == told(numbers["cells"])
     assert any(row["difference"] is None for row in found[-3]), "what is missing is empty"
-    assert found[-3][-1]["reading"] == "model default"
+    assert found[-3][-1]["layer & pooling"] == "model default"
     models = {row[""]: row for row in found[-2]}
     assert models["digest"]["A"] == numbers["A"]["model_digest"]
     assert models["maximum tokens"]["B"] == "64"
@@ -106,7 +106,7 @@ def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
     page = report(findings).decode()
     assert "A has 2 layers and B 1: cell by cell they cannot be compared." in page
     assert "their layers do not correspond" in page
-    assert [row["reading"] for row in tables(page)[-3]] == ["model default"]
+    assert [row["layer & pooling"] for row in tables(page)[-3]] == ["model default"]
     without = report(made_up.findings()).decode()
     assert "Embedding geometry by layer" not in without
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from explorer import typed_json
 from explorer.__main__ import _parser
 from explorer.commands.train import _recipe
 from explorer.data import sources
@@ -103,6 +104,6 @@ def test_sets_that_make_no_list_are_refused(place, changes, told):
 def test_a_verdict_is_read_as_it_was_written():
     outcomes = [verdict.Outcome(exported=float(number)) for number in range(4)]
     found = verdict.of_uses(dict(zip(("dev", *verdict.test_uses(3)), outcomes, strict=True)), optimistic=False)
-    assert verdict.read(found.as_json()) == found
+    assert typed_json.read(verdict.Verdict, found.as_json()) == found
     assert list(found.by_use.values()) == [*outcomes[1:], outcomes[0]]
-    assert verdict.read({"test": {"exported": 1.0}, "more": "nonsense"}).more == ()
+    assert typed_json.read(verdict.Verdict, {"test": {"exported": 1.0}, "more": "nonsense"}).more == ()

@@ -5,6 +5,7 @@ The input is the lines of metrics.jsonl, thinned and with a smoothed loss.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -52,9 +53,10 @@ def dev_scores(
         )
         best += [one for one in evaluations if one.best][-1:]
     below = [base is not None and one.dev is not None and one.dev < base for one in best]
+    by = _chosen_by(best)
     for is_below, name, symbol in (
-        (False, "best checkpoint", "star"),
-        (True, "best checkpoint, below the base", "star-open"),
+        (False, f"best checkpoint{by}", "star"),
+        (True, f"best checkpoint{by}, below the base", "star-open"),
     ):
         shown = [one for one, lower in zip(best, below, strict=True) if lower is is_below]
         if shown:
@@ -174,8 +176,18 @@ def _steps(draft: Draft, lines: Lines, total: int) -> None:
     draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
 
 
+def _chosen_by(best: Sequence[Evaluation]) -> str:
+    """What the best checkpoints were chosen by, for the legend; "" if it is the dev score, which is drawn."""
+    known = [one for one in best if one.held_out is not None and one.criterion is not None]
+    if not known:
+        return ""
+    alone = all(math.isclose(one.criterion or 0, one.held_out or 0) for one in known)
+    return f": highest {'score of held-out rows' if alone else 'mean of dev score and held-out rows'}"
+
+
 def _held_out(draft: Draft, lines: Lines) -> None:
     """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
+    told = "dash-dotted: score of held-out rows, which are not trained on"
     for number, seed, own in _by_seed(lines):
         known = [line for line in own if isinstance(line, Evaluation) and line.held_out is not None]
         if known:
@@ -184,7 +196,7 @@ def _held_out(draft: Draft, lines: Lines) -> None:
                 x=[one.step for one in known],
                 y=[one.held_out for one in known],
                 mode="lines",
-                name=f"seed {seed}, held-out rows, score × 100" if _several(lines) else "held-out rows, score × 100",
+                name=f"seed {seed}, {told}" if _several(lines) else told,
                 opacity=0.6,
                 line={**_line(number), "width": 1.5, "dash": "dashdot"},
                 hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} on held-out rows<extra></extra>",

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.kinds import GradedPairs
+from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_tables import READING, cell_rows, chosen_row, told_difference
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.comparing.cosines_by_grade import median_rows
 from explorer.measuring.comparing.dev_picking import Pick
+from explorer.measuring.comparing.learned import NOTHING, Learned, ProbeChanges
 from explorer.measuring.geometry.geometry_tables import drift_rows, geometry_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
@@ -42,12 +44,24 @@ class Findings:
     geometry: LayerGeometry | None = None
     picked: Pick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
+    probes: ProbeChanges = NOTHING
 
     @property
     def verdict(self) -> ComparisonVerdict:
         """The verdict: better or worse, by how much, and whether it could be chance."""
         ways = self.metric, self.aggregate
         return self.of_models or judge(self.found, self.pairs, self.comparison, self.differences.chosen, ways)
+
+    @property
+    def learned(self) -> Learned:
+        """What the judged model learned, by the score and the probe packs."""
+        return self.verdict.learned(self.probes)
+
+    @property
+    def where(self) -> str:
+        """In which layers & poolings the score changed, in words."""
+        backwards = self.verdict.tuning is not None and self.verdict.tuning.tuned == 0
+        return learned_text.where(self.cells(), self.comparison.why_no_cells, backwards=backwards)
 
     @property
     def picked_here(self) -> Pick | None:
@@ -121,6 +135,8 @@ def as_json(findings: Findings) -> str:
     content = {
         **about_models(findings),
         **about_measuring(findings),
+        "learned": learned_text.as_json(findings.learned, findings.probes.pairs),
+        "where": findings.where,
         "verdict": findings.verdict.as_json(),
         "chosen": findings.chosen(),
         **({} if picked is None else {"picked": _about_picking(picked)}),
@@ -156,7 +172,8 @@ def as_text(findings: Findings) -> str:
     one, other = findings.found
     row = findings.chosen()
     lines = [
-        *_verdict_lines(findings.verdict),
+        *_learned_lines(findings),
+        *_scores_of_tuned(findings.verdict),
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {len(findings.pairs):,} pairs"
         + f", {findings.aggregate}" * comparison.one.has_parts,
@@ -180,12 +197,19 @@ def as_text(findings: Findings) -> str:
     return "\n".join(lines)
 
 
-def _verdict_lines(verdict: ComparisonVerdict) -> list[str]:
-    """The verdict, and for a tuned model its scores."""
+def _learned_lines(findings: Findings) -> list[str]:
+    """What was learned, or why that is not known; the verdict if nothing was measured."""
+    told = learned_text.lines(findings.learned, findings.probes.pairs, findings.where)
+    why = [findings.probes.why_none] if findings.probes.why_none else []
+    return [*(told or [findings.verdict.sentence().text]), *why, ""]
+
+
+def _scores_of_tuned(verdict: ComparisonVerdict) -> list[str]:
+    """The scores of a tuned model and its base; nothing of other models, whose scores follow."""
     if verdict.tuning is None:
-        return [verdict.sentence().text]
+        return []
     told = [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
-    return [verdict.sentence().text, *told, *([verdict.why_not_same] if verdict.why_not_same else [])]
+    return [*told, *([verdict.why_not_same] if verdict.why_not_same else [])]
 
 
 def _cell(interval: Interval, at: tuple[int, ...]) -> str:

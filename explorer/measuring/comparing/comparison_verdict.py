@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,24 @@ from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row, parse
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.learned import Learned, ScoreChange, score_change
+from explorer.measuring.comparing.learned import (
+    NOTHING,
+    Learned,
+    ProbeChanges,
+    ScoreChange,
+    probe_changes,
+    score_change,
+)
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange
+from explorer.measuring.scores.meaning_judges import Floats
 from explorer.measuring.scores.verdict_text import Sentence, sentence
 from explorer.measuring.table_cells import rounded
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
-BASE, TUNED = "Base, model default", "Tuned, as exported"
+BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
 _OF_LAST = re.compile(rf"({'|'.join(POOLING_NAMES)}) of the last layer(?: → normalised)?")
 
@@ -35,8 +43,7 @@ class Tuning:
     tuned: int  # 0 where it is A, 1 where it is B
     trained: str  # the layer & pooling that was trained, in words; empty if unknown
     optimistic: bool = False  # the training text holds sentences of the pairs
-    packs: tuple[PackChange, ...] = ()  # of the probe packs, as the run measured them; none of a checkpoint
-    pairs: tuple[PairChange, ...] = ()
+    probes: ProbeChanges = NOTHING  # as the run measured them; none of a checkpoint
 
 
 @dataclass(frozen=True)
@@ -60,9 +67,13 @@ class ComparisonVerdict:
     same: Scored | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
     change: ScoreChange | None = None  # of the same scores; None if one is missing
 
-    def learned(self, packs: tuple[PackChange, ...]) -> Learned:
-        """What the judged model learned, or does better than the other, by its score and these probe packs."""
-        return Learned(packs, self.change, self.tuning is not None)
+    def learned(self, probes: ProbeChanges) -> Learned:
+        """What the judged model learned, or does better than the other, by its score and the probe packs."""
+        return Learned(probes.packs, self.change, self.tuning is not None)
+
+    def probe_changes(self, one: Mapping[str, Floats], other: Mapping[str, Floats]) -> ProbeChanges:
+        """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B."""
+        return probe_changes(other, one) if self.tuning and self.tuning.tuned == 0 else probe_changes(one, other)
 
     def sentence(self) -> Sentence:
         """The verdict in words."""

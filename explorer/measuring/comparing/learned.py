@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.data import sources
-from explorer.data.graded import sets
+from explorer.data.graded import probes, sets
 from explorer.data.graded.probes import PARAPHRASE, Pack
-from explorer.measuring.scores.meaning_judges import CHANCE, Floats, PackChange, PairChange
+from explorer.measuring.scores.meaning_judges import CHANCE, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.scores.verdict_text import BETTER, MIXED, SPEARMAN, UNKNOWN, WORSE, kind_of
 from explorer.measuring.scores.verdict_text import CHANCE as COULD_BE_CHANCE
@@ -38,6 +38,18 @@ class ScoreChange:
     def kind(self) -> str:
         """Better, worse or could be chance."""
         return kind_of(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class ProbeChanges:
+    """What changed in the probe packs, from the model before to the model after; nothing, and why."""
+
+    packs: tuple[PackChange, ...] = ()
+    pairs: tuple[PairChange, ...] = ()
+    why_none: str = ""
+
+
+NOTHING = ProbeChanges()
 
 
 @dataclass(frozen=True)
@@ -117,8 +129,14 @@ def score_change(
     return ScoreChange(measure, sources.shown(on), general, size, before, after, difference, low, high, optimistic)
 
 
+def probe_changes(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> ProbeChanges:
+    """The changes of the probe packs, from the cosines (pair) of each pack under two models."""
+    changes = pack_changes(before, after)
+    return ProbeChanges(changes, shown_pairs(Learned(changes), probes.judged(), before, after))
+
+
 def shown_pairs(
-    found: Learned, packs: Sequence[Pack], before: dict[str, Floats], after: dict[str, Floats]
+    found: Learned, packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]
 ) -> tuple[PairChange, ...]:
     """Three pairs that show the news, chosen by a rule from the cosines (pair) of each pack.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT
 from explorer.measuring.comparing.learned import Learned, ScoreChange
-from explorer.measuring.scores.meaning_judges import PackChange
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange
 from explorer.measuring.scores.verdict_text import (
     ACCURACY,
     BETTER,
@@ -36,6 +36,15 @@ HOW_CHOSEN = (
     "pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is missed "
     "most, it is the median one of the pairs that are still more similar than the median paraphrase. What is left of "
     "three is a paraphrase, which should stay similar. Words that differ are bold."
+)
+NOT_HELD_OUT = (
+    "Small differences in meaning are not judged: a run trained on sentences of the probe packs, or chose its "
+    "checkpoint by them."
+)
+HOW_SURE = (
+    "In brackets the 95 % confidence intervals, by a paired bootstrap. Those of small differences are so wide that all "
+    "of them hold together with 95 %. A case is a paraphrase and a pair with that difference, of 60 pairs of each; it "
+    "is right if the paraphrase has the higher cosine. The pairs are the probe packs of the Sentences page."
 )
 
 
@@ -85,22 +94,18 @@ def line(found: Learned) -> Line | None:
 
 
 def sure(found: Learned) -> str:
-    """How sure the line is: the intervals of the packs that changed, and that of the score."""
+    """How sure the line is: the intervals of the packs that it names, and that of the score."""
     told = []
-    changed = (*found.learned, *found.closer, *found.lost)
-    packs, pairs = len(found.packs), max((one.pairs for one in found.packs), default=0)
+    changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:
-        listed = ", ".join(
-            f"{_name(one)} {_signed(100 * one.difference, 0)}{'' if place else ' points'} "
-            f"({_signed(100 * one.low, 0)} to {_signed(100 * one.high, 0)})"
-            for place, one in enumerate(changed[:MOST_NAMED])
-        )
-        told.append(
-            f"{_capital(listed)}: not chance, by intervals that hold for all {packs} kinds of difference together with "
-            f"95 % ({pairs} pairs each)."
-        )
-    elif packs:
-        told.append(f"Of {packs} kinds of small difference ({pairs} pairs each), none changed by more than chance.")
+        listed = [
+            f"{_name(one)} ({_signed(100 * one.difference, 0)}{'' if place else ' points'}, "
+            f"{_signed(100 * one.low, 0)} to {_signed(100 * one.high, 0)})"
+            for place, one in enumerate(changed)
+        ]
+        told.append(f"{_capital(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
+    elif found.packs:
+        told.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
     if found.score:
         told.append(_sure_of(found.score))
     return " ".join(told)
@@ -121,6 +126,34 @@ def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
         f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
         f"{after:.2f}."
     )
+
+
+def lines(found: Learned, pairs: Sequence[PairChange], where: str = "") -> list[str]:
+    """The line, how sure it is and where, and the pairs, as lines of plain text; none if nothing was measured."""
+    told = line(found)
+    if told is None:
+        return []
+    shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in pairs]
+    return [
+        told.text,
+        f"How sure: {sure(found)}",
+        *([f"Where: {where}"] if where else []),
+        *(["Pairs that show it, with the cosine before and after:", *shown] if shown else []),
+    ]
+
+
+def as_json(found: Learned, pairs: Sequence[PairChange]) -> dict[str, object] | None:
+    """The line, how sure it is, and what it is about; None if nothing was measured."""
+    told = line(found)
+    if told is None:
+        return None
+    return {
+        "kind": told.kind,
+        "text": told.text,
+        "how_sure": sure(found),
+        "packs": [asdict(one) for one in found.packs],
+        "pairs": [asdict(one) for one in pairs],
+    }
 
 
 def differing(first: str, second: str) -> tuple[Marked, Marked]:
@@ -209,11 +242,9 @@ def _numbers(score: ScoreChange) -> str:
 
 def _sure_of(score: ScoreChange) -> str:
     """The score before and after, on what, and whether the difference could be chance."""
-    told = f"could be chance, since the {CI} of the change includes 0"
-    if score.kind != CHANCE:
-        told = f"not chance, since the {CI} of the change excludes 0"
+    told = f"could be chance, its {CI} includes 0" if score.kind == CHANCE else f"not chance, its {CI} excludes 0"
     size = told_size(score.size, score.measure)
-    return f"{_capital(score.measure)} on {score.on} ({size}): {score.before:.2f} → {score.after:.2f}, {told}."
+    return f"{_capital(score.measure)} {score.before:.2f} → {score.after:.2f} on {score.on} ({size}): {told}."
 
 
 def _capital(text: str) -> str:

@@ -15,17 +15,14 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.tasks.retrieval import check
-from explorer.measuring.comparing.learned import Learned, shown_pairs
+from explorer.measuring.comparing.learned import ProbeChanges, probe_changes
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.neighbours.ranking_measures import MRR, NDCG
 from explorer.measuring.scores.judge import Floats, Judge, PairJudge
 from explorer.measuring.scores.meaning_judges import (
-    PackChange,
-    PairChange,
     ProbeJudge,
     TripletJudge,
     of_packs,
-    pack_changes,
 )
 from explorer.measuring.scores.verdict import BaseItems
 from explorer.methods import Method
@@ -120,9 +117,7 @@ def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
     return judge.items(vectors)
 
 
-def learned(before: Floats, after: Floats) -> tuple[tuple[PackChange, ...], tuple[PairChange, ...]]:
+def learned(before: Floats, after: Floats) -> ProbeChanges:
     """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
     packs = probes.judged()
-    sides = of_packs(packs, before), of_packs(packs, after)
-    changes = pack_changes(*sides)
-    return changes, shown_pairs(Learned(changes), packs, *sides)
+    return probe_changes(of_packs(packs, before), of_packs(packs, after))

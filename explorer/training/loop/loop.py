@@ -10,7 +10,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from explorer import run_folder, typed_json
 from explorer.encoding.tune.cutting import remains
+from explorer.measuring.comparing.learned import NOTHING
 from explorer.measuring.geometry.dev_check import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.class_scores import ClassScores, class_scores
@@ -26,7 +27,6 @@ from explorer.measuring.scores.verdict import BaseItems, Verdict
 from explorer.progress import Progress, Work
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.estimate import Estimate, check_reading, estimate
-from explorer.training.loop.judging import PACKS
 from explorer.training.loop.learner import Learner, Update
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
@@ -221,16 +221,16 @@ class Training:
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.take_best()
-        found, learned, packs = {}, cast(Any, ((), ())), self.prepared.packs
+        found, learned, packs = {}, NOTHING, self.prepared.packs
         for name, judge in self.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
             items = yield from self._telling(work, "evaluating the best checkpoint")
-            if name != PACKS:
+            if name != judging.PACKS:
                 found[name] = verdicts.outcome(judge, self.base[name], items)
             if packs is not None and judge.digest == packs.digest and name in self.base:
                 learned = judging.learned(self.base[name].declared, items)
         classes, predicted = yield from self._telling(self._classified(learner), "evaluating on the test rows")
-        verdict = verdicts.of_uses(found, bool(self.prepared.seen), *learned)
+        verdict = verdicts.of_uses(found, bool(self.prepared.seen), learned.packs, learned.pairs)
         own, champion = learner.best_score, self._champion_score()
         if own is not None and (champion is None or own > champion):
             # a copy, since a state cannot hold one tensor under two names

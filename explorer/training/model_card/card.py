@@ -13,7 +13,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.markdown import fenced, one_line, plain, table
-from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.comparing import learned, learned_text
 from explorer.measuring.scores.verdict import Outcome
 from explorer.measuring.scores.verdict_text import ACCURACY, DISTINGUISHED, SPEARMAN, told_size
 from explorer.training.loop.seed_scores import spread
@@ -34,6 +34,8 @@ def card(facts: CardFacts) -> str:
 
     head = yaml.safe_dump(_metadata(facts), sort_keys=False, allow_unicode=True, width=10_000)
     parts = (
+        f"# {plain(facts.run)}",
+        *_learned(facts),
         _what(facts),
         _use(facts),
         _results(facts),
@@ -61,8 +63,13 @@ def _metadata(facts: CardFacts) -> dict[str, Any]:
         "tags": tags,
         **({"base_model": hub} if hub else {}),
         **({"model-index": [{"name": one_line(facts.run), "results": results}]} if results else {}),
-        **({"verdict": facts.verdict.as_json()} if test or dev else {}),
+        **({"verdict": _metadata_verdict(facts)} if test or dev else {}),
     }
+
+
+def _metadata_verdict(facts: CardFacts) -> dict[str, Any]:
+    """The verdict without sentences."""
+    return {name: value for name, value in facts.verdict.as_json().items() if name != "pairs"}
 
 
 def _result(split: str, name: str, score: float, measure: str) -> dict[str, Any]:
@@ -86,7 +93,6 @@ def _what(facts: CardFacts) -> str:
     revision = f", revision {plain(facts.base_revision)}" if facts.base_revision else ""
     cut = f", cut to {plain(facts.cut)}" if facts.cut else ""
     return (
-        f"# {plain(facts.run)}\n\n"
         f"{base}{revision}{cut}, fine-tuned with Strata by the method **{plain(facts.method)}**: "
         f"{plain(facts.title)}\n\n"
         f"The method is from [{plain(facts.paper.line)}]({facts.paper.link}). "
@@ -141,7 +147,7 @@ def _results(facts: CardFacts) -> str:
         by = by if facts.model.classes is None else "validation rows"
         text += f" {'Step and seed were' if len(facts.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))
-    return "\n\n".join(("## Results", *_verdict(facts), text, table(lines[0], lines[1:])))
+    return "\n\n".join(("## Results", text, table(lines[0], lines[1:])))
 
 
 def _measured(measures: Mapping[str, str]) -> Iterator[str]:
@@ -162,11 +168,18 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
             yield f"{where}{measure} × 100, the mean over queries, ranked by cosine (0 to 100, higher is better)."
 
 
-def _verdict(facts: CardFacts) -> list[str]:
-    """The verdict on the test set, or on the dev set if there is no test set."""
-    sets = {"test": plain(sources.shown(facts.test_set or "")), "dev": plain(sources.shown(facts.dev_set))}
-    told = verdicts.headline(facts.verdict, plain(sources.shown(facts.base)), sets, facts.set_sizes, facts.measures)
-    return [] if told is None else [f"**{told.word}**: {told.detail}"]
+def _learned(facts: CardFacts) -> list[str]:
+    """What the model learned, and how sure that is; nothing if it was not measured."""
+    found = learned.of_run(facts.verdict, facts.sets, facts.set_sizes, facts.measures)
+    line = learned_text.line(found)
+    if line is None:
+        return []
+    return [learned_text.rendered(line.pieces, _piece, lambda text: f"**{text}**"), plain(learned_text.sure(found))]
+
+
+def _piece(text: str) -> str:
+    """A piece of a line; the spaces at its ends separate it from the next piece."""
+    return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
 
 
 def _difference(found: Outcome) -> str:

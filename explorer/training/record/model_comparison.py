@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
-from explorer.training.record.tuned_pair import tuning
+from explorer.measuring.comparing.learned import ProbeChanges
+from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.scores.measure import Settings
+from explorer.training.record.tuned_pair import packs_held_out, tuning
 
 if TYPE_CHECKING:
     from explorer.data.kinds import GradedPairs
@@ -26,3 +29,16 @@ def verdict_on(
     tuned = tuning(found, pairs.digest)
     about = judged(comparison, tuned)
     return about, judge(found, pairs, about, difference(about), ways, tuned)
+
+
+def known_probes(
+    found: tuple[Found, Found], verdict: ComparisonVerdict, settings: Iterable[Settings]
+) -> ProbeChanges | None:
+    """The changes of the probe packs without encoding: as the run measured them, or none if they are not held out.
+
+    A run measures in float32; None under other settings, and of models that no run tuned one from the other.
+    """
+    if not packs_held_out(found):
+        return ProbeChanges(why_none=NOT_HELD_OUT)
+    exact = {(one.precision, one.max_length) for one in settings} == {("float32", None)}
+    return verdict.tuning.probes if exact and verdict.tuning and verdict.tuning.probes.packs else None

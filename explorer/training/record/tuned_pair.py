@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from explorer import run_folder
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison_verdict import Tuning
+from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.training.record import runs
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         verdict = (
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
         )
-        measured = (verdict.packs, verdict.pairs) if verdict else ((), ())
-        return Tuning(place, status.facts.reading or "", seen, *measured)
+        measured = ProbeChanges(verdict.packs, verdict.pairs) if verdict else NOTHING
+        return Tuning(place, status.facts.reading or "", seen, measured)
     return None
 
 

@@ -6,13 +6,21 @@ import streamlit as st
 
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.dev_picking import Pick
+from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.ui.compare import report_button
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import downloads
 
 
-def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geometry: LayerGeometry | None) -> None:
+def show(
+    compared: Compared,
+    probes: ProbeChanges | None,
+    pick: Pick | None,
+    pooling: str,
+    asked: bool,
+    geometry: LayerGeometry | None,
+) -> None:
     """The table as a file, and the report once its geometry is computed."""
     st.subheader("Export")
     one, other = compared.sides
@@ -25,6 +33,7 @@ def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geome
         seed=0,
         picked=pick,
         of_models=compared.verdict,
+        probes=probes or NOTHING,
     )
     rows = findings.cells()
     if rows:

@@ -2,59 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from explorer.data.graded import probes
 from explorer.drawing.sentences import probe_shares
 from explorer.errors import StrataError
-from explorer.measuring.comparing.learned import shown_pairs
-from explorer.measuring.scores.meaning_judges import PackChange, PairChange, pack_changes
-from explorer.measuring.scores.measure import Settings
+from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.sentences.probes import probed, sentences_of
-from explorer.training.record.tuned_pair import packs_held_out
+from explorer.training.record.model_comparison import known_probes
 from explorer.ui import messages
 from explorer.ui.access.side_readers import Reader
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import picture_format
 
-NOT_HELD_OUT = (
-    "The probe packs do not count here: a run trained on their sentences, or chose its checkpoint by them. The "
-    "Sentences page shows them."
-)
-
-
-@dataclass(frozen=True)
-class ProbeChanges:
-    """What changed in the probe packs, from the model before to the model after; nothing, and why."""
-
-    packs: tuple[PackChange, ...] = ()
-    pairs: tuple[PairChange, ...] = ()
-    why_none: str = ""
-
 
 def found(compared: Compared) -> ProbeChanges | None:
     """The changes, as the run measured them, or from vectors; None, with progress shown, until both sides have them."""
-    if not packs_held_out((compared.sides[0].found, compared.sides[1].found)):
-        return ProbeChanges(why_none=NOT_HELD_OUT)
-    tuning = compared.verdict.tuning
-    if tuning and tuning.packs and {choice.settings for choice in compared.choices} == {Settings("float32")}:
-        return ProbeChanges(tuning.packs, tuning.pairs)
+    one, other = compared.sides
+    known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
+    if known is not None:
+        return known
     readers = _readers(compared)
+    packs = probes.packs()
     try:
-        by_key = {
-            key: reader.vectors(sentences_of(probes.packs())) for key, reader in {r.key: r for r in readers}.items()
-        }
+        by_key = {key: reader.vectors(sentences_of(packs)) for key, reader in {r.key: r for r in readers}.items()}
     except StrataError as error:
         return ProbeChanges(why_none=str(error))
-    known = [vectors for reader in readers if (vectors := by_key[reader.key]) is not None]
-    if len(known) < len(readers):
+    made = [vectors for reader in readers if (vectors := by_key[reader.key]) is not None]
+    if len(made) < len(readers):
         return None
-    sides = [probed(probes.packs(), vectors).by_pack for vectors in known]
-    before, after = sides[1 - compared.after], sides[compared.after]
-    packs = pack_changes(before, after)
-    return ProbeChanges(packs, shown_pairs(compared.verdict.learned(packs), probes.judged(), before, after))
+    return compared.verdict.probe_changes(*(probed(packs, vectors).by_pack for vectors in made))
 
 
 def show(compared: Compared, changes: ProbeChanges | None) -> None:

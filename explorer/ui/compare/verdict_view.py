@@ -6,20 +6,27 @@ import streamlit as st
 
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT, cell_rows, most_changed
-from explorer.measuring.comparing.comparison_verdict import judge
+from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED, judge
+from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.scores.verdict_text import CI
 from explorer.measuring.table_cells import Rows
 from explorer.ui import messages
 from explorer.ui.compare import score_cards
 from explorer.ui.compare.compared import Compared
-from explorer.ui.compare.probe_changes import ProbeChanges
 from explorer.ui.widgets import learned_view, score_options, verdict_banner
+
+_CARDS = {
+    BASE: "The base as people use it: under the layer & pooling that it declares.",
+    BASE_AS_TRAINED: "The base under the layer & pooling that the run trained: the gap to the tuned model is due to "
+    "training alone.",
+    TUNED: "The saved model, as sentence-transformers loads it.",
+}
 
 
 def news(compared: Compared, changes: ProbeChanges) -> None:
     """What was learned in one line, how sure it is, and in which layers & poolings the score changed."""
-    if not learned_view.line(compared.verdict.learned(changes.packs)):
+    if not learned_view.line(compared.verdict.learned(changes)):
         verdict_banner.show(compared.verdict.sentence())
     told = learned_text.where(_rows(compared), compared.comparison.why_no_cells, backwards=compared.after == 0)
     if told:
@@ -63,7 +70,7 @@ def _three_numbers(compared: Compared) -> None:
     found = compared.verdict
     numbers = found.numbers()
     for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
-        help = score_options.what_is_good(compared.ways[0])
+        help = f"{_CARDS[label]} {score_options.what_is_good(compared.ways[0])}"
         messages.number(card, label, score_options.told(one.score), one.reading, border=True, help=help)
     if found.why_not_same:
         st.caption(messages.plain(found.why_not_same))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer import in_words
+from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.scores.verdict_text import WORSE
 from explorer.training.loop.seed_scores import SeedScores, spread
 from explorer.training.record import run_verdict
 from explorer.training.record.runs import Run
@@ -12,30 +14,28 @@ from explorer.training.record.status import Status
 from explorer.ui import messages
 from explorer.ui.frame import shortcuts
 from explorer.ui.train import run_scores
-from explorer.ui.widgets import verdict_banner
+from explorer.ui.widgets import learned_view
 
 COMPARE_PAGE = "pages/compare.py"
 NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
-BELOW_BASE = (
-    "The tuned model scores below the base under model default: {}. Try other text, fewer steps or a lower learning "
-    "rate. The base is not changed."
-)
+WHAT_TO_TRY = "Try other text, fewer steps or a lower learning rate. The base is not changed."
 OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
 
 
 def card(run: Run, status: Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
-    verdict = run_verdict.headline(status)
-    if verdict is not None:
-        verdict_banner.show(verdict)
+    learned = run_verdict.learned(status)
+    if learned_view.line(learned):
+        learned_view.pairs(status.verdict.pairs if status.verdict else ())
+        if status.facts.packs_held_out is False:
+            st.caption(NOT_HELD_OUT)
+        if learned.score is not None and learned.score.kind == WORSE:
+            st.caption(WHAT_TO_TRY)
     elif not status.live and status.verdict is not None:
         st.info(NOT_TESTED, icon=":material/science_off:")
     run_scores.show(status)
     run_scores.classes(status)
     _progress(status)
-    below = run_scores.lower(status)
-    if below:
-        st.warning(BELOW_BASE.format(", ".join(below)), icon=":material/trending_down:")
     if status.facts.seen:
         st.warning(messages.plain(status.facts.seen), icon=":material/visibility:")
     if len(status.results) > 1:

@@ -13,14 +13,14 @@ from explorer.training.loop.seed_scores import spread
 from explorer.training.record.status import Status
 from explorer.ui import messages
 
-BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tuned, as exported"
+BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tuned model"
 NOT_TESTED = "not tested"
 OLD = "No comparison with the base: this run was trained by an older version. Train it again to get one."
 HELP = {
     "base": "{} × 100 of the base under model default. Higher is better, at most 100{}.",
-    "same": "{} × 100 of the base under the trained layer & pooling. The gap to the tuned model is the effect of "
+    "same": "{} × 100 of the base under the layer & pooling that the run trained. The gap to the tuned model is due to "
     "training alone. Higher is better.",
-    "tuned": "{} × 100 of the tuned model, as sentence-transformers loads it. Higher is better, at most 100.",
+    "tuned": "{} × 100 of the saved model, as sentence-transformers loads it. Higher is better, at most 100.",
 }
 OF_CLASSES = {
     "accuracy": "The share of rows with the right class, in percent. Higher is better.",
@@ -55,15 +55,6 @@ def classes(status: Status) -> None:
             messages.number(
                 card, f"Test rows: {name}", f"{average[0]:.2f}{deviation}", border=True, help=OF_CLASSES[name]
             )
-
-
-def lower(status: Status) -> list[str]:
-    """The evaluation sets on which the tuned model scores below its base, with the difference."""
-    verdict = status.verdict
-    if verdict is None:
-        return []
-    below = ((use, one) for use, one in verdict.by_use.items() if (one.difference or 0) < 0)
-    return [f"{one.difference:+.2f} on the {_set_named(use)}" for use, one in below]
 
 
 def _row(use: str, found: Outcome, trained: str, status: Status) -> None:

@@ -21,7 +21,8 @@ def line(found: Learned) -> bool:
     if told is None:
         return False
     verdict_banner.box(told.kind, _markdown(told.pieces))
-    st.markdown(f"**How sure:** {messages.plain(learned_text.sure(found))}")
+    help = learned_text.HOW_SURE if found.packs else None
+    st.markdown(f"**How sure:** {messages.plain(learned_text.sure(found))}", help=help)
     return True
 
 
@@ -32,9 +33,9 @@ def pairs(found: Sequence[PairChange], sides: str = "base → tuned") -> None:
     st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
     for column, pair in zip(st.columns(len(found), gap="small"), found, strict=True):
         with column.container(border=True, gap="xsmall"):
-            good = "same meaning: high is right" if pair.pack == PARAPHRASE else "another meaning: low is right"
+            good = "high is right" if pair.pack == PARAPHRASE else "low is right"
             first, second = learned_text.differing(pair.first, pair.second)
-            st.caption(f"**{messages.plain(pair.pack)}**, {good}")
+            st.caption(f"**{messages.plain(pair.pack)}**: {good}")
             st.markdown(f"{_markdown(first)}  \n{_markdown(second)}")
             st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**")
 

@@ -29,7 +29,7 @@ def ways(scores: LayerScores) -> tuple[str, str]:
                 default="all",
                 key="aggregate",
                 help="all: one correlation over all pairs. mean: mean of the correlations of the sub-corpora. "
-                "wmean: the same mean, weighted by size.",
+                "wmean: the same mean, weighted by the number of pairs.",
             )
     return metric, aggregate
 

@@ -106,13 +106,13 @@ def test_tables_say_what_the_comparison_says(comparison):
     grid, chosen = differences.grid, differences.chosen
     rows = cell_rows(comparison, differences, "Spearman", "all")
     assert len(rows) == grid.difference.size + 1
-    last = next(row for row in rows if row["reading"] == "mean of layer 6")
+    last = next(row for row in rows if row["layer & pooling"] == "mean of layer 6")
     place = comparison.one.place(LAST)
     assert last["difference"] == pytest.approx(grid.difference[place], abs=1e-4)
-    assert last["sure"] == bool(grid.sure[place])
-    assert rows[0]["reading"] == "cls of layer 0"
+    assert last["significant"] == bool(grid.sure[place])
+    assert rows[0]["layer & pooling"] == "cls of layer 0"
     assert rows[0]["difference"] is None
-    assert chosen_row(comparison, chosen, "Spearman", "all")["reading B"] == "cls of layer 6"
+    assert chosen_row(comparison, chosen, "Spearman", "all")["layer & pooling B"] == "cls of layer 6"
     found = tuple(Found(name, None, name * 4) for name in ("one", "other"))
     findings = Findings(found, sample.pairs(), comparison, differences, "Spearman", "all", 0)
     told = json.loads(as_json(findings))
@@ -132,10 +132,10 @@ def test_the_row_of_their_own_readings_is_there_where_both_declare_one(compariso
     differences = comparison.differences(resamples=40)
     row = cell_rows(comparison, differences, "Spearman", "all")[-1]
     slow = difference(comparison.one.gold, comparison.one.own, moved.own, resamples=40)
-    assert row["reading"] == "model default"
+    assert row["layer & pooling"] == "model default"
     assert (row["low"], row["high"]) == (round(float(slow.low), 4), round(float(slow.high), 4))
     assert row["A"] == pytest.approx(comparison.one.own_score(), abs=1e-4)
     without = replace(comparison, other=replace(moved, own=None))
     assert without.own() is None
     rows = cell_rows(without, without.differences(resamples=5), "Spearman", "all")
-    assert "model default" not in [row["reading"] for row in rows]
+    assert "model default" not in [row["layer & pooling"] for row in rows]

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from explorer import typed_json
 from explorer.data.kinds import GradedPairs
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import PairJudge
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import BaseItems, Outcome, Verdict
 
 DRAWN = np.random.default_rng(3)
@@ -42,12 +44,13 @@ def test_a_constant_column_has_no_score_and_no_difference():
 
 
 def test_it_survives_json_and_a_broken_one_is_none():
-    verdict = Verdict(Outcome(1.0, 2.0, 3.0, 2.0, -1.0, 4.0), None, True)
-    assert verdicts.read(json.loads(json.dumps(verdict.as_json()))) == verdict
-    assert verdicts.read(None) is None
-    assert verdicts.read([1]) is None
+    packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
+    pairs = (PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2),)
+    verdict = Verdict(Outcome(1.0, 2.0, 3.0, 2.0, -1.0, 4.0), None, True, packs=packs, pairs=pairs)
+    assert typed_json.read(Verdict, json.loads(json.dumps(verdict.as_json()))) == verdict
+    assert typed_json.read(Verdict, [1]) is None
     strange = {"test": {"exported": "high", "low": True, "more": 1}, "dev": 3, "optimistic": "yes"}
-    assert verdicts.read(strange) == Verdict(Outcome(), None, False)
+    assert typed_json.read(Verdict, strange) == Verdict(Outcome(), None, False)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -4,17 +4,8 @@ import numpy as np
 import pytest
 
 from explorer.data.graded.probes import Pack
-from explorer.measuring.sentences.probes import (
-    Probed,
-    Share,
-    changed,
-    pack_rows,
-    pair_rows,
-    probed,
-    sentences_of,
-    share_above,
-    verdict,
-)
+from explorer.measuring.scores.meaning_judges import Share, share_above
+from explorer.measuring.sentences.probes import pack_rows, pair_rows, probed, sentences_of, verdict
 
 PACKS = (
     Pack("paraphrase", True, "", ("a", "b", "c"), ("d", "e", "f")),
@@ -111,21 +102,3 @@ def test_rows_hold_every_pack_and_every_pair_of_both_sides(vectors):
     for row in pairs:
         assert row["B - A"] == pytest.approx(row["cosine B"] - row["cosine A"], abs=2e-4)
     assert "cosine B" not in pair_rows(one, None)[0]
-
-
-def test_a_pack_has_changed_where_the_intervals_of_its_shares_do_not_overlap():
-    names = ("paraphrase", "negation", "number")
-    packs = tuple(
-        Pack(name, name == "paraphrase", "", tuple(f"{name} {row}" for row in range(60)), ("x",) * 60) for name in names
-    )
-    drawn = np.random.default_rng(2)
-
-    def side(*means):
-        return Probed(packs, tuple(drawn.normal(mean, 0.05, 60) for mean in means))
-
-    before, after = side(0.6, 0.9, 0.61), side(0.9, 0.6, 0.9)
-    assert [name for name, _, _ in changed(before, after)] == ["negation"]
-    (found,) = changed(before, after)
-    assert found[1].high < found[2].low
-    assert changed(before, before) == []
-    assert [name for name, _, _ in changed(after, before)] == ["negation"], "a loss is a change, too"
