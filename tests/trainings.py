@@ -143,8 +143,8 @@ def in_no_time() -> Iterator[None]:
 @contextmanager
 def few_probes(pairs: int = 3) -> Iterator[None]:
     """Probe packs of so many pairs: a run encodes all packs twice, which takes longer than a tiny training."""
-    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in probes.packs())
-    with mock.patch("explorer.data.graded.probes.packs", return_value=few):
+    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in probes.judged())
+    with mock.patch("explorer.data.graded.probes.judged", return_value=few):
         yield
 
 

@@ -132,7 +132,7 @@ def _probes(
     for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
         work = of_reading(load_encoder(side, settings), sentences_of(packs()), reading, settings.max_length)
         sides.append(probed(packs(), finish(work, line.tell)).by_pack)
-    return verdict.probe_changes(*sides)
+    return verdict.probe_changes(packs(), *sides)
 
 
 def _check(options: argparse.Namespace, found: tuple[Found, Found]) -> None:

@@ -83,7 +83,7 @@ def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, 
             scores = json.loads(said("score", model, "--sts", pairs, "--json", "--precision", "float32")[1])
             numbers[pairs] = {row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "own"}
         best = max(numbers[place.dev], key=lambda reading: numbers[place.dev][reading] or -100)
-        assert found["chosen"][f"reading {side}"] == best
+        assert found["chosen"][f"layer & pooling {side}"] == best
         assert found["chosen"][side] == pytest.approx(numbers[place.test][best], abs=1e-3)
         assert found["picked"]["scores"][side] == pytest.approx(numbers[place.dev][best], abs=1e-3)
     assert f"is the best on {found['picked']['on']}" in said(*words)[1]

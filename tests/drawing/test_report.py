@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from explorer.drawing.report import MOST, report
+from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge
+from explorer.measuring.comparing.learned import ProbeChanges
 from explorer.measuring.comparing.rank_errors import KINDS
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
 from tests.drawing import made_up
 from tests.html_tables import tables, told
 
@@ -45,11 +48,24 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
 
 def test_the_report_opens_on_the_verdict(findings, page):
     body = page[page.index("<body>") :]
-    told = findings.verdict.sentence()
+    told = learned_text.line(findings.learned)
     first = re.search(r"<p class=\"verdict (\w+)\">(.*?)</p>", body)
     assert first[1] == told.kind
     assert unescape(re.sub("<[^>]+>", "", first[2])).endswith(told.text)
     assert first.start() < body.index('class="card')
+
+
+def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_them_is_markup():
+    packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
+    pairs = (PairChange("negation", "<b>It</b> rains here.", "<b>It</b> never rains here.", 0.9, 0.2),)
+    page = report(replace(made_up.findings(), probes=ProbeChanges(packs, pairs))).decode()
+    assert "<strong>negation</strong> (10 → 70 % of cases)" in page
+    assert "&lt;b&gt;It&lt;/b&gt; <strong>never</strong> rains here." in page
+    assert "0.90 → 0.20" in page
+    assert (
+        learned_text.NOT_HELD_OUT
+        in report(replace(made_up.findings(), probes=ProbeChanges(why_none=learned_text.NOT_HELD_OUT))).decode()
+    )
 
 
 @pytest.mark.parametrize("words", ["cls of the last layer", "cls of the last layer → Dense 32 (tanh)"])

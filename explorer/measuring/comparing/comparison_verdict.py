@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.data.graded.probes import Pack
 from explorer.data.kinds import GradedPairs
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.readings import OWN, POOLING_NAMES, Reading, Row, parse
@@ -71,9 +72,12 @@ class ComparisonVerdict:
         """What the judged model learned, or does better than the other, by its score and the probe packs."""
         return Learned(probes.packs, self.change, self.tuning is not None)
 
-    def probe_changes(self, one: Mapping[str, Floats], other: Mapping[str, Floats]) -> ProbeChanges:
+    def probe_changes(
+        self, packs: Sequence[Pack], one: Mapping[str, Floats], other: Mapping[str, Floats]
+    ) -> ProbeChanges:
         """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B."""
-        return probe_changes(other, one) if self.tuning and self.tuning.tuned == 0 else probe_changes(one, other)
+        before, after = (other, one) if self.tuning and self.tuning.tuned == 0 else (one, other)
+        return probe_changes(packs, before, after)
 
     def sentence(self) -> Sentence:
         """The verdict in words."""

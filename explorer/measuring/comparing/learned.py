@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.data import sources
-from explorer.data.graded import probes, sets
+from explorer.data.graded import sets
 from explorer.data.graded.probes import PARAPHRASE, Pack
 from explorer.measuring.scores.meaning_judges import CHANCE, Floats, PackChange, PairChange, pack_changes
 from explorer.measuring.scores.verdict import Verdict
@@ -129,10 +129,10 @@ def score_change(
     return ScoreChange(measure, sources.shown(on), general, size, before, after, difference, low, high, optimistic)
 
 
-def probe_changes(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> ProbeChanges:
+def probe_changes(packs: Sequence[Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> ProbeChanges:
     """The changes of the probe packs, from the cosines (pair) of each pack under two models."""
     changes = pack_changes(before, after)
-    return ProbeChanges(changes, shown_pairs(Learned(changes), probes.judged(), before, after))
+    return ProbeChanges(changes, shown_pairs(Learned(changes), packs, before, after))
 
 
 def shown_pairs(

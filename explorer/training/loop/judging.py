@@ -120,4 +120,4 @@ def tuned_items(method: Method, judge: Judge) -> Work[Floats]:
 def learned(before: Floats, after: Floats) -> ProbeChanges:
     """The change of each probe pack, and three pairs that show it, from the cosines of the pairs of all packs."""
     packs = probes.judged()
-    return probe_changes(of_packs(packs, before), of_packs(packs, after))
+    return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))

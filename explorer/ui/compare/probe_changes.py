@@ -31,7 +31,7 @@ def found(compared: Compared) -> ProbeChanges | None:
     made = [vectors for reader in readers if (vectors := by_key[reader.key]) is not None]
     if len(made) < len(readers):
         return None
-    return compared.verdict.probe_changes(*(probed(packs, vectors).by_pack for vectors in made))
+    return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
 
 
 def show(compared: Compared, changes: ProbeChanges | None) -> None:

@@ -72,8 +72,25 @@ def test_a_best_checkpoint_below_the_base_says_so():
 
 def test_the_accuracy_on_held_out_triplets_is_a_line_where_it_is_measured():
     lines = [replace(line, held_out=75.0) if isinstance(line, Evaluation) else line for line in ONE]
-    drawn = named(metric_curves.dev_scores(lines, None), "held-out rows, score × 100")
+    drawn = next(trace for trace in metric_curves.dev_scores(lines, None).data if trace.line.dash == "dashdot")
     assert set(drawn.y) == {75.0}
+    assert drawn.name.startswith("dash-dotted: score of held-out rows")
+
+
+@pytest.mark.parametrize(
+    ("chosen_by", "told"),
+    [("both", "mean of dev score and held-out rows"), ("held-out rows", "score of held-out rows")],
+)
+def test_the_legend_says_what_the_star_was_chosen_by_if_held_out_rows_took_part(chosen_by, told):
+    def criterion(line):
+        return (line.dev + 75.0) / 2 if chosen_by == "both" else 75.0
+
+    lines = [
+        replace(line, held_out=75.0, criterion=criterion(line)) if isinstance(line, Evaluation) else line
+        for line in ONE
+    ]
+    stars = named(metric_curves.dev_scores(lines, None), f"best checkpoint: highest {told}")
+    assert stars.marker.symbol == "star"
 
 
 def test_each_seed_has_one_colour_in_every_figure():

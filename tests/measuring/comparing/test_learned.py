@@ -111,7 +111,7 @@ def test_a_model_that_did_not_change_has_changed_nothing():
 def test_the_three_pairs_are_the_median_changes_of_what_was_learned_and_one_that_is_still_wrong():
     before = cosines(5, paraphrase=0.5, negation=0.9, number=0.9, antonym=0.9, role_swap=0.95)
     after = cosines(6, paraphrase=0.8, negation=0.1, number=0.2, antonym=0.9, role_swap=0.97)
-    found = probe_changes(before, after)
+    found = probe_changes(PACKS, before, after)
     one, other, still = found.pairs
     assert {one.pack, other.pack} == {"negation", "number"}
     for pair in (one, other):

@@ -9,6 +9,7 @@ import yaml
 
 from explorer.data.sources import shown
 from explorer.encoding.read.head import Dense, Head
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.methods._papers import SIMCSE
 from explorer.training.loop.seed_scores import SeedScores
@@ -131,20 +132,29 @@ def test_before_and_after_stand_side_by_side():
     assert "±" not in body
 
 
-def test_the_head_holds_the_verdict_and_the_body_opens_its_results_with_it():
+def test_the_head_holds_the_verdict_and_the_body_opens_with_what_was_learned():
     head, body = parsed(told())
     assert head["verdict"]["test"] == dataclasses.asdict(FACTS.verdict.test)
     assert head["verdict"]["dev"]["difference"] == 12.375
-    first = body.partition("## Results")[2].strip().splitlines()[0]
-    assert first.startswith("**Better**: ")
-    assert "+12.25 (95 % CI +9.50 to +15.00)" in first
-    assert "1,379 pairs" in first
+    title, line, sure = body.strip().split("\n\n")[:3]
+    assert title.startswith("# ")
+    assert line == "General similarity: better (+12.2, +9.5 to +15.0)."
+    assert "1,379 pairs" in sure
+
+
+def test_packs_are_named_in_bold_and_the_head_holds_no_sentence():
+    packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
+    pairs = (PairChange("negation", "It rains.", "It never rains.", 0.9, 0.2),)
+    head, body = parsed(told(verdict=dataclasses.replace(FACTS.verdict, packs=packs, pairs=pairs)))
+    assert "Learned to notice **negation** (10 → 70 % of cases). General" in body
+    assert head["verdict"]["packs"][0]["name"] == "negation"
+    assert "pairs" not in head["verdict"]
 
 
 def test_a_verdict_on_sentences_that_were_trained_on_is_optimistic_in_its_first_line():
     optimistic = dataclasses.replace(FACTS.verdict, optimistic=True)
     _, body = parsed(told(verdict=optimistic))
-    assert "optimistic" in body.partition("## Results")[2].strip().splitlines()[0]
+    assert "optimistic" in body.strip().split("\n\n")[1]
 
 
 def test_several_seeds_have_a_mean_and_the_score_of_the_weights_that_are_kept():
