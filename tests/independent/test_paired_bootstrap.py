@@ -5,9 +5,10 @@ import pytest
 from scipy.stats import pearsonr, rankdata, spearmanr
 
 from explorer.data.kinds import GradedPairs
+from explorer.measuring.comparing.learned import of_run
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.judge import PairJudge
-from explorer.measuring.scores.verdict import BaseItems, Verdict, headline, outcome
+from explorer.measuring.scores.verdict import BaseItems, Verdict, outcome
 
 PAIRS = 60
 METRICS = {"Spearman": spearmanr, "Pearson": pearsonr}
@@ -94,5 +95,5 @@ def test_a_verdict_is_that_of_an_interval_from_other_draws(better, seed, kind):
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.07 * (high - low))  # a thousand resamples
     expected = "better" if low > 0 else "worse" if high < 0 else "chance"
     assert expected == kind, "the premise"
-    assert headline(Verdict(test=found), "base", {"test": "x"}, {"test": PAIRS}).kind == kind
+    assert of_run(Verdict(test=found), {"test": "x"}, {"test": PAIRS}, {}).kind == kind
     assert bool(difference(gold, one, other).sure) == (kind != "chance")

@@ -7,6 +7,7 @@ from sentence_transformers.sentence_transformer.evaluation import TripletEvaluat
 
 from explorer.data import sources
 from explorer.data.graded import probes
+from explorer.measuring.comparing import learned_text
 from explorer.training.record import run_results, run_verdict
 from tests.trainings import new, train
 
@@ -37,6 +38,39 @@ def test_probe_packs_have_the_share_that_a_loop_over_couples_says(run):
     assert run.status().verdict.test.exported == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
 
 
+def test_every_run_records_the_change_of_each_pack_and_pairs_that_show_it(run, place):
+    pairs, verdict = probes.pairs(), run.status().verdict
+    sides = []
+    for folder in (place.model, run.model):
+        model = SentenceTransformer(str(folder), device="cpu")
+        cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
+        sides.append(dict(zip(zip(pairs.first, pairs.second, strict=True), cosines, strict=True)))
+    packs = {pack.name: list(zip(pack.first, pack.second, strict=True)) for pack in probes.judged()}
+    for change in verdict.packs:
+        for side, share in zip(sides, (change.before, change.after), strict=True):
+            couples = [side[one] > side[other] for one in packs["paraphrase"] for other in packs[change.name]]
+            assert share.value == pytest.approx(sum(couples) / len(couples), abs=0.12), "a couple may be a tie"
+    assert verdict.pairs
+    for pair in verdict.pairs:
+        found = [side[pair.first, pair.second] for side in sides]
+        assert (pair.before, pair.after) == pytest.approx(tuple(found), abs=1e-4)
+
+
+@pytest.mark.parametrize("why", ["chosen by them", "trained on them"])
+def test_packs_that_chose_the_checkpoint_or_were_trained_on_do_not_count(place, tmp_path, why):
+    if why == "chosen by them":
+        changes = {"dev": "Probe packs"}
+    else:
+        text = tmp_path / "seen.csv"
+        rows = [*place.text.read_text().splitlines(), f'"{probes.pairs().second[0]}"']
+        text.write_text("\n".join(rows) + "\n")
+        changes = {"data": (str(text),)}
+    found = train(new(place, "simcse", **changes)).status()
+    assert found.facts.packs_held_out is False
+    assert (found.verdict.packs, found.verdict.pairs) == ((), ())
+    assert run_verdict.learned(found).packs == ()
+
+
 def test_what_the_numbers_are_is_told(run):
     facts = run.status().facts
     assert [facts.measure_of(use) for use in ("dev", "test", "test 2")] == [
@@ -45,7 +79,9 @@ def test_what_the_numbers_are_is_told(run):
         "accuracy",
     ]
     size = len(probes.pairs().same)
-    assert f"Probe packs (test set, {size} pairs, share distinguished)" in run_verdict.headline(run.status()).text
+    sure = learned_text.sure(run_verdict.learned(run.status()))
+    assert "Share distinguished" in sure
+    assert f"on Probe packs ({size} pairs)" in sure
     assert [one.measured.measures for one in run_results.of_one(run)] == [("share distinguished",), ("accuracy",)]
     card = (run.model / "README.md").read_text()
     assert "(dev, 24 triplets)" in card

@@ -15,6 +15,7 @@ from explorer.data import corpora, sources
 from explorer.data.row_kinds import PAIRS, TRIPLETS
 from explorer.data.sources import HELD_OUT
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
+from explorer.measuring.comparing import learned_text
 from explorer.metric_lines import Evaluation
 from explorer.run_folder import LOG
 from explorer.training import running
@@ -98,7 +99,9 @@ def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
 
 
 def test_words_name_queries_and_the_measure(run):
-    assert "(test set, 12 queries, nDCG@10)" in run_verdict.headline(run.status()).text
+    told = learned_text.lines(run_verdict.learned(run.status()), ())
+    assert "(nDCG@10 " in told[0]
+    assert "(12 queries)" in told[1]
     card = (run.model / "README.md").read_text()
     assert "search (test, 12 queries)" in card
     assert "On the dev set: MRR@10 × 100, the mean over queries" in card

@@ -93,6 +93,18 @@ def line(found: Learned) -> Line | None:
     return Line(found.kind, (*pieces[:-1], (".", False))) if pieces else None
 
 
+def short(found: Learned) -> str | None:
+    """The news in a few words, for a table: `learned numbers, negation; similarity worse`; None if there are none."""
+    if line(found) is None:
+        return None
+    told = [
+        f"learned {', '.join(map(_name, found.learned))}" if found.learned else "",
+        f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
+        {BETTER: "score better", WORSE: "score worse"}.get(found.score.kind, "") if found.score else "",
+    ]
+    return _capital("; ".join(filter(None, told)) or "no certain change")
+
+
 def sure(found: Learned) -> str:
     """How sure the line is: the intervals of the packs that it names, and that of the score."""
     told = []
@@ -211,10 +223,17 @@ def _misses(found: Learned) -> str:
 
 
 def _nothing(found: Learned) -> Marked:
-    text = "No certain change: neither in the small differences that it notices nor in "
     if found.score is None:
         return (("No certain change in the small differences that it notices", False),)
-    return ((f"{text}{_subject(found.score)} ({_numbers(found.score)})", False),)
+    if not found.score.general:  # of one's own set only its score is news
+        return _scored(found.score)
+    return (
+        (
+            "No certain change: neither in general similarity "
+            f"({_numbers(found.score)}) nor in the small differences that it notices",
+            False,
+        ),
+    )
 
 
 def _scored(score: ScoreChange) -> Marked:
@@ -231,12 +250,13 @@ def _subject(score: ScoreChange) -> str:
     if score.measure == DISTINGUISHED:
         return "small differences in meaning"
     if items_of(score.measure)[0] == "query":
-        return f"search on {score.on} ({score.measure})"
+        return f"search on {score.on}"
     return "general similarity" if score.general else f"similarity on {score.on}"
 
 
 def _numbers(score: ScoreChange) -> str:
-    numbers = f"{_signed(score.difference)}, {_signed(score.low)} to {_signed(score.high)}"
+    measure = f"{score.measure} " if items_of(score.measure)[0] == "query" else ""
+    numbers = f"{measure}{_signed(score.difference)}, {_signed(score.low)} to {_signed(score.high)}"
     return numbers + "; optimistic, since its sentences were trained on" * score.optimistic
 
 

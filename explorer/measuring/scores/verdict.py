@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.meaning_judges import PackChange, PairChange
-from explorer.measuring.scores.verdict_text import SPEARMAN, Sentence, sentence, told_size
 
 Floats = NDArray[np.float64]
 Kept = TypeVar("Kept")
@@ -101,35 +100,6 @@ def outcome(judge: Judge, base: BaseItems, exported: Floats) -> Outcome:
         _known(judge.score(exported)),
         *(_known(float(number)) for number in (gap.difference, gap.low, gap.high)),
     )
-
-
-def headline(
-    verdict: Verdict,
-    base: str,
-    sets: Mapping[str, str],
-    sizes: Mapping[str, int],
-    measures: Mapping[str, str] | None = None,
-) -> Sentence | None:
-    """The verdict in one sentence: on the test set, else on the dev set; None without either.
-
-    `sets`, `sizes` and `measures` are those of the evaluation sets, by `test` and `dev`.
-    """
-    for use, found in (("test", verdict.test), ("dev", verdict.dev)):
-        if found is not None and found.exported is not None:
-            measure = (measures or {}).get(use, SPEARMAN)
-            by = "" if measure == SPEARMAN else f", {measure}"
-            return sentence(
-                f"{base} (model default)",
-                found.declared_base,
-                "the tuned model",
-                found.exported,
-                found.difference,
-                found.low,
-                found.high,
-                f"{sets.get(use, '')} ({use} set, {told_size(sizes.get(use, 0), measure)}{by})",
-                optimistic=verdict.optimistic and use == "test",
-            )
-    return None
 
 
 def _known(number: float) -> float | None:

@@ -13,13 +13,14 @@ from explorer.measuring.sentences.sentence_vectors import Vectors
 
 Floats = NDArray[np.float64]
 
-# the difference of a pack in a sentence, where it is not the name of the pack
+# the difference of a pack in a sentence
 _NOTICED = {
-    "role swap": "a role swap",
+    "negation": "a negation",
+    "role swap": "exchanged roles",
     "antonym": "an antonym",
-    "number": "a changed number",
-    "quantifier": "a changed quantifier",
-    "time order": "a changed order in time",
+    "number": "another number",
+    "quantifier": "another quantifier",
+    "time order": "another order in time",
 }
 
 
@@ -60,14 +61,14 @@ class Probed:
 def verdict(name: str, pack: str, share: Share) -> str:
     """One sentence: whether an encoder notices the difference of a pack, by the interval of its share."""
     what = _NOTICED.get(pack, pack)
-    cases, chance = f"{100 * share.value:.0f} % of cases", f"chance is {100 * CHANCE:.0f} %"
+    cases, chance = f"{100 * share.value:.0f} % of cases", f"a coin would get {100 * CHANCE:.0f} %"
     if share.low > CHANCE:
         said = f"{name} notices {what}"
     elif share.high < CHANCE:
         said = f"{name} does not notice {what}"
     else:
         said = f"Whether {name} notices {what} cannot be told from chance"
-    return f"{said}: it distinguishes a paraphrase from it in {cases}, {chance}."
+    return f"{said}: a paraphrase is more similar than a sentence with {what} in {cases}; {chance}."
 
 
 def sentences_of(packs: tuple[Pack, ...]) -> tuple[str, ...]:

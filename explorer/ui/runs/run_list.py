@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.measuring.comparing import learned_text
 from explorer.training.record import leftovers, run_verdict, runs, unreadable_runs
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -42,6 +43,10 @@ def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
                 help="Test score of the tuned model minus that of its base under model default. Above 0 is better; "
                 "the verdict says whether it could be chance.",
             ),
+            "Verdict": st.column_config.TextColumn(
+                help="Small differences in meaning that were learned or lost, and whether the test score changed for "
+                "certain."
+            ),
             "Dev, best": _score("Best dev score × 100 during training. It is optimistic; report the test."),
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
@@ -61,7 +66,7 @@ def _choose(found: list[Run], key: str, choose: Callable[[Run], object]) -> None
 
 def _row(run: Run) -> dict[str, Any]:
     status = training_queue.standing(run)
-    tested, verdict = status.verdict and status.verdict.test, run_verdict.headline(status)
+    tested = status.verdict and status.verdict.test
     scores = [one.dev for one in run_metrics.numbers(run.folder).evaluations()]
     stride = max(1, len(scores) // POINTS)
     return {
@@ -71,7 +76,7 @@ def _row(run: Run) -> dict[str, Any]:
         "Base": sources.shown(status.facts.model),
         "Test": tested and tested.exported,
         "Gain": tested and tested.difference,
-        "Verdict": verdict and verdict.word,
+        "Verdict": learned_text.short(run_verdict.learned(status)),
         "Dev, best": status.best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,

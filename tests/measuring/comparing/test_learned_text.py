@@ -49,7 +49,11 @@ def test_what_was_learned_comes_first_and_then_the_score():
             (-1.0, 2.0),
             ["No better than a coin, but better than before at numbers", "General similarity: no"],
         ),
-        ((UNCHANGED,), (-1.0, 2.0), ["No certain change: neither in the small differences"]),
+        (
+            (UNCHANGED,),
+            (-1.0, 2.0),
+            ["No certain change: neither in general similarity (+0.5, −1.0 to +2.0) nor in the small differences"],
+        ),
         ((UNCHANGED,), None, ["No certain change in the small differences"]),
         ((), (-1.0, 2.0), ["General similarity: no certain change"]),
         ((), (-2.0, -1.0), ["General similarity: worse"]),
@@ -88,7 +92,7 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
         (SPEARMAN, "Similarity on mine.csv: better"),
         (ACCURACY, "Triplets in the right order on mine.csv: better"),
         (DISTINGUISHED, "Small differences in meaning: better"),
-        ("MRR@10", "Search on mine.csv (MRR@10): finds the right text sooner"),
+        ("MRR@10", "Search on mine.csv: finds the right text sooner (MRR@10 +1.5, +1.0 to +2.0)"),
     ],
 )
 def test_the_score_is_named_by_what_it_measures(measure, told):

@@ -1,7 +1,6 @@
 """Test the verdict on a tuned model: three scores on the same pairs, and the sentence."""
 
 import json
-import random
 
 import numpy as np
 import pytest
@@ -51,25 +50,3 @@ def test_it_survives_json_and_a_broken_one_is_none():
     assert typed_json.read(Verdict, [1]) is None
     strange = {"test": {"exported": "high", "low": True, "more": 1}, "dev": 3, "optimistic": "yes"}
     assert typed_json.read(Verdict, strange) == Verdict(Outcome(), None, False)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_sentence_is_on_the_test_set_and_its_kind_follows_from_the_interval(seed):
-    drawn = random.Random(seed)
-    low, gap, high = sorted(drawn.uniform(-4, 4) for _ in range(3))
-    test = Outcome(70.0, 60.0, 70.0 + gap, gap, low, high)
-    told = verdicts.headline(Verdict(test, Outcome(1, 1, 1, 0, 0, 0)), "base", {"test": "STS"}, {"test": 1379})
-    assert told.kind == ("better" if low > 0 else "worse" if high < 0 else "chance")
-    assert "STS" in told.text
-    assert "1,379 pairs" in told.text
-
-
-def test_without_a_test_set_it_is_on_the_dev_set_and_untested_there_is_none():
-    told = verdicts.headline(Verdict(None, Outcome(1, 1, 3, 2, 1, 3)), "base", {"dev": "d"}, {"dev": 9})
-    assert "dev set, 9 pairs" in told.text
-    assert verdicts.headline(Verdict(Outcome(70.0, 60.0), Outcome(70.0, 60.0)), "base", {}, {}) is None
-
-
-def test_optimistic_stands_in_the_first_words():
-    told = verdicts.headline(Verdict(Outcome(1, 1, 3, 2, 1, 3), None, True), "base", {}, {})
-    assert "optimistic" in told.word

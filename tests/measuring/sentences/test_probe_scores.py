@@ -79,16 +79,16 @@ def test_a_share_of_none_or_all_has_the_binomial_bound():
 @pytest.mark.parametrize(
     ("share", "said"),
     [
-        (Share(0.13, 0.07, 0.2), "A does not notice negation"),
-        (Share(0.47, 0.38, 0.56), "Whether A notices negation cannot be told from chance"),
-        (Share(0.4, 0.3, 0.5), "Whether A notices negation cannot be told from chance"),
-        (Share(0.6, 0.5, 0.7), "Whether A notices negation cannot be told from chance"),
-        (Share(0.88, 0.81, 0.94), "A notices negation"),
+        (Share(0.13, 0.07, 0.2), "A does not notice a negation"),
+        (Share(0.47, 0.38, 0.56), "Whether A notices a negation cannot be told from chance"),
+        (Share(0.4, 0.3, 0.5), "Whether A notices a negation cannot be told from chance"),
+        (Share(0.6, 0.5, 0.7), "Whether A notices a negation cannot be told from chance"),
+        (Share(0.88, 0.81, 0.94), "A notices a negation"),
     ],
 )
 def test_a_verdict_is_sure_only_where_the_interval_excludes_chance(share, said):
     cases = f"{100 * share.value:.0f} % of cases"
-    told = f"{said}: it distinguishes a paraphrase from it in {cases}, chance is 50 %."
+    told = f"{said}: a paraphrase is more similar than a sentence with a negation in {cases}; a coin would get 50 %."
     assert verdict("A", "negation", share) == told
 
 

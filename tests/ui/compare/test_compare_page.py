@@ -61,9 +61,15 @@ def test_without_b_the_runs_there_are_stand_a_click_away(app):
 def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place):
     app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
     measured(app)
-    verdict = told_by_the_command(place)["verdict"]
+    numbers = told_by_the_command(place)
+    verdict, learned = numbers["verdict"], numbers["learned"]
     boxes = [*app.success, *app.error, *app.info, *app.warning]
-    assert next(box.value.replace("\\", "").replace("**", "") for box in boxes) == verdict["text"]
+    assert [box.value.replace("\\", "").replace("**", "") for box in boxes] == [learned["text"]], "one result, one box"
+    said = [one.replace("**", "") for one in words(app.markdown)]
+    assert f"How sure: {learned['how_sure']}" in said
+    assert f"Where: {numbers['where']}" in said
+    for pair in learned["pairs"]:
+        assert f"{pair['before']:.2f} → {pair['after']:.2f}" in said
     shown_cards = cards(app)
     assert shown_cards[BASE] == f"{verdict['declared_base']:.2f}"
     assert shown_cards[TUNED] == f"{verdict['exported']:.2f}"

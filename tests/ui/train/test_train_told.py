@@ -7,17 +7,20 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import uploads
+from explorer.measuring.comparing import learned_text
 from explorer.measuring.scores.class_scores import ClassScores
+from explorer.measuring.scores.meaning_judges import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import Outcome, Verdict
 from explorer.progress import Progress
 from explorer.training.loop.seed_scores import SeedScores
+from explorer.training.record import run_verdict
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.runs import run_curves
 from explorer.ui.train import run_result, run_scores, run_view
 from tests.train_visits import START, ended, new, show, stands, well
-from tests.visits import buttons, cards, lead, wait_until, words
+from tests.visits import buttons, cards, wait_until, words
 
 
 def result(**numbers):
@@ -69,9 +72,23 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     stands(run, state=statuses.FINISHED, base=72.0, best=70.0, results=(result(),), verdict=Verdict(test, test))
     well(show(app, run))
     (told,) = words(getattr(app, kind))
-    assert f"{difference:+.2f} (95 % CI {low:+.2f} to {high:+.2f})" in told
-    assert any(one.startswith(lead(run_result.BELOW_BASE)) for one in words(app.warning)) == (difference < 0)
+    assert told == learned_text.line(run_verdict.learned(run.status())).text
+    boxes = [*app.success, *app.error, *app.info, *app.warning]
+    assert len(boxes) == 1, "one result, one box"
+    assert (run_result.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
     assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
+
+
+def test_the_pairs_of_a_run_are_text_and_its_line_names_what_was_learned(app, place):
+    packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
+    pairs = (PairChange("negation", "<b>It</b> rains $here$.", "<b>It</b> never rains $here$.", 0.9, 0.2),)
+    run, test = new(place), outcome(-2.0, -3.0, -1.0)
+    stands(run, state=statuses.FINISHED, verdict=Verdict(test, test, packs=packs, pairs=pairs))
+    well(show(app, run))
+    (told,) = app.warning
+    assert "**negation**" in told.value, "better and worse at once"
+    assert any("**never**" in one.value and "\\<b\\>" in one.value for one in app.markdown)
+    assert "**0.90 → 0.20**" in words(app.markdown)
 
 
 def test_a_gain_over_the_same_layer_and_pooling_alone_is_called_worse(app, place):
