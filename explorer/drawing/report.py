@@ -184,7 +184,7 @@ def _pairs(findings: Findings) -> Iterator[str]:
     yield note(
         f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
         f"{FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got worse: the "
-        "opposite. The largest changes come first; still wrong: the largest rank errors."
+        "opposite. The largest changes come first. Still wrong: wrong in both, the largest distances first."
     )
     for kind in KINDS:
         places = errors.places(kind)

@@ -118,8 +118,8 @@ def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
     found = tables(file.read_text(encoding="utf-8"))
     assert found[0] == numbers["cosines_by_grade"]
     assert found[1] == numbers["geometry"]["layers"]
-    assert numbers["geometry"]["layers"][0]["reading"] == "max of layer 0"
-    assert numbers["geometry"]["layers"][-1]["reading"] == "chosen: cls of layer 2"
+    assert numbers["geometry"]["layers"][0]["layer & pooling"] == "max of layer 0"
+    assert numbers["geometry"]["layers"][-1]["layer & pooling"] == "chosen: cls of layer 2"
     assert found[2] == numbers["geometry"]["drift"]
     assert found[-3] == shown(numbers["cells"])
     assert [path.name for path in file.parent.iterdir()] == ["out.html"]

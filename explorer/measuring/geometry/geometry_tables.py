@@ -96,7 +96,11 @@ def not_comparable(found: LayerGeometry) -> str:
 def geometry_rows(found: LayerGeometry) -> Rows:
     """A row for every layer of every side, and one for the chosen layer & pooling of each."""
     return [
-        {"encoder": name, "reading": title, **{measure.name: rounded(measure.of(cloud), 5) for measure in MEASURES}}
+        {
+            "encoder": name,
+            "layer & pooling": title,
+            **{measure.name: rounded(measure.of(cloud), 5) for measure in MEASURES},
+        }
         for name, side in zip("AB", found.sides, strict=False)
         for title, cloud in (
             *((f"{found.pooling} of layer {layer}", cloud) for layer, cloud in enumerate(side.layers)),
@@ -110,7 +114,11 @@ def drift_rows(found: LayerGeometry, differences: Interval | None) -> Rows:
     rows: Rows = []
     for layer, (alike, shift) in enumerate(zip(found.alike, found.shift, strict=True)):
         rows.append(
-            {"reading": f"{found.pooling} of layer {layer}", "CKA": rounded(alike, 5), "shift": rounded(shift, 5)}
+            {
+                "layer & pooling": f"{found.pooling} of layer {layer}",
+                "CKA": rounded(alike, 5),
+                "shift": rounded(shift, 5),
+            }
         )
         if differences is not None:
             told = {"difference": differences.difference, "low": differences.low, "high": differences.high}

@@ -156,8 +156,8 @@ def test_encoders_of_another_depth_or_width_say_what_cannot_be_compared(found, p
 def test_rows_hold_the_numbers_of_both_and_of_the_chosen_readings(looked):
     rows = geometry_rows(looked)
     assert [row["encoder"] for row in rows] == ["A"] * 4 + ["B"] * 4
-    assert rows[1]["reading"] == "mean of layer 1"
-    assert rows[-1]["reading"] == "chosen: cls of layers 1 + 2"
+    assert rows[1]["layer & pooling"] == "mean of layer 1"
+    assert rows[-1]["layer & pooling"] == "chosen: cls of layers 1 + 2"
     for measure in MEASURES:
         assert rows[-1][measure.name] == pytest.approx(measure.of(looked.sides[1].chosen), abs=1e-5)
     numbers = np.arange(3.0)
