@@ -69,12 +69,14 @@ def _learned(findings: Findings) -> Iterator[str]:
         sides = "base → tuned" if findings.verdict.tuning else "A → B"
         yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
         yield standalone.beside(*map(_pair, findings.probes.pairs), kind="cards")
-        yield note(learned_text.HOW_CHOSEN)
+        yield note(f"{learned_text.HOW_SURE} {learned_text.HOW_CHOSEN}")
 
 
 def _pair(pair: PairChange) -> str:
     first, second = learned_text.differing(pair.first, pair.second)
-    return standalone.pair(pair.pack, first, second, f"{pair.before:.2f} → {pair.after:.2f}")
+    return standalone.pair(
+        learned_text.what_is_right(pair.pack), first, second, f"{pair.before:.2f} → {pair.after:.2f}"
+    )
 
 
 def _scores_of_tuned(findings: Findings) -> Iterator[str]:

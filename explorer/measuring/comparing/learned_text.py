@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
+from explorer.data.graded.probes import PARAPHRASE
 from explorer.measuring.comparing.comparison_tables import READING, SIGNIFICANT
 from explorer.measuring.comparing.learned import Learned, ScoreChange
 from explorer.measuring.scores.meaning_judges import PackChange, PairChange
@@ -166,6 +167,11 @@ def as_json(found: Learned, pairs: Sequence[PairChange]) -> dict[str, object] | 
         "packs": [asdict(one) for one in found.packs],
         "pairs": [asdict(one) for one in pairs],
     }
+
+
+def what_is_right(pack: str) -> str:
+    """Above a pair: its pack, and which cosine is right."""
+    return f"{pack}: {'high' if pack == PARAPHRASE else 'low'} is right"
 
 
 def differing(first: str, second: str) -> tuple[Marked, Marked]:

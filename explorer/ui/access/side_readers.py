@@ -51,6 +51,10 @@ class Reader:
         """Vectors (sentence, width); None while they are being computed."""
         return vectors.of_reading(self.found, sentences, self.reading, self.settings)
 
+    def is_coming(self, sentences: Sequence[str]) -> bool:
+        """Whether these vectors are being computed: False too if that failed or was stopped."""
+        return vectors.are_coming(self.found, sentences, self.reading, self.settings)
+
 
 def readers(choice: Choice, other: Choice | None) -> tuple[Reader, ...]:
     """A, and B if there is one; empty without A. Errors of either are shown."""

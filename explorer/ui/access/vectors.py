@@ -14,7 +14,7 @@ from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import sentence_vectors, shipped_vectors
 from explorer.progress import Progress, Work
-from explorer.ui.access import cached, remembered
+from explorer.ui.access import cached, jobs, remembered
 
 Vectors = NDArray[np.float32]
 
@@ -25,10 +25,20 @@ def of_reading(found: Found, sentences: Sequence[str], reading: Reading, setting
     shipped = _shipped(found.digest, reading.title, texts, sentences) if settings in shipped_vectors.UNDER else None
     if shipped is not None:
         return shipped
-    key = f"vectors {found.digest} {texts} {reading.title} {settings}"
+    key = _key(found, texts, reading, settings)
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
     vectors: Vectors | None = remembered.made(key, title, lambda: _read(found, sentences, reading, settings))
     return vectors
+
+
+def are_coming(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> bool:
+    """Whether vectors are being computed: False too if that failed or was stopped."""
+    job = jobs.find(_key(found, digest_of(sentences), reading, settings))
+    return job is not None and job.live
+
+
+def _key(found: Found, texts: str, reading: Reading, settings: Settings) -> str:
+    return f"vectors {found.digest} {texts} {reading.title} {settings}"
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -15,6 +15,8 @@ from explorer.ui.access.side_readers import Reader
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import picture_format
 
+NOT_ENCODED = "Small differences in meaning are not judged: the probe packs were not encoded."
+
 
 def found(compared: Compared) -> ProbeChanges | None:
     """The changes, as the run measured them, or from vectors; None, with progress shown, until both sides have them."""
@@ -24,13 +26,14 @@ def found(compared: Compared) -> ProbeChanges | None:
         return known
     readers = _readers(compared)
     packs = probes.packs()
+    texts = sentences_of(packs)
     try:
-        by_key = {key: reader.vectors(sentences_of(packs)) for key, reader in {r.key: r for r in readers}.items()}
+        by_key = {key: reader.vectors(texts) for key, reader in {r.key: r for r in readers}.items()}
     except StrataError as error:
         return ProbeChanges(why_none=str(error))
     made = [vectors for reader in readers if (vectors := by_key[reader.key]) is not None]
     if len(made) < len(readers):
-        return None
+        return None if any(reader.is_coming(texts) for reader in readers) else ProbeChanges(why_none=NOT_ENCODED)
     return compared.verdict.probe_changes(packs, *(probed(packs, vectors).by_pack for vectors in made))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.data.graded.probes import PARAPHRASE
 from explorer.measuring.comparing import learned_text
 from explorer.measuring.comparing.learned import Learned
 from explorer.measuring.comparing.learned_text import HOW_CHOSEN, Marked, rendered
@@ -33,9 +32,8 @@ def pairs(found: Sequence[PairChange], sides: str = "base → tuned") -> None:
     st.markdown(f"**Pairs that show it**, cosine {sides}", help=HOW_CHOSEN)
     for column, pair in zip(st.columns(len(found), gap="small"), found, strict=True):
         with column.container(border=True, gap="xsmall"):
-            good = "high is right" if pair.pack == PARAPHRASE else "low is right"
             first, second = learned_text.differing(pair.first, pair.second)
-            st.caption(f"**{messages.plain(pair.pack)}**: {good}")
+            st.caption(messages.plain(learned_text.what_is_right(pair.pack)))
             st.markdown(f"{_markdown(first)}  \n{_markdown(second)}")
             st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**")
 

@@ -1,9 +1,15 @@
 """Test which of two models a run tuned from the other."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import find
+from explorer.measuring.comparing.learned import NOTHING, ProbeChanges
+from explorer.measuring.comparing.learned_text import NOT_HELD_OUT
+from explorer.measuring.scores.measure import Settings
+from explorer.training.record.model_comparison import known_probes
 from explorer.training.record.tuned_pair import run_of, tuning
 from tests import trainings
 from tests.tiny_models import save_tiny
@@ -32,6 +38,27 @@ def test_the_tuned_one_is_found_on_either_side_and_by_any_name(place, run):
         assert tuning((base, tuned), "x").tuned == 1
         assert tuning((tuned, base), "x").tuned == 0
     assert tuning((base, tuned), "x").trained == run.status().facts.reading != ""
+
+
+def test_what_the_run_measured_on_the_probe_packs_is_of_its_best_checkpoint_alone(place, run):
+    base, tuned, checkpoint = find(str(place.model)), find("run:mine"), find("run:mine@step-2")
+    verdict = run.status().verdict
+    assert verdict.packs, "the premise"
+    for sides in ((base, tuned), (tuned, base)):
+        assert tuning(sides, "x").probes == ProbeChanges(verdict.packs, verdict.pairs)
+        judged = SimpleNamespace(tuning=tuning(sides, "x"))
+        assert known_probes(sides, judged, [Settings("float32")] * 2).packs == verdict.packs
+        assert known_probes(sides, judged, [Settings("float32"), Settings("bfloat16")]) is None
+        assert known_probes(sides, judged, [Settings("float32", max_length=8)]) is None
+    assert tuning((base, checkpoint), "x").probes == NOTHING
+    assert known_probes((base, checkpoint), SimpleNamespace(tuning=tuning((base, checkpoint), "x")), ()) is None
+
+
+def test_of_a_model_that_the_probe_packs_chose_they_prove_nothing(place):
+    trainings.train(trainings.new(place, "simcse", name="chosen", dev="Probe packs", settings={"steps": 2}))
+    sides = find(str(place.model)), find("run:chosen")
+    told = known_probes(sides, SimpleNamespace(tuning=None), [Settings("float32")])
+    assert (told.packs, told.why_none) == ((), NOT_HELD_OUT)
 
 
 def test_other_models_were_not_tuned_from_one_another(place, tmp_path):

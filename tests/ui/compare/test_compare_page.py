@@ -10,6 +10,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
+from explorer.errors import DataError
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import (
     BASE,
@@ -26,7 +27,7 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.missing_scores import NO_SCORE
 from explorer.progress import finish
 from explorer.ui.access import availability
-from explorer.ui.compare import flipped_pairs, model_b, report_button, view_choice
+from explorer.ui.compare import flipped_pairs, model_b, probe_changes, report_button, view_choice
 from explorer.ui.frame import second_encoder
 from explorer.ui.microscope import microscope
 from tests import trainings
@@ -74,6 +75,25 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers(app, place
     assert shown_cards[BASE] == f"{verdict['declared_base']:.2f}"
     assert shown_cards[TUNED] == f"{verdict['exported']:.2f}"
     assert (BASE_AS_TRAINED in shown_cards) == (verdict["same_reading_base"] is not None)
+
+
+def test_of_a_run_and_its_base_no_probe_is_encoded_again(app, place):
+    app.query_params["sts"], app.query_params["beside"] = str(place.test), "run:tuned"
+    with mock.patch("explorer.ui.access.vectors.of_reading") as encoded:
+        measured(app)
+    assert not app.exception
+    encoded.assert_not_called()
+    assert len(app.get("plotly_chart")) == CHARTS
+
+
+def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_the_reason_stands_there(app, place):
+    app.query_params["sts"], app.query_params["beside"] = str(place.test), str(place.model)
+    app.query_params["beside_reading"] = "cls of layer 1"
+    with mock.patch("explorer.ui.access.vectors._read", side_effect=DataError("It is gone.")):
+        measured(app)
+    assert not app.exception
+    assert probe_changes.NOT_ENCODED in words(app.caption)
+    assert any(f"on {place.test.name}" in one for one in words([*app.success, *app.error, *app.info]))
 
 
 def test_the_verdict_stays_where_another_layer_and_pooling_is_chosen(app, place):
