@@ -89,7 +89,7 @@ def test_of_a_run_and_its_base_no_probe_is_encoded_again(app, place):
 def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_the_reason_stands_there(app, place):
     app.query_params["sts"], app.query_params["beside"] = str(place.test), str(place.model)
     app.query_params["beside_reading"] = "cls of layer 1"
-    with mock.patch("explorer.ui.access.vectors._read", side_effect=DataError("It is gone.")):
+    with mock.patch("explorer.ui.access.vectors.sentence_vectors.of_reading", side_effect=DataError("It is gone.")):
         measured(app)
     assert not app.exception
     assert probe_changes.NOT_ENCODED in words(app.caption)
