@@ -127,15 +127,11 @@ def words_of(recipe: Recipe) -> list[str]:
 
 @contextmanager
 def in_no_time() -> Iterator[None]:
-    """On tiny matrices a second thread is only waited for, there is next to nothing to collect, and packs are short."""
+    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     idle = SimpleNamespace(**{name: lambda: None for name in ("collect", "freeze", "unfreeze")})
-    with (
-        mock.patch("explorer.training.loop.memory.gc", idle),
-        mock.patch("accelerate.utils.memory.gc", idle),
-        few_probes(),
-    ):
+    with mock.patch("explorer.training.loop.memory.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
         yield
     torch.set_num_threads(threads)
 

@@ -4,14 +4,14 @@ import pytest
 
 from explorer.training.record.runs import Run
 from tests.training.unbroken import begun
-from tests.trainings import Place, furnish, in_no_time, train
+from tests.trainings import Place, few_probes, furnish, in_no_time, train
 
 SMALL = ("explorer.methods._self_guided.PROJECTION", 8)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    with in_no_time():
+    with in_no_time(), few_probes():
         yield
 
 
@@ -36,7 +36,7 @@ def small_projection(monkeypatch):
 def whole(place) -> tuple[Run, list[str]]:
     """A run of two seeds that nobody touched, and the stage of each of its tellings."""
     told: list[str] = []
-    with in_no_time(), pytest.MonkeyPatch.context() as patch:
+    with in_no_time(), few_probes(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(*SMALL)
         run = begun(place, name="whole")
         train(run, lambda progress: told.append(progress.stage))

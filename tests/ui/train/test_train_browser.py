@@ -5,7 +5,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from explorer.training.record import runs
+from explorer.measuring.comparing import learned_text
+from explorer.training.record import run_verdict, runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import training_line
 from explorer.ui.train import run_view
@@ -108,8 +109,7 @@ def test_a_finished_run_is_compared_with_its_base_and_tells_the_same(page, addre
     keyed(page, "run compare").wait_for()
     settle(page)
     assert run.status().state == statuses.FINISHED
-    test = run.status().verdict.test
-    told = f"{test.difference:+.2f} (95 % CI {test.low:+.2f} to {test.high:+.2f})"
+    told = learned_text.line(run_verdict.learned(run.status())).text
     assert told in page.get_by_test_id("stAlert").first.inner_text()
     keyed(page, "run compare").click()
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
