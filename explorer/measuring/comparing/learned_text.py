@@ -33,10 +33,10 @@ _CHANGES = {BETTER: "better", WORSE: "worse", CHANCE: "no certain change"}
 _SEARCH = {BETTER: "finds the right text sooner", WORSE: "finds the right text later", CHANCE: "no certain change"}
 _WORDS = re.compile(r"[\w'’-]+|[^\w'’-]+")
 HOW_CHOSEN = (
-    "None of these pairs was trained on. Of each difference that was learned (at most two) or lost (one), this is the "
-    "pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is missed "
-    "most, it is the median one of the pairs that are still more similar than the median paraphrase. What is left of "
-    "three is a paraphrase, which should stay similar. Words that differ are bold."
+    "Neither model's run trained on these pairs. Of each difference that was learned (at most two) or lost (one), this "
+    "is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is "
+    "missed most, it is the median one of the pairs that are still more similar than the median paraphrase. What is "
+    "left of three is a paraphrase, which should stay similar. Words that differ are bold."
 )
 NOT_HELD_OUT = (
     "Small differences in meaning are not judged: a run trained on sentences of the probe packs, or chose its "
@@ -95,7 +95,7 @@ def line(found: Learned) -> Line | None:
 
 
 def short(found: Learned) -> str | None:
-    """The news in a few words, for a table: `learned numbers, negation; similarity worse`; None if there are none."""
+    """The news in a few words, for a table: `Learned numbers, negation; score worse`; None if there are none."""
     if line(found) is None:
         return None
     told = [

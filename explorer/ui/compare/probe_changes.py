@@ -38,7 +38,7 @@ def found(compared: Compared) -> ProbeChanges | None:
 
 
 def show(compared: Compared, changes: ProbeChanges | None) -> None:
-    """The bars."""
+    """The bars under their heading, and what they are of."""
     st.subheader("Small differences in meaning")
     if changes is None:
         st.caption("The probe packs are being encoded; the bars follow.")
@@ -46,6 +46,20 @@ def show(compared: Compared, changes: ProbeChanges | None) -> None:
     if not changes.packs:
         st.caption(messages.plain(changes.why_none))
         return
+    bars(compared, changes)
+    st.caption(
+        " · ".join(reader.title for reader in _readers(compared))
+        + ". A case is a paraphrase and a pair with this difference in meaning; it is right if the paraphrase has the "
+        "higher cosine. Higher is better; a coin would get 50 %. The Sentences page shows every pair of these probe "
+        "packs."
+    )
+    st.page_link(
+        "pages/sentences.py", label="All probe pairs", icon=":material/notes:", query_params={"look": "Probe packs"}
+    )
+
+
+def bars(compared: Compared, changes: ProbeChanges) -> None:
+    """Two bars for each probe pack: the share of cases in which A and B are right."""
     sides: dict[str, dict[str, float]] = {side: {} for side in "AB"}
     for change in changes.packs:
         shares = (change.before, change.after) if compared.after == 1 else (change.after, change.before)
@@ -57,15 +71,6 @@ def show(compared: Compared, changes: ProbeChanges | None) -> None:
         config=picture_format.config("probe-shares"),
         alt="Share of cases in which A and B place a paraphrase above a sentence with a small difference in meaning, "
         "for every kind of difference. The Sentences page has a table.",
-    )
-    st.caption(
-        " · ".join(reader.title for reader in _readers(compared))
-        + ". A case is a paraphrase and a pair with this difference in meaning; it is right if the paraphrase has the "
-        "higher cosine. Higher is better; a coin would get 50 %. The Sentences page shows every pair of these probe "
-        "packs."
-    )
-    st.page_link(
-        "pages/sentences.py", label="All probe pairs", icon=":material/notes:", query_params={"look": "Probe packs"}
     )
 
 
