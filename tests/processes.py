@@ -8,9 +8,12 @@ import os
 import socket
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import MappingProxyType
+
+from tests.trainings import FEW_PROBES, few_probes
 
 ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 PRELOADED = ["tests.trainings", "transformers.models.bert", "explorer.training.saved_model"]
@@ -30,7 +33,9 @@ def _here(environment: Mapping[str, str], do: Callable[..., object], *arguments:
     os.environ.clear()
     os.environ.update(environment)
     gc.freeze()  # what was imported is no garbage, and looking at all of it takes a third of a second each time
-    do(*arguments)
+    few = environment.get(FEW_PROBES)
+    with few_probes(int(few)) if few else nullcontext():  # as in the process that began it
+        do(*arguments)
 
 
 def two(do: Callable[..., object], arguments: Callable[[str], tuple[object, ...]]) -> list[BaseProcess]:

@@ -32,6 +32,7 @@ from tests.spoiling import configure, reweigh
 from tests.tiny_models import SENTENCES, save_tiny
 
 ROWS = 24
+FEW_PROBES = "STRATA_TEST_FEW_PROBES"  # for the processes of a test
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.lower().split()} - {"a", "no"})
 # small enough to be quick; the projection of the self-guided methods is a thousand times the tiny encoder
 SETTINGS = {"batch_size": 4, "steps": 6, "learning_rate": 1e-3, "max_length": 16}
@@ -140,7 +141,10 @@ def in_no_time() -> Iterator[None]:
 def few_probes(pairs: int = 3) -> Iterator[None]:
     """Probe packs of so many pairs: a run encodes all packs twice, which takes longer than a tiny training."""
     few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in probes.judged())
-    with mock.patch("explorer.data.graded.probes.judged", return_value=few):
+    with (
+        mock.patch("explorer.data.graded.probes.judged", return_value=few),
+        mock.patch.dict(os.environ, {FEW_PROBES: str(pairs)}),
+    ):
         yield
 
 

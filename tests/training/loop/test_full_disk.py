@@ -16,7 +16,7 @@ from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED
 from tests.processes import process
-from tests.trainings import few_probes, new, train
+from tests.trainings import new, train
 
 SETTINGS = {"steps": 10, "evaluate_every": 1}
 ROOM = 6_000_000  # bytes: for two states and a model of the tiny encoder, and as much again
@@ -108,8 +108,7 @@ def train_until_files_may_not_grow(folder: Path, told: Path) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
 
     try:
-        with few_probes():  # as in the other run
-            train(Run(folder), tell)
+        train(Run(folder), tell)
     except NotWritable as error:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         told.write_text(str(error))
