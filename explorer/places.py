@@ -86,7 +86,7 @@ def results_folder() -> Path:
 
 
 def examples_folder() -> Path:
-    """The read-only folder of finished runs that ship with Strata, without weights."""
+    """The read-only folder of finished runs that ship with Strata."""
     return Path(__file__).parent / "data" / "examples"
 
 

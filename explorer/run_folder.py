@@ -59,9 +59,10 @@ def folders_with(file: str, folder: Path | None = None) -> list[Path]:
 
 
 def models() -> list[str]:
-    """The models of runs, by name, newest first."""
-    folders = [folder for folder in folders_with(MODEL) if (folder / MODEL).is_dir()]
-    return [model_name(path.name) for path in sorted(folders, key=lambda path: -path.stat().st_mtime)]
+    """The models of runs, by name, newest first; then those that ship."""
+    own, shipped = folders_with(MODEL), folders_with(MODEL, examples_folder())
+    names = [path.name for path in sorted(own, key=lambda path: -path.stat().st_mtime) if (path / MODEL).is_dir()]
+    return [model_name(name) for name in dict.fromkeys((*names, *(path.name for path in shipped)))]
 
 
 def checkpoints(run: str) -> list[str]:

@@ -41,7 +41,7 @@ MOST_ARROWS = {
     "explorer.evaluating": 21,
     "explorer.measuring": 16,
     "explorer.studies": 4,
-    "explorer.training": 18,
+    "explorer.training": 20,
     "explorer.ui": 66,
 }
 

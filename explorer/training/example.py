@@ -1,7 +1,8 @@
-"""Make the example run that ships with Strata: train the demonstration, measure it, leave out the weights.
+"""Make the example run that ships with Strata: train the demonstration, keep its change as an adapter, score both.
 
-`python -m explorer.training.example` rewrites it, and `make example` calls that. The measurements that pages show of
-the example are made here: scores and vectors of the base and of the tuned model, under the keys that pages use.
+`python -m explorer.training.example` rewrites it, and `make example` calls that. Before the best checkpoint is
+evaluated, its change is cut to a LoRA adapter, so that every number of the run is of what ships. Scores of the base and
+of the tuned model ship too, under the keys that pages use: the first click need not wait for them.
 """
 
 from __future__ import annotations
@@ -10,45 +11,77 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from explorer.data import sample
-from explorer.data.graded import probes
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.export import adapter
+from explorer.encoding.export.adapter import Factors
 from explorer.encoding.load import loading
-from explorer.encoding.locate import model_names
+from explorer.encoding.locate import bundled, model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.readings import OWN
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import score_layers
-from explorer.measuring.scores.measure import shelf_key
-from explorer.measuring.sentences import shipped_vectors
-from explorer.measuring.sentences.probes import sentences_of
-from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.measuring.scores.measure import Settings, shelf_key
 from explorer.places import examples_folder
 from explorer.progress import Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, RECIPE, STATUS
 from explorer.training import running
 from explorer.training.demonstration import recipe
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.loop import Step, Training
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record.runs import Run
 
 NAME = "example"
-# the files of the model's folder that say how a sentence is encoded, without weights and vocabulary
-_SETTINGS = ("config.json", "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
+RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demonstration")
+# the files of the model's folder that say how a sentence is encoded, without the transformer and its vocabulary
+_SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
+_UNDER = (Settings(), Settings("float32"))  # what ships is in float32; pages show it under these settings
+
+
+class _LowRank(Training):
+    """A training whose best checkpoint is cut to an adapter before it is evaluated and saved."""
+
+    factors: Factors
+
+    @property
+    def adapters(self) -> str:
+        """What is left of the change, in words."""
+        kept = sum(factor.numel() for pair in self.factors.values() for factor in pair) if self.results else 0
+        return f"all weights; their change is cut to LoRA (rank {RANK}, all linear): {kept:,} weights" if kept else ""
+
+    def _conclude(self, learner: Learner) -> Iterator[Step]:
+        learner.take_best()
+        base, tuned = self.prepared.encoder.model, learner.method.exported.model
+        self.factors = adapter.factors(base, tuned, RANK)
+        adapter.apply(tuned, base, self.factors)
+        learner.kept = {name: weight.detach().clone() for weight, name in learner.names.items()}
+        found = yield from self._telling(learner.look(self.prepared.dev), "evaluating on the dev set")
+        learner.best_dev = found.score
+        yield from super()._conclude(learner)
 
 
 def make(folder: Path) -> Path:
     """Train the demonstration and write the files that ship, replacing the folder."""
+    made: list[_LowRank] = []
+
+    def training(recipe: Recipe, place: Path, online: bool) -> Training:
+        made.append(_LowRank(recipe, place, online))
+        return made[-1]
+
     with tempfile.TemporaryDirectory() as place:
-        run = finish(running.train(runs.new(_recipe(), "demonstration", Path(place))), _tell)
+        run = finish(running.train(runs.new(_recipe(), "demonstration", Path(place)), training=training), _tell)
         assert run is not None, "nobody asks to discard it"
         shutil.rmtree(folder, ignore_errors=True)
-        _ship_run(run, folder / NAME)
-        _ship_measurements(run, folder)
+        _ship_run(run, folder / NAME, made[-1])
+    _ship_scores(model_names.find(_recipe().model), (sample.test(),), folder)
+    shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
+    _ship_scores(shipped, (sample.dev(), sample.test()), folder)
     return folder
 
 
@@ -57,42 +90,34 @@ def _recipe() -> Recipe:
     return replace(recipe(), precision="float32", device="cpu").checked()
 
 
-def _ship_run(run: Run, place: Path) -> None:
-    """Copy the run's folder without weights, vocabulary, log and facts about the machine that trained it."""
+def _ship_run(run: Run, place: Path, training: _LowRank) -> None:
+    """Copy the run's folder with the adapter as its model, without log and facts about the machine that trained it."""
     place.mkdir(parents=True)
     for name in (RECIPE, METRICS, "README.md"):
         shutil.copy(run.folder / name, place / name)
     shutil.copytree(run.folder / PROBE, place / PROBE)
     for path in run.model.rglob("*.json"):
         inside = path.relative_to(run.model)
-        if path.name in _SETTINGS:
+        if path.name in _SETTINGS or len(inside.parts) > 1:
             (place / MODEL / inside).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, place / MODEL / inside)
+    adapter.save(training.factors, bundled.ON_HUB, place / MODEL)
     told = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     told["facts"].pop("estimate", None)
+    told["facts"].pop("memory", None)
+    told["facts"]["adapters"] = training.adapters
     told |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
     (place / STATUS).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _ship_measurements(run: Run, folder: Path) -> None:
-    """Write what pages show: both models' scores on the test half, and what needs the weights of the tuned model."""
-    base, tuned = model_names.find(run.recipe().model), model_names.of_folder(NAME, run.model)
-    shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
-    _ship_scores(base, base, (sample.test(),), folder)
-    _ship_scores(tuned, shipped, (sample.pairs(), sample.dev(), sample.test()), folder)
-    sentences = sentences_of(probes.packs())
-    vectors = finish(of_reading(_loaded(tuned), sentences, OWN))
-    shipped_vectors.ship(folder, shipped.digest, sentences, OWN.title, vectors)
-
-
-def _ship_scores(found: Found, known_as: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
+def _ship_scores(found: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
     """Write scores in float32, under that precision and under the default."""
     encoder = _loaded(found)
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))
         scores = finish(score_layers(encoder, pairs))
-        for settings in shipped_vectors.UNDER:
-            score_store.keep(shelf_key(known_as, pairs, settings), scores, folder / score_store.SCORES)
+        for settings in _UNDER:
+            score_store.keep(shelf_key(found, pairs, settings), scores, folder / score_store.SCORES)
 
 
 def _loaded(found: Found) -> Encoder:

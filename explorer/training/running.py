@@ -21,13 +21,21 @@ from explorer.training.record.recorder import Recorder
 from explorer.training.record.runs import DISCARD, KEEP, Run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from explorer.training.loop.loop import Step, Training
+    from explorer.training.recipe import Recipe
 
 _WISHES = ("", KEEP, DISCARD)
 
 
-def train(run: Run, online: bool = False, signalled: Callable[[], int] = lambda: 0) -> Work[Run | None]:
-    """Train or resume a run; return it, or None if it was discarded.
+def train(
+    run: Run,
+    online: bool = False,
+    signalled: Callable[[], int] = lambda: 0,
+    training: Callable[[Recipe, Path, bool], Training] | None = None,
+) -> Work[Run | None]:
+    """Train or resume a run; return it, or None if it was discarded. `training` makes another training than the usual.
 
     To stop, take no next step: the state is saved first. A viewer's request is read after each step. Of several
     processes all have to stop after the same step: `signalled` is the signal that this one has received, 0 for none,
@@ -37,7 +45,7 @@ def train(run: Run, online: bool = False, signalled: Callable[[], int] = lambda:
         yield from _followed(run, online, signalled)
         return None
     with run.held():
-        wish = yield from _kept_or_failed(run, online, signalled)
+        wish = yield from _kept_or_failed(run, online, signalled, training)
     if wish == DISCARD:
         statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
         run.delete()
@@ -65,13 +73,18 @@ def _never_began(run: Run) -> bool:
     return status.state == statuses.FAILED and not status.details and not began
 
 
-def _kept_or_failed(run: Run, online: bool, signalled: Callable[[], int]) -> Generator[Progress, None, str]:
+def _kept_or_failed(
+    run: Run,
+    online: bool,
+    signalled: Callable[[], int],
+    training: Callable[[Recipe, Path, bool], Training] | None,
+) -> Generator[Progress, None, str]:
     """Train, and record a failure before raising it; its traceback does not keep the model in memory."""
     recorder = Recorder(run)
     trouble: StrataError
     try:
         with kept_while_training():
-            return (yield from _trained(run, recorder, online, signalled))
+            return (yield from _trained(run, recorder, online, signalled, training))
     except StrataError as error:
         details, trouble = "", _gone(recorder) or type(error)(str(error))
         traceback.clear_frames(error.__traceback__)
@@ -84,12 +97,15 @@ def _kept_or_failed(run: Run, online: bool, signalled: Callable[[], int]) -> Gen
 
 
 def _trained(
-    run: Run, recorder: Recorder, online: bool, signalled: Callable[[], int]
+    run: Run,
+    recorder: Recorder,
+    online: bool,
+    signalled: Callable[[], int],
+    make: Callable[[Recipe, Path, bool], Training] | None,
 ) -> Generator[Progress, None, str]:
     from explorer.training.loop.loop import Training
 
-    recipe = run.recipe()
-    training = Training(recipe, run.folder, online)
+    training = (make or Training)(run.recipe(), run.folder, online)
     try:
         wish, number = yield from _recorded(run, recorder, training, signalled)
         if number:

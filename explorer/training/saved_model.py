@@ -9,7 +9,9 @@ from pathlib import Path
 from explorer import in_words, run_folder
 from explorer.encoding.export.atomic_folder import whole
 from explorer.encoding.export.exporting import export, opener
-from explorer.encoding.locate import families
+from explorer.encoding.load import loading
+from explorer.encoding.locate import families, layout, model_names
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
 from explorer.places import sync, write_whole
 from explorer.training.loop.learner import Learner
@@ -72,14 +74,17 @@ def _export(training: Training, learner: Learner, folder: Path, card: str) -> No
 
 
 def take(run: Run, folder: Path) -> None:
-    """Copy the model of a run to a new folder."""
-    if run.is_example:
-        raise RunNotFound(f"'{run.name}' ships without its weights. Train it again, then export that run.")
+    """Copy the model of a run to a new folder; an adapter is merged into its base, so that the folder is whole."""
     if not run.has_model:
         raise RunNotFound(
             f"'{run.name}' has no model: it is {run.status().state}. Let it finish, or stop it and keep the best "
             "checkpoint."
         )
+    if layout.adapter(run.model) is not None:
+        encoder = loading.load(model_names.of_folder(run.name, run.model), precision="float32", device="cpu")
+        text = (run.folder / "README.md").read_text(encoding="utf-8")
+        export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
+        return
     with whole(folder) as part:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
 
@@ -125,6 +130,6 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         opener=opener(encoder),
         versions=in_words.versions(LIBRARIES),
         command=recipe.command(),
-        adapters=method.exported.describe(),
+        adapters=training.adapters,
         cut=training.cut,
     )

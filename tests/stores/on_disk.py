@@ -25,7 +25,6 @@ from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, ScoredTask
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.sentences import shipped_vectors
 from explorer.progress import finish
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
@@ -71,20 +70,6 @@ def read_scores(desk: Desk, key: Hashable) -> int:
     found = score_store.kept(str(key))
     assert found is not None
     return int(found.seconds)
-
-
-def ship_vectors(desk: Desk, x: Any) -> Hashable:
-    """The sentences' vectors tell a number by their direction, since only that ships."""
-    desk.patch.setattr(shipped_vectors, "examples_folder", lambda: desk.folder)
-    vectors = np.tile([np.cos(x.number / 500), np.sin(x.number / 500)], (len(x.sentences), 1)) * x.length
-    shipped_vectors.ship(desk.folder, x.model, x.sentences, x.reading.title, vectors)
-    return x.model, x.sentences, x.reading.title
-
-
-def read_vectors(desk: Desk, key: Any) -> int:
-    found = shipped_vectors.read(*key)
-    assert found is not None
-    return round(500 * float(np.arctan2(found[0, 1], found[0, 0])))
 
 
 def settings_of_a_task(random: Random) -> dict[str, Any]:
@@ -207,12 +192,6 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         {"name": drawn.name},
         put_scores,
         read_scores,
-    ),
-    "Shipped vectors": Store(
-        {"model": drawn.digest, "sentences": drawn.texts, "reading": drawn.reading},
-        {"length": one_of(1.0, 2.0, 5.0)},
-        ship_vectors,
-        read_vectors,
     ),
     "Results": Store(
         {"kind": one_of(STS, FINE_TUNING, RUN_TEST), "data": drawn.digest, "digest": drawn.digest,

@@ -1,25 +1,30 @@
-"""Test the example run that ships: complete, small, read-only, and used by every page."""
+"""Test the example run that ships: a whole model by an adapter, small, read-only, with the numbers of its weights."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from explorer import run_folder
 from explorer.data import sample
 from explorer.data.graded import probes
-from explorer.encoding.load import checking
-from explorer.encoding.locate import model_names
+from explorer.encoding.load import loading
+from explorer.encoding.locate import bundled, model_names
+from explorer.encoding.locate.adapters import CONFIG
+from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.readings import OWN
-from explorer.errors import BadChoice, NotWeights, RunNotFound
+from explorer.errors import BadChoice
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import score_store
 from explorer.measuring.scores.measure import Settings, shelf_key
-from explorer.measuring.sentences import shipped_vectors
 from explorer.measuring.sentences.probes import probed, sentences_of
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.metric_lines import Evaluation
 from explorer.places import examples_folder
+from explorer.progress import finish
 from explorer.training import saved_model
 from explorer.training.demonstration import recipe
 from explorer.training.example import NAME
@@ -34,9 +39,17 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
 
 
+SENTENCES = ("The shop is open today.", "The shop is not open today.")
+
+
 @pytest.fixture
 def run() -> Run:
     return runs.find(NAME)
+
+
+@pytest.fixture(scope="module")
+def tuned() -> Encoder:
+    return loading.load(model_names.of_folder(NAME, examples_folder() / NAME / "model"), "float32", "cpu")
 
 
 def test_it_is_a_finished_run_of_the_demonstration_and_no_run_of_the_visitor(run):
@@ -47,11 +60,11 @@ def test_it_is_a_finished_run_of_the_demonstration_and_no_run_of_the_visitor(run
     assert runs.examples() == [run]
 
 
-def test_what_ships_is_three_megabytes_at_most_and_holds_no_weights(run):
+def test_what_ships_is_three_megabytes_at_most(run):
     files = [path for path in examples_folder().rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) <= 3 * 2**20
-    assert not [path for path in files if path.suffix in (".safetensors", ".bin", ".pt")]
-    assert not run.has_model
+    assert sum(path.stat().st_size for path in files) <= 3_000_000
+    assert run.has_model
+    assert run_folder.models() == [f"run:{NAME}"]
 
 
 def test_it_can_be_neither_changed_nor_replaced(run):
@@ -63,11 +76,37 @@ def test_it_can_be_neither_changed_nor_replaced(run):
     assert run.folder.is_dir()
 
 
-def test_what_needs_its_weights_says_how_to_have_them(run, tmp_path):
-    with pytest.raises(RunNotFound, match="Train it again"):
-        saved_model.take(run, tmp_path / "copy")
-    with pytest.raises(NotWeights, match="Train it again"):
-        checking.check(model_names.find(f"run:{NAME}").folder)
+def test_its_model_encodes_as_sentence_transformers_and_peft_encode_with_it(run, tmp_path, tuned):
+    from sentence_transformers import SentenceTransformer
+
+    folder = tmp_path / "adapter"
+    shutil.copytree(run.model, folder)
+    stated = json.loads((folder / CONFIG).read_text())
+    assert stated["base_model_name_or_path"] == bundled.ON_HUB
+    # what the hub would send under that name, and the tokenizer, which is that of the base
+    shutil.copy(bundled.folder() / "tokenizer.json", folder)
+    shutil.copy(bundled.folder() / "tokenizer_config.json", folder)
+    (folder / CONFIG).write_text(json.dumps(stated | {"base_model_name_or_path": str(bundled.folder())}))
+    peers = SentenceTransformer(str(folder), device="cpu").encode(SENTENCES)
+    assert peers == pytest.approx(np.array(finish(of_reading(tuned, SENTENCES, OWN))), abs=1e-5)
+
+
+def test_its_export_is_a_whole_model_that_needs_no_base(run, tmp_path, tuned):
+    from sentence_transformers import SentenceTransformer
+
+    saved_model.take(run, tmp_path / "copy")
+    assert not (tmp_path / "copy" / CONFIG).exists()
+    peers = SentenceTransformer(str(tmp_path / "copy"), device="cpu").encode(SENTENCES)
+    assert peers == pytest.approx(np.array(finish(of_reading(tuned, SENTENCES, OWN))), abs=1e-5)
+
+
+def test_its_test_score_is_that_of_its_weights(run, tuned):
+    test = sample.test()
+    one, other = (finish(of_reading(tuned, side, OWN)) for side in (test.first, test.second))
+    cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
+    exported = 100 * spearmanr(cosines, test.gold).statistic
+    assert run.status().verdict.test.exported == pytest.approx(exported, abs=0.01)
+    assert run.status().results[0].dev == pytest.approx(run.status().verdict.dev.exported, abs=0.01)
 
 
 def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
@@ -83,15 +122,11 @@ def test_its_scores_are_found_without_measuring_and_give_its_verdict(run):
     assert (found.tuned, found.optimistic) == (1, False)
 
 
-def test_its_probe_packs_are_found_without_encoding(run, bundled_encoder):
+def test_it_learned_to_notice_negations_and_numbers(tuned):
     packs = probes.packs()
-    sentences = sentences_of(packs)
-    tuned = shipped_vectors.read(model_names.find(f"run:{NAME}").digest, sentences, OWN.title)
-    assert tuned.shape == (len(sentences), bundled_encoder.width)
-    assert np.linalg.norm(tuned, axis=1) == pytest.approx(1, abs=1e-2)
-    side = probed(packs, tuned)
-    assert side.distinguished("negation").value > 0.5
-    assert shipped_vectors.read("other", sentences, OWN.title) is None
+    side = probed(packs, finish(of_reading(tuned, sentences_of(packs), OWN)))
+    assert side.distinguished("negation").low > 0.5
+    assert side.distinguished("number").low > 0.5
 
 
 def test_it_can_be_replayed(run):

@@ -16,7 +16,6 @@ from explorer.errors import (
     TokenizerMissing,
     UnsupportedModel,
 )
-from explorer.places import examples_folder
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 HEADROOM = 1.2  # sentences need memory beside the weights
@@ -33,12 +32,6 @@ def check(folder: Path, free: float | None = None) -> Path:
         configuration.check_regular(path)
     config = _config(place)
     check_type(place, config)
-    if place.is_relative_to(examples_folder()):
-        raise NotWeights(
-            "The example run ships without its weights: its measurements can be shown, but it cannot encode new "
-            "sentences. Press "
-            "'Train it again' on its page (Train, row 'example') to get its model."
-        )
     if adapter is not None:
         merging.check(adapter)
     if not layout.vocabulary(place) and not (adapter and layout.vocabulary(adapter)):

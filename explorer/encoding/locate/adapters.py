@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.encoding.locate import configuration, lookup
+from explorer.encoding.locate import bundled, configuration, lookup
 from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder, StrataError
 
 CONFIG = "adapter_config.json"
@@ -40,7 +40,10 @@ def base(place: Path) -> Path:
     path = place / CONFIG
     try:
         name = base_name(place)
-        found = lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
+        # the weights of the bundled encoder are those published under this name
+        found = (
+            bundled.folder() if name == bundled.ON_HUB else lookup.of_name(name) or lookup.cached(*lookup.on_hub(name))
+        )
     except NotAModelFolder:
         raise
     except StrataError as error:  # a path of another machine, say

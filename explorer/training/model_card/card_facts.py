@@ -72,5 +72,5 @@ class CardFacts:
     def on_hub(self) -> str | None:
         """The base's name on the hub, if it is there."""
         if self.base == bundled.NAME:
-            return f"sentence-transformers/{bundled.NAME}"
+            return bundled.ON_HUB
         return self.base.partition("@")[0] if self.base_revision else None

@@ -60,13 +60,13 @@ class Run:
 
     @property
     def is_example(self) -> bool:
-        """Whether it ships with Strata: read-only, and without weights."""
+        """Whether it ships with Strata, and can be read only."""
         return self.folder.parent == examples_folder()
 
     @property
     def has_model(self) -> bool:
         """Whether there is a tuned encoder that can be loaded."""
-        return self.model.is_dir() and not self.is_example
+        return self.model.is_dir()
 
     def recipe(self) -> Recipe:
         """The recipe of the run."""

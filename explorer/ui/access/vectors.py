@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.data.kinds import digest_of
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.readings import Reading
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import sentence_vectors, shipped_vectors
+from explorer.measuring.sentences import sentence_vectors
 from explorer.progress import Progress, Work
 from explorer.ui.access import cached, jobs, remembered
 
@@ -22,9 +21,6 @@ Vectors = NDArray[np.float32]
 def of_reading(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
     """Vectors (sentence, width), in the order of the sentences; None while they are being computed."""
     texts = digest_of(sentences)
-    shipped = _shipped(found.digest, reading.title, texts, sentences) if settings in shipped_vectors.UNDER else None
-    if shipped is not None:
-        return shipped
     key = _key(found, texts, reading, settings)
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
     vectors: Vectors | None = remembered.made(key, title, lambda: _read(found, sentences, reading, settings))
@@ -39,12 +35,6 @@ def are_coming(found: Found, sentences: Sequence[str], reading: Reading, setting
 
 def _key(found: Found, texts: str, reading: Reading, settings: Settings) -> str:
     return f"vectors {found.digest} {texts} {reading.title} {settings}"
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _shipped(digest: str, title: str, texts: str, _sentences: Sequence[str]) -> Vectors | None:
-    """Vectors that ship with an example run, whose weights do not; `texts` is the digest of the sentences."""
-    return shipped_vectors.read(digest, _sentences, title)
 
 
 def _read(found: Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Work[Vectors]:

@@ -98,9 +98,6 @@ def _model(run: Run, status: Status) -> None:
     ):
         # without query_params, Streamlit would clear every parameter, and it refuses those bound to widgets
         st.switch_page(COMPARE_PAGE, query_params={})
-    if not run.has_model:
-        st.caption("The example ships without its weights (90 MB). Press **Train it again** to get the model.")
-        return
     st.caption("Load the model from its folder:")
     st.code(str(run.model), language=None, wrap_lines=True)
     own_modules = sorted(path.name for path in run.model.glob("*.py"))  # for modules that the library lacks
