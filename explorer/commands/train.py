@@ -126,15 +126,13 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.training import running
     from explorer.training.record import run_verdict
 
-    if _first():
-        say(str(run.folder))
     try:
         with Line() as line, stop_signals.noted() as signals:
             work = running.train(run, options.online, lambda: signals.number)
             if _first() and not options.resume:
                 work = running.or_nothing(run, work)
             try:
-                kept = finish(work, _told(line, signals))
+                kept = finish(work, _told(run, line, signals))
             finally:
                 work.close()
     except KeyboardInterrupt as stop:
@@ -153,17 +151,21 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         print(json.dumps(told, indent=1))
 
 
-def _told(line: Line, signals: Signals) -> Callable[[Progress], None]:
+def _told(run: Run, line: Line, signals: Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
-    Several processes stop there only before they train: from then on after a step on which they agree.
+    The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only
+    before they train: from then on after a step on which they agree.
     """
-    alone, together = os.environ.get("WORLD_SIZE", "1") == "1", False
+    alone, began = os.environ.get("WORLD_SIZE", "1") == "1", False
 
     def tell(progress: Progress) -> None:
-        nonlocal together
-        together = together or (not alone and progress.stage == "training")
-        if not together:
+        nonlocal began
+        if not began and progress.stage == "training":
+            began = True
+            if _first():
+                line.say(str(run.folder))
+        if alone or not began:
             signals.check()
         if _first():
             line.tell(progress)

@@ -55,6 +55,23 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert run.status().state == FINISHED
 
 
+def test_a_refused_training_names_no_folder_and_leaves_none(place, said):
+    before = names(place)
+    code, out, err = said("train", "contrast", "--model", place.model, "--data", place.text, "--name", "refused")
+    assert (code, out) == (1, "")
+    assert str(place.runs) not in err
+    assert names(place) == before
+
+
+def test_the_card_states_the_evaluations_that_the_training_made(first):
+    (line,) = (
+        line for line in (first.folder / "README.md").read_text().splitlines() if "evaluate" in line and "|" in line
+    )
+    every = [step for step in looks(first, 1) if step][0]
+    assert f"**{every}**" in line
+    assert first.recipe().schedule().evaluate_every != every
+
+
 def test_a_recipe_s_file_repeats_the_run_to_the_bit(place, first, said):
     assert read(first.folder / "recipe.yaml").made_with
     code, _, _ = said("train", "--recipe", first.folder / "recipe.yaml", "--name", "again")
