@@ -67,7 +67,7 @@ def test_the_card_states_the_evaluations_that_the_training_made(first):
     (line,) = (
         line for line in (first.folder / "README.md").read_text().splitlines() if "evaluate" in line and "|" in line
     )
-    every = [step for step in looks(first, 1) if step][0]
+    every = next(step for step in looks(first, 1) if step)
     assert f"**{every}**" in line
     assert first.recipe().schedule().evaluate_every != every
 

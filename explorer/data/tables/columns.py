@@ -49,7 +49,7 @@ SCORE_NAMES = (
     "label",
     "labels",
 )
-LABEL_NAMES = ("label", "labels", "class", "category", "sentiment", "target", "gold")
+LABEL_NAMES = ("label", "labels", "goldlabel", "class", "category", "sentiment", "target", "gold")
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
 SENTENCE_NAMES = ("text", "sentence", "sentences")
 ORIGINAL_NAMES = (*SENTENCE_NAMES, "original")

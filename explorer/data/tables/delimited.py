@@ -72,7 +72,7 @@ def _cut(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Reade
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter between known names of columns, else one that gives most rows as many fields as the first; or ALONE.
+    """The delimiter between known names of columns, else that which divides most rows as evenly as the first.
 
     Without the names, a single long line would leave `sentence1,sentence2` as one column of that name.
     """

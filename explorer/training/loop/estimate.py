@@ -64,7 +64,8 @@ class Estimate:
             return found
         of = f"the encoder has {self.weights:,}"
         if self.added:
-            of = f"{self.trained - self.added:,} of the encoder's {self.weights:,}, and {self.added:,} in the method's head"
+            own = f"{self.trained - self.added:,} of the encoder's {self.weights:,}"
+            of = f"{own}, and {self.added:,} in the method's head"
         return f"{found}; {self.trained:,} weights are trained ({of})"
 
 

@@ -41,6 +41,11 @@ def test_a_first_visit_can_start_the_demonstration(visit):
     assert not visit.button(key=START).disabled
     made = demonstration.recipe()
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
+    assert visit.subheader[0].value == recipe_form.DEMONSTRATION
+    assert visit.segmented_control(key="preset contrast-hard").value == "Demonstration"
+    assert marks(visit) == []
+    visit.number_input(key="knob contrast-hard steps").set_value(90).run()
+    assert visit.subheader[0].value != recipe_form.DEMONSTRATION
 
 
 def test_a_link_is_not_the_demonstration(app):
@@ -410,4 +415,4 @@ def test_a_method_whose_settings_are_no_papers_says_so(app):
     assert marks(app) == []
     app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
     assert marks(app) == ["default: 32"]
-    assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Quick"]
+    assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Demonstration", "Quick"]
