@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,12 @@ def add(verbs: Any) -> None:
         "page shows too. Several processes: torchrun --nproc_per_node 2 -m explorer train …",
     )
     train.set_defaults(verb=_train)
-    train.add_argument("method", nargs="?", metavar="METHOD", help="sg-opt, simcse, …: see 'methods'")
+    train.add_argument(
+        "method",
+        nargs="?",
+        metavar="METHOD",
+        help="sg-opt, simcse, …: see 'methods'; without it, the one that fits the text of --data",
+    )
     train.add_argument("--model", metavar="MODEL", help="the base: a folder, a hub id, or all-MiniLM-L6-v2 (default)")
     train.add_argument(
         "--data",
@@ -199,8 +204,13 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         recipe = recipes.read(options.recipe)
     elif options.method:
         recipe = recipes.Recipe(options.method)
+    elif options.data:
+        recipe = recipes.Recipe(_fitting(options.data))
     else:
-        raise BadChoice("No method is named. Write 'train METHOD', or 'train --recipe FILE'; 'methods' lists them.")
+        raise BadChoice(
+            "Neither a method nor a text is named. Write 'train METHOD', 'train --data FILE' for the method that fits "
+            "its rows, or 'train --recipe FILE'; 'methods' lists the methods."
+        )
     changes: dict[str, Any] = {}
     for name in ("method", "model", "dev", "precision", "device"):
         if getattr(options, name) is not None:
@@ -230,6 +240,21 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if changed & {"method", "model", "data", "columns", "dev", "test", "more_tests"}:
         changes["made_with"] = {}  # no longer the same recipe
     return replace(recipe, settings=settings, **changes).checked()
+
+
+def _fitting(data: Sequence[str]) -> str:
+    """The method that fits a text, which is said with the reason."""
+    from explorer import methods
+    from explorer.data import corpora, sources
+    from explorer.methods._suggestion import suggested
+
+    method = suggested(*corpora.kind_of(data))
+    suggestion = methods.load(method).suggestion if method else None
+    if suggestion is None:
+        raise BadChoice(f"No method is suggested for {' + '.join(data)}. Write 'train METHOD'; 'methods' lists them.")
+    if _first():
+        say(suggestion.told(" + ".join(map(sources.shown, data)), method))
+    return method
 
 
 def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.runs import estimate_button, run_in_address, training_queue
+from explorer.ui.train import base_on_test
 from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def buttons(recipe: Recipe | None) -> None:
     """Start, estimate, and the same run from the command line."""
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next run has another name
+    if recipe is not None:
+        base_on_test.show(recipe)
     line = st.container(horizontal=True, vertical_alignment="bottom")
     name = line.text_input(
         "Run name",
