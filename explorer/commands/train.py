@@ -246,7 +246,7 @@ def _fitting(data: Sequence[str]) -> str:
     """The method that fits a text, which is said with the reason."""
     from explorer import methods
     from explorer.data import corpora, sources
-    from explorer.methods._suggestion import suggested
+    from explorer.training.recipe import suggested
 
     method = suggested(*corpora.kind_of(data))
     suggestion = methods.load(method).suggestion if method else None

@@ -31,7 +31,7 @@ class SBERT(Uncorrected, Pooled):
     when_to_use = "Pairs with classes, as in NLI; two classes, from triplets, gave a tuned encoder nothing."
     eats = LABELLED_TEXTS
     paper = _papers.SENTENCE_BERT_ON_LABELS
-    suggestion = Suggestion("labelled pairs", 2, "the class of a pair is learned from the vectors of its two sentences")
+    suggestion = Suggestion("labelled pairs", 2, "a pair's class is predicted from the vectors of its two sentences")
     compares_rows = False
     training_only = ("classifier",)
     unused: ClassVar[tuple[str, ...]] = ("validate_by",)  # no classes are predicted afterwards

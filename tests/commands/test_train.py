@@ -63,6 +63,18 @@ def test_a_refused_training_names_no_folder_and_leaves_none(place, said):
     assert names(place) == before
 
 
+def test_without_a_method_the_one_that_fits_the_text_is_trained_and_said(place, said):
+    steps = ("--set", "batch_size=2", "--steps", 1)
+    sets = ("--dev", place.dev, "--test", "none")
+    code, _, err = said("train", "--model", place.model, "--data", place.triplets, *sets, *steps, "--name", "fitting")
+    assert code == 0, err
+    assert "has triplets; contrast-hard fits them: " in err
+    assert runs.find("fitting").recipe().method == "contrast-hard"
+    code, _, err = said("train", "--model", place.model)
+    assert code != 0
+    assert "Neither a method nor a text is named" in err
+
+
 def test_the_card_states_the_evaluations_that_the_training_made(first):
     (line,) = (
         line for line in (first.folder / "README.md").read_text().splitlines() if "evaluate" in line and "|" in line

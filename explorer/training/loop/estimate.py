@@ -60,13 +60,11 @@ class Estimate:
             f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
             f"{in_words.size(self.disk)} on disk"
         )
-        if not self.trained:
-            return found
         of = f"the encoder has {self.weights:,}"
         if self.added:
             own = f"{self.trained - self.added:,} of the encoder's {self.weights:,}"
             of = f"{own}, and {self.added:,} in the method's head"
-        return f"{found}; {self.trained:,} weights are trained ({of})"
+        return f"{found}; {self.trained:,} weights are trained ({of})" if self.trained else found
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:
@@ -210,10 +208,8 @@ def _trained(learner: Learner) -> int:
 def _added(learner: Learner) -> int:
     """The number of trained weights that are in no copy of the encoder, such as those of a head."""
     copies = [part for part in learner.method.modules() if isinstance(part, Tunable)]
-    encoder = {id(weight) for copy in copies for weight in copy.parameters()}
-    return sum(
-        weight.numel() for weight in learner.method.parameters() if weight.requires_grad and id(weight) not in encoder
-    )
+    trained = {weight for weight in learner.method.parameters() if weight.requires_grad}
+    return sum(weight.numel() for weight in trained - {weight for copy in copies for weight in copy.parameters()})
 
 
 def _disk(learner: Learner, seeds: int) -> int:

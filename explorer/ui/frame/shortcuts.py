@@ -34,7 +34,7 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
 
     Gives what the address says of it, for a reload.
     """
-    from explorer.methods._suggestion import suggested
+    from explorer.training.recipe import suggested
 
     run_in_address.leave()
     address = {train_form_keys.SOURCES: sets.parts(name)[0]}

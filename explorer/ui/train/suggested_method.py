@@ -43,7 +43,7 @@ def follow_text() -> None:
 
 def of_text(chosen: tuple[str, ...]) -> str:
     """The method that fits a text; "" if none is suggested, or if the text cannot be read."""
-    from explorer.methods._suggestion import suggested
+    from explorer.training.recipe import suggested
 
     try:
         return suggested(*cached_text.kind_of(chosen))
