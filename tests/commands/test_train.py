@@ -70,9 +70,6 @@ def test_without_a_method_the_one_that_fits_the_text_is_trained_and_said(place, 
     assert code == 0, err
     assert "has triplets; contrast-hard fits them: " in err
     assert runs.find("fitting").recipe().method == "contrast-hard"
-    code, _, err = said("train", "--model", place.model)
-    assert code != 0
-    assert "Neither a method nor a text is named" in err
 
 
 def test_the_card_states_the_evaluations_that_the_training_made(first):
@@ -135,7 +132,7 @@ def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
     ("given", "message"),
     [
         (("sg-ot",), "There is no method 'sg-ot'. Did you mean 'sg-opt'?"),
-        ((), "No method is named. Write 'train METHOD', or 'train --recipe FILE'"),
+        ((), "Neither a method nor a text is named. Write 'train METHOD', 'train --data FILE'"),
         (("sg", "--set", "steps"), "--set steps lacks an equals sign"),
         (("sg", "--set", "stepps=3"), "There is no setting 'stepps'. Did you mean 'steps'?"),
         (("sg", "--set", "temperature=hot"), "temperature cannot be 'hot'"),

@@ -12,17 +12,8 @@ from explorer.training.loop.room_to_gain import CORRELATED, FOUND, ORDERED, Room
 from tests import trainings
 
 
-def pairs_file(folder):
-    path = folder / "pairs.csv"
-    rows = (f"what is number {row},number {row} is {row * row}\n" for row in range(120))
-    path.write_text("query,passage\n" + "".join(rows), encoding="utf-8")
-    return path
-
-
-def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place, tmp_path):
-    recipe = trainings.recipe(
-        place, "contrast", data=(str(pairs_file(tmp_path)),), dev=HELD_OUT, test=HELD_OUT, settings={}
-    )
+def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
+    recipe = trainings.recipe(place, "contrast", data=(str(place.triplets),), dev=HELD_OUT, test=HELD_OUT, settings={})
     found = finish(room_to_gain(recipe))
     prepared = finish(prepare(recipe))
     encoder, task = prepared.encoder, prepared.test
@@ -37,8 +28,8 @@ def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place, tmp_p
         cosines = [float(by_text[task.texts[query]] @ by_text[text]) for text in documents]
         right += cosines.index(max(cosines)) in judged
     assert task.measure == MRR
-    assert (found.items, found.missed) == (12, 12 - right)
-    assert found.score == pytest.approx(100 * right / 12)
+    assert (found.items, found.missed) == (len(task), len(task) - right)
+    assert found.score == pytest.approx(100 * right / len(task))
 
 
 def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):

@@ -462,9 +462,9 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
 
 def test_a_method_that_somebody_has_chosen_stays_and_the_fitting_one_is_a_click_away(visit, tmp_path):
     well(visit.run())
-    visit.selectbox(key="method").set_value("contrast-hard").run()
+    visit.selectbox(key="method").set_value("simcse-hard").run()
     visit.multiselect(key="data").set_value([of_rows(tmp_path, "contrast")]).run()
-    assert visit.selectbox(key="method").value == "contrast-hard"
+    assert visit.selectbox(key="method").value == "simcse-hard"
     assert len(words(visit.error)) == 1
     well(visit.button(key="use fitting method").click().run())
     assert visit.selectbox(key="method").value == "contrast"
