@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,12 @@ def add(verbs: Any) -> None:
         "page shows too. Several processes: torchrun --nproc_per_node 2 -m explorer train …",
     )
     train.set_defaults(verb=_train)
-    train.add_argument("method", nargs="?", metavar="METHOD", help="sg-opt, simcse, …: see 'methods'")
+    train.add_argument(
+        "method",
+        nargs="?",
+        metavar="METHOD",
+        help="sg-opt, simcse, …: see 'methods'; without it, the one that fits the text of --data",
+    )
     train.add_argument("--model", metavar="MODEL", help="the base: a folder, a hub id, or all-MiniLM-L6-v2 (default)")
     train.add_argument(
         "--data",
@@ -127,15 +132,13 @@ def _run(run: Run, options: argparse.Namespace) -> None:
     from explorer.training import running
     from explorer.training.record import run_verdict
 
-    if _first():
-        say(str(run.folder))
     try:
         with Line() as line, stop_signals.noted() as signals:
             work = running.train(run, options.online, lambda: signals.number)
             if _first() and not options.resume:
                 work = running.or_nothing(run, work)
             try:
-                kept = finish(work, _told(line, signals))
+                kept = finish(work, _told(run, line, signals))
             finally:
                 work.close()
     except KeyboardInterrupt as stop:
@@ -156,17 +159,21 @@ def _run(run: Run, options: argparse.Namespace) -> None:
         print(json.dumps(told, indent=1))
 
 
-def _told(line: Line, signals: Signals) -> Callable[[Progress], None]:
+def _told(run: Run, line: Line, signals: Signals) -> Callable[[Progress], None]:
     """Show the progress of the first process, and stop there if a signal came.
 
-    Several processes stop there only before they train: from then on after a step on which they agree.
+    The run's folder is named when training begins: one that is refused before is deleted. Several processes stop only
+    before they train: from then on after a step on which they agree.
     """
-    alone, together = os.environ.get("WORLD_SIZE", "1") == "1", False
+    alone, began = os.environ.get("WORLD_SIZE", "1") == "1", False
 
     def tell(progress: Progress) -> None:
-        nonlocal together
-        together = together or (not alone and progress.stage == "training")
-        if not together:
+        nonlocal began
+        if not began and progress.stage == "training":
+            began = True
+            if _first():
+                line.say(str(run.folder))
+        if alone or not began:
             signals.check()
         if _first():
             line.tell(progress)
@@ -200,8 +207,13 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         recipe = recipes.read(options.recipe)
     elif options.method:
         recipe = recipes.Recipe(options.method)
+    elif options.data:
+        recipe = recipes.Recipe(_fitting(options.data))
     else:
-        raise BadChoice("No method is named. Write 'train METHOD', or 'train --recipe FILE'; 'methods' lists them.")
+        raise BadChoice(
+            "Neither a method nor a text is named. Write 'train METHOD', 'train --data FILE' for the method that fits "
+            "its rows, or 'train --recipe FILE'; 'methods' lists the methods."
+        )
     changes: dict[str, Any] = {}
     for name in ("method", "model", "dev", "precision", "device"):
         if getattr(options, name) is not None:
@@ -231,6 +243,21 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if changed & {"method", "model", "data", "columns", "dev", "test", "more_tests"}:
         changes["made_with"] = {}  # no longer the same recipe
     return replace(recipe, settings=settings, **changes).checked()
+
+
+def _fitting(data: Sequence[str]) -> str:
+    """The method that fits a text, which is said with the reason."""
+    from explorer import methods
+    from explorer.data import corpora, sources
+    from explorer.training.recipe import suggested
+
+    method = suggested(*corpora.kind_of(data))
+    suggestion = methods.load(method).suggestion if method else None
+    if suggestion is None:
+        raise BadChoice(f"No method is suggested for {' + '.join(data)}. Write 'train METHOD'; 'methods' lists them.")
+    if _first():
+        say(suggestion.told(" + ".join(map(sources.shown, data)), method))
+    return method
 
 
 def _beside_text(recipe: Recipe, changes: Mapping[str, Any]) -> dict[str, Any]:

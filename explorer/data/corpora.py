@@ -32,7 +32,7 @@ from explorer.data.tables.row_reports import Report, report_on
 from explorer.data.tables.table import Table
 from explorer.errors import BadChoice, SetNotFound, WrongColumns
 
-__all__ = ["Columns", "Corpus", "corpus", "evaluated_beside", "serves"]
+__all__ = ["Columns", "Corpus", "corpus", "evaluated_beside", "kind_of", "serves"]
 
 SAMPLE = "sample"
 SHIPPED = (SAMPLE, sample.MINIMAL_PAIRS, sample.MORE_MINIMAL_PAIRS)  # names of text that ships with Strata
@@ -85,6 +85,13 @@ def serves(source: str, columns: Lookup[str, str] | None = None) -> dict[Kind, s
     return {**lacks, LABELLED_TEXTS: training_rows.lack(table, columns or {})}
 
 
+def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
+    """The richest kind of rows that all sources have, and how many sentences are in a row."""
+    found = [_kind_of(source) for source in sources]
+    shared = (one for one in found if all(other == one or other[0].gives(one[0]) for other in found))
+    return next(shared, (SENTENCES, 1))
+
+
 def evaluated_beside(sources: Sequence[str], eats: Kind) -> tuple[str, str] | None:
     """The evaluation sets that belong to a text: those beside a train part, or held-out rows of own pairs; or None."""
     if eats.pairs_up and sources and all(map(is_file, sources)):
@@ -92,6 +99,20 @@ def evaluated_beside(sources: Sequence[str], eats: Kind) -> tuple[str, str] | No
     graded = eats == SCORED_PAIRS
     named = (sets.parts()[0] if graded and source == SAMPLE else source for source in sources)
     return next(filter(None, map(sets.beside_train_part, named)), None)
+
+
+def _kind_of(source: str) -> tuple[Kind, int]:
+    if source in SHIPPED:
+        return TRIPLETS, len(TRIPLETS.texts)
+    if _is_labelled(source):
+        return LABELLED_TEXTS, 1 + bool(training_rows.read(source, divide=False)[0].train.second)
+    if not _is_file(source):
+        return SCORED_PAIRS, len(SCORED_PAIRS.texts)
+    table = read_file(source)
+    if training_rows.holds_classes(table):
+        return LABELLED_TEXTS, 1 + bool(guess(table, LABELLED_TEXTS).column("second"))
+    kind = guess(table).kind
+    return kind, len(kind.texts)
 
 
 def _read(

@@ -30,10 +30,11 @@ from explorer.methods._mining import Mining
 from explorer.methods._papers import Paper
 from explorer.methods._sampling import Sampler
 from explorer.methods._schedule import EARLY_STOPS, Schedule
+from explorer.methods._suggestion import DEMONSTRATION, Suggestion
 from explorer.optimizers import Group, adamw, learning_rate
 from explorer.progress import Progress, Work, finish
 
-__all__ = ["EARLY_STOPS", "Method", "Paper", "Schedule", "knob", "load", "names"]
+__all__ = ["DEMONSTRATION", "EARLY_STOPS", "Method", "Paper", "Schedule", "Suggestion", "knob", "load", "names"]
 
 Autocast = Callable[[], AbstractContextManager[object]]
 See = Callable[[list[int], States], object]
@@ -63,9 +64,9 @@ class Method(nn.Module, Knobs):
     unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that its optimiser or rate does not have
     needs: ClassVar[tuple[Need, ...]] = ()  # what has to be installed or downloaded
     when_to_use: ClassVar[str] = ""  # one line for the menu, from measured results
+    suggestion: ClassVar[Suggestion | None] = None  # for which rows it is chosen where nobody has chosen a method
     first: ClassVar[bool] = False  # the default of the form
-    # what tests of all methods may expect: whether the loss of a row depends on the other rows of its batch, and on
-    # their order, and whether rows have partners whose similarity is recorded
+    # for tests of all methods: whether a row's loss depends on its batch, on the order, and whether rows have partners
     compares_rows: ClassVar[bool] = True
     order_matters: ClassVar[bool] = False
     has_partners: ClassVar[bool] = True

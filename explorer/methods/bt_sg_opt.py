@@ -14,7 +14,7 @@ from torch import Tensor
 from explorer import losses
 from explorer.data.row_kinds import BACK_TRANSLATIONS
 from explorer.knobs import Values
-from explorer.methods import knob
+from explorer.methods import Suggestion, knob
 from explorer.methods._self_guided import SelfGuided
 
 
@@ -23,6 +23,7 @@ class BackTranslationSGOpt(SelfGuided):
 
     when_to_use = "Back-translations and the model default: a gain like SG-OPT's, which needs none."
     eats = BACK_TRANSLATIONS
+    suggestion = Suggestion("back-translations", 2, "of the methods on them it gained most")
 
     released: ClassVar[Values] = {**SelfGuided.released, "original_views": True}
 

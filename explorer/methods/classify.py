@@ -24,7 +24,7 @@ from explorer.encoding.read.batches import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.gathering import gathered
 from explorer.losses import cosines
-from explorer.methods import Autocast, Schedule, _classes, _papers, knob
+from explorer.methods import Autocast, Schedule, Suggestion, _classes, _papers, knob
 from explorer.methods._pooled import Pooled
 from explorer.progress import Progress, Work
 
@@ -37,6 +37,7 @@ class Classify(Pooled):
     when_to_use = "Labelled texts, to predict classes; judged by accuracy, so it was not measured on STS."
     eats = LABELLED_TEXTS
     paper = _papers.BERT
+    suggestion = Suggestion("labelled sentences", 1, "it learns to predict their labels")
     compares_rows = False
     training_only: ClassVar[tuple[str, ...]] = ("classifier",)
     kept_for_scores: ClassVar[tuple[str, ...]] = ("classifier",)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from explorer.data.row_kinds import PAIRS
 from explorer.errors import BadChoice
 from explorer.knobs import Values
-from explorer.methods import knob
+from explorer.methods import Suggestion, knob
 from explorer.methods._mining import Mining
 from explorer.methods._ranking import Ranked
 
@@ -21,6 +21,9 @@ class ContrastPairs(Ranked):
 
     when_to_use = "Pairs that mean the same; those of SNLI gave a tuned encoder nothing, and [CLS] some points."
     eats = PAIRS
+    suggestion = Suggestion(
+        "pairs without scores", 2, "each sentence learns to find its partner among those of the other rows"
+    )
 
     hard_negatives: int = knob(
         0,

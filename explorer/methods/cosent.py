@@ -10,7 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from explorer import losses
-from explorer.methods import _papers, knob
+from explorer.methods import Suggestion, _papers, knob
 from explorer.methods._graded import Graded
 
 
@@ -19,6 +19,7 @@ class CoSENT(Graded):
 
     when_to_use = "Scored pairs: the largest gain of all methods."
     paper = _papers.COSENT
+    suggestion = Suggestion("scored pairs", 2, "cosines learn the order of the scores, which Spearman measures")
 
     scale: float = knob(
         5.0,

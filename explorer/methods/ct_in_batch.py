@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from explorer import losses
 from explorer.gathering import gathered
-from explorer.methods import Schedule, knob
+from explorer.methods import Schedule, Suggestion, knob
 from explorer.methods._tension import Tension
 
 SIMILARITIES = ("cosine", "dot product")
@@ -25,6 +25,7 @@ class InBatchTension(Tension):
 
     when_to_use = "Only sentences and an encoder that is good already: without scores no method gained more."
     as_published = False
+    suggestion = Suggestion("plain sentences", 1, "it needs neither pairs nor labels")
     schedule = Schedule(batch_size=64, learning_rate=5e-5, max_length=75, warmup=0.1, keep_duplicates=False)
 
     temperature: float = knob(

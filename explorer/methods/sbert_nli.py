@@ -20,7 +20,7 @@ from explorer.data.row_kinds import LABELLED_TEXTS
 from explorer.errors import WrongColumns
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import Schedule, _classes, _papers
+from explorer.methods import Schedule, Suggestion, _classes, _papers
 from explorer.methods._pooled import Pooled, pooling_knob
 from explorer.methods._uncorrected import Uncorrected
 
@@ -31,6 +31,7 @@ class SBERT(Uncorrected, Pooled):
     when_to_use = "Pairs with classes, as in NLI; two classes, from triplets, gave a tuned encoder nothing."
     eats = LABELLED_TEXTS
     paper = _papers.SENTENCE_BERT_ON_LABELS
+    suggestion = Suggestion("labelled pairs", 2, "a pair's class is predicted from the vectors of its two sentences")
     compares_rows = False
     training_only = ("classifier",)
     unused: ClassVar[tuple[str, ...]] = ("validate_by",)  # no classes are predicted afterwards

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data.graded import sets
+from explorer.data.row_kinds import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import bundled, families
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values, find
-from explorer.methods import Method, Schedule, load
+from explorer.methods import Method, Schedule, load, names
 from explorer.training import safe_yaml
 
 _TEXTS = ("method", "model", "dev", "test", "precision", "device")
@@ -192,6 +193,15 @@ def presets(kind: type[Method]) -> dict[str, Values]:
     small = {"steps": QUICK_STEPS, "batch_size": min(QUICK_BATCH, kind.schedule.batch_size)}
     quick = small if kind.trains() else {}
     return {**kind.presets, QUICK: {**quick, **kind.presets.get(QUICK, {})}}
+
+
+def suggested(rows: Kind, texts: int) -> str:
+    """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is."""
+    for name in names():
+        kind = load(name)
+        if kind.eats == rows and kind.suggestion is not None and kind.suggestion.texts == texts:
+            return name
+    return ""
 
 
 def from_yaml(text: str, where: str) -> Recipe:

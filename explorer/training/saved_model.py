@@ -13,6 +13,7 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
+from explorer.knobs import Values
 from explorer.places import sync, write_whole
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
@@ -20,7 +21,7 @@ from explorer.training.loop.preparing import LIBRARIES
 from explorer.training.loop.seed_scores import SeedScores
 from explorer.training.model_card.card import card
 from explorer.training.model_card.card_facts import CardFacts
-from explorer.training.recipe import paper_values
+from explorer.training.recipe import Recipe, paper_values
 from explorer.training.record.runs import Run
 
 CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
@@ -89,6 +90,12 @@ def take(run: Run, folder: Path) -> None:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
 
 
+def _settings(learner: Learner, recipe: Recipe) -> Values:
+    """Every setting, with the number of steps between two evaluations as the loop used it: few in a short run."""
+    settings = recipe.every_setting()
+    return {**settings, "evaluate_every": learner.look_every} if "evaluate_every" in settings else settings
+
+
 def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> CardFacts:
     recipe, prepared, method = training.recipe, training.prepared, learner.method
     encoder = prepared.encoder
@@ -103,7 +110,7 @@ def _facts(run: Run, training: Training, learner: Learner, seconds: float) -> Ca
         method=recipe.method,
         title=method.title(),
         paper=method.paper,
-        settings=recipe.every_setting(),
+        settings=_settings(learner, recipe),
         defaults=paper_values(recipe.kind, families.of_folder(prepared.found.folder)),
         as_published=method.as_published,
         data=recipe.data,

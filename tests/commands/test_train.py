@@ -58,6 +58,32 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert run.status().state == FINISHED
 
 
+def test_a_refused_training_names_no_folder_and_leaves_none(place, said):
+    before = names(place)
+    code, out, err = said("train", "contrast", "--model", place.model, "--data", place.text, "--name", "refused")
+    assert (code, out) == (1, "")
+    assert str(place.runs) not in err
+    assert names(place) == before
+
+
+def test_without_a_method_the_one_that_fits_the_text_is_trained_and_said(place, said):
+    steps = ("--set", "batch_size=2", "--steps", 1)
+    sets = ("--dev", place.dev, "--test", "none")
+    code, _, err = said("train", "--model", place.model, "--data", place.triplets, *sets, *steps, "--name", "fitting")
+    assert code == 0, err
+    assert "has triplets; contrast-hard fits them: " in err
+    assert runs.find("fitting").recipe().method == "contrast-hard"
+
+
+def test_the_card_states_the_evaluations_that_the_training_made(first):
+    (line,) = (
+        line for line in (first.folder / "README.md").read_text().splitlines() if "evaluate" in line and "|" in line
+    )
+    every = next(step for step in looks(first, 1) if step)
+    assert f"**{every}**" in line
+    assert first.recipe().schedule().evaluate_every != every
+
+
 def test_a_recipe_s_file_repeats_the_run_to_the_bit(place, first, said):
     assert read(first.folder / "recipe.yaml").made_with
     code, _, _ = said("train", "--recipe", first.folder / "recipe.yaml", "--name", "again")
@@ -109,7 +135,7 @@ def test_an_estimate_is_told_and_nothing_is_left(place, words, said):
     ("given", "message"),
     [
         (("sg-ot",), "There is no method 'sg-ot'. Did you mean 'sg-opt'?"),
-        ((), "No method is named. Write 'train METHOD', or 'train --recipe FILE'"),
+        ((), "Neither a method nor a text is named. Write 'train METHOD', 'train --data FILE'"),
         (("sg", "--set", "steps"), "--set steps lacks an equals sign"),
         (("sg", "--set", "stepps=3"), "There is no setting 'stepps'. Did you mean 'steps'?"),
         (("sg", "--set", "temperature=hot"), "temperature cannot be 'hot'"),

@@ -123,6 +123,19 @@ def test_the_estimate_tells_how_many_weights_are_trained():
     assert told == known.told + "; 147,456 weights are trained (the encoder has 22,713,216)"
 
 
+def test_the_estimate_tells_apart_the_weights_of_the_encoder_and_those_of_the_method_s_head(place):
+    found = estimate(learner_of(place, "simcse", lora_rank=0), place.folder)
+    width = 32
+    assert found.added == width * width + width, "one dense layer"
+    assert found.trained == found.weights + found.added
+    assert (
+        f"({found.weights:,} of the encoder's {found.weights:,}, and {found.added:,} in the method's head)"
+        in found.told
+    )
+    copies = estimate(learner_of(place, "ct-in-batch", lora_rank=0), place.folder)
+    assert copies.added == 1, "the scale; the other copy is an encoder too"
+
+
 def test_weight_regularisation_is_of_the_whole_weight(place):
     learner = learner_of(place, "sg", lora_targets=ALL_LINEAR, pull=1.0)
     assert learner.method.held().item() == 0.0, "new adapters change nothing"

@@ -46,6 +46,11 @@ class Line:
             say(f"{progress.stage} {progress.amount}")
             self._last = now
 
+    def say(self, text: str) -> None:
+        """Write a line of text, which stays above the progress."""
+        self.__exit__()
+        say(text)
+
     def __exit__(self, *_: object) -> None:
         if self.shown:
             say("\r\033[K", end="")

@@ -49,7 +49,7 @@ SCORE_NAMES = (
     "label",
     "labels",
 )
-LABEL_NAMES = ("label", "labels", "class", "category", "sentiment", "target", "gold")
+LABEL_NAMES = ("label", "labels", "goldlabel", "class", "category", "sentiment", "target", "gold")
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
 SENTENCE_NAMES = ("text", "sentence", "sentences")
 ORIGINAL_NAMES = (*SENTENCE_NAMES, "original")
@@ -60,6 +60,7 @@ RECOGNISED = {
 
 ID_ENDINGS = ("id", "idx", "index", "year")  # endings of names of ids and years, which are not scores
 SAMPLE = 1000  # rows whose content is checked
+OUTLIER = 4  # times the median number of words of a column: more words of a cell are not counted
 WORDY = 1 / 3  # of the longest column's words; a column with fewer holds categories, not sentences
 
 
@@ -162,10 +163,18 @@ def _text_columns(table: Table) -> list[str]:
 def _words(table: Table) -> dict[str, float]:
     """The mean number of words of each column that may hold sentences."""
     return {
-        column: sum(len(cell.split()) for cell in cells) / max(1, len(cells))
+        column: _mean_words(cells)
         for column, cells in _sampled(table)
         if plain(column) not in {*SCORE_NAMES, *PART_NAMES} and not is_mostly_numbers(cells)
     }
+
+
+def _mean_words(cells: Collection[str]) -> float:
+    """The mean number of words of a cell; a cell far longer than most counts less, or one would decide for all."""
+    counts = [len(cell.split()) for cell in cells]
+    filled = sorted(filter(None, counts))
+    most = OUTLIER * filled[(len(filled) - 1) // 2] if filled else 0
+    return sum(min(count, most) for count in counts) / max(1, len(counts))
 
 
 def _score_column(table: Table, besides: Collection[str]) -> str | None:

@@ -72,8 +72,15 @@ def _cut(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Reade
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter with which most of the first rows have as many fields as the first one; ALONE if none."""
+    """The delimiter between known names of columns, else that which divides most rows as evenly as the first.
+
+    Without the names, a single long line would leave `sentence1,sentence2` as one column of that name.
+    """
     lines = [line for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
+    for delimiter in DELIMITERS:
+        names = next(_cut(lines[:1], delimiter))
+        if len(names) > 1 and all(map(is_recognised, names)):
+            return delimiter
 
     def evenness(delimiter: str) -> tuple[float, int]:
         widths = [len(row) for row in _cut(lines, delimiter)]

@@ -10,6 +10,7 @@ from explorer.errors import UnreadableFile, WrongColumns
 
 MOST_COLUMNS = 1_000
 LISTED = 20  # columns in a message
+LONGEST_NAME = 60  # characters of a column's name in a message; without a header, it may be a whole text
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,11 @@ def named(cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def listed(columns: Sequence[str]) -> str:
-    """The first columns by name, and how many more there are."""
+    """The first columns by name, and how many more there are; a name with a comma is in quotes."""
     more = len(columns) - LISTED
-    return ", ".join([*columns[:LISTED], *([f"and {more:,} more"] if more > 0 else [])])
+    names = (name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in columns[:LISTED])
+    told = (repr(name) if "," in name else name for name in names)
+    return ", ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def check_width(name: str, count: int) -> None:

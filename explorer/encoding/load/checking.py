@@ -36,7 +36,7 @@ def check(folder: Path, free: float | None = None) -> Path:
         merging.check(adapter)
     if not layout.vocabulary(place) and not (adapter and layout.vocabulary(adapter)):
         raise TokenizerMissing(
-            f"{place} has no tokenizer: it holds {_contents(place)}. Copy the tokenizer's files there too, "
+            f"{place} has no tokenizer: it holds {layout.contents(place)}. Copy the tokenizer's files there too, "
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
@@ -80,7 +80,7 @@ def count(place: Path, config: dict[str, Any]) -> int:
     files = layout.weights(place)
     if not files:
         raise NotWeights(
-            f"{place} has no weights: it holds {_contents(place)}. Strata reads model.safetensors or "
+            f"{place} has no weights: it holds {layout.contents(place)}. Strata reads model.safetensors or "
             "pytorch_model.bin, in one file or in shards. Copy or download the weights too."
         )
     missing = [path.name for path in files if not path.is_file()]
@@ -105,9 +105,7 @@ def _transformer(folder: Path) -> Path:
 
 def _config(place: Path) -> dict[str, Any]:
     if not (place / "config.json").is_file():
-        raise NotAModelFolder(
-            f"{place} is not a model: config.json is missing. It holds {_contents(place)}. {_hint(place)}"
-        )
+        layout.refuse(place)
     config = configuration.settings(place / "config.json")
     stated = configuration.checked(place / "config.json", configuration.ModelConfig, config)
     if stated.model_type is None:
@@ -116,19 +114,6 @@ def _config(place: Path) -> dict[str, Any]:
             "that was saved with the weights."
         )
     return config
-
-
-def _hint(place: Path) -> str:
-    inside = sorted(path.parent.name for path in place.glob("*/config.json"))
-    if inside:
-        return f"Did you mean the folder '{inside[0]}' in it?"
-    return "Choose a folder written by save_pretrained or by sentence-transformers."
-
-
-def _contents(place: Path) -> str:
-    names = sorted(path.name + "/" * path.is_dir() for path in _inside(place))
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return ", ".join(names[:8]) + more if names else "nothing"
 
 
 def _inside(place: Path) -> list[Path]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import reprlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from explorer import typed_json
 from explorer.encoding.locate import adapters, bundled, configuration, lookup
@@ -32,6 +34,8 @@ VOCABULARIES = (
     ("vocab-src.json", "vocab-tgt.json", "merges.txt"),  # FSMT, which translates
     ("vocab.json",),
 )
+MARKS = ("config.json", "modules.json", adapters.CONFIG)  # each says that a folder is a model
+LISTED = 8  # files or models in a message
 SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
 # names of the number of layers, most common first
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
@@ -118,6 +122,43 @@ def described_in(folder: Path) -> Path:
     if (folder / "modules.json").exists():
         return folder
     return base(folder) or folder
+
+
+def inside(folder: Path) -> tuple[Path, ...]:
+    """The model folders one level below a folder, sorted; none if it cannot be read."""
+    with suppress(OSError):
+        return tuple(sorted({path.parent for name in MARKS for path in folder.glob(f"*/{name}")}))
+    return ()
+
+
+def is_model_folder(folder: Path) -> bool:
+    """Whether something in a folder says that it is a model."""
+    return any((folder / name).exists() for name in MARKS)
+
+
+def refuse(folder: Path) -> NoReturn:
+    """Say that a folder has no config.json, what it holds, and which models are one level below."""
+    raise NotAModelFolder(
+        f"{folder} is not a model: config.json is missing. It holds {contents(folder)}. {_next_step(folder)}"
+    )
+
+
+def _next_step(folder: Path) -> str:
+    names = [repr(path.name) for path in inside(folder)]
+    if not names:
+        return "Choose a folder written by save_pretrained or by sentence-transformers."
+    if len(names) == 1:
+        return f"Did you mean the folder {names[0]} in it?"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"Models are in its folders {', '.join(names[:LISTED])}{more}: choose one of them."
+
+
+def contents(folder: Path) -> str:
+    """The first files and folders in a folder, as a list for messages."""
+    there = folder.iterdir() if folder.is_dir() else ()
+    names = sorted(path.name + "/" * path.is_dir() for path in there)
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more if names else "nothing"
 
 
 def weights(folder: Path) -> tuple[Path, ...]:

@@ -61,6 +61,8 @@ def find(source: str, online: bool = False) -> Found:
     name = lookup.unlinked(source.strip())
     folder = lookup.of_name(name)
     if folder is not None:
+        if not layout.is_model_folder(folder):
+            layout.refuse(folder)
         return of_folder(shown_name(name), folder)
     model, revision = lookup.on_hub(name)
     folder = lookup.cached(model, revision)
@@ -78,6 +80,15 @@ def find(source: str, online: bool = False) -> Found:
             f"Without a connection, choose the bundled {bundled.NAME}{_or_else()}."
         )
     return of_folder(name, folder, folder.name)
+
+
+def inside(source: str) -> tuple[Path, ...]:
+    """The models one level below the folder that a source names, if it is no model itself; else none."""
+    with suppress(StrataError):
+        folder = lookup.of_name(source)
+        if folder is not None and not layout.is_model_folder(folder):
+            return layout.inside(folder)
+    return ()
 
 
 def shown_name(source: str) -> str:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from explorer import in_words
 from explorer.encoding.load import hardware
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, Method
@@ -46,6 +47,7 @@ class Estimate:
     kept: int = 0  # bytes on disk that stay when the run is finished
     trained: int = 0  # weights that are trained, those of the method's own parts too
     weights: int = 0  # of the encoder
+    added: int = 0  # of the trained weights, those in parts that the method adds
 
     @property
     def told(self) -> str:
@@ -58,8 +60,11 @@ class Estimate:
             f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
             f"{in_words.size(self.disk)} on disk"
         )
-        told = f"; {self.trained:,} weights are trained (the encoder has {self.weights:,})"
-        return found + told if self.trained else found
+        of = f"the encoder has {self.weights:,}"
+        if self.added:
+            own = f"{self.trained - self.added:,} of the encoder's {self.weights:,}"
+            of = f"{own}, and {self.added:,} in the method's head"
+        return f"{found}; {self.trained:,} weights are trained ({of})" if self.trained else found
 
 
 def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = ()) -> Estimate:
@@ -104,6 +109,7 @@ def estimate(learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Ju
         _stays(learner, seeds),
         _trained(learner),
         learner.method.base.size,
+        _added(learner),
     )
 
 
@@ -197,6 +203,13 @@ def _fixed(learner: Learner) -> int:
 def _trained(learner: Learner) -> int:
     """The number of weights that are trained."""
     return sum(weight.numel() for weight in learner.method.parameters() if weight.requires_grad)
+
+
+def _added(learner: Learner) -> int:
+    """The number of trained weights that are in no copy of the encoder, such as those of a head."""
+    copies = [part for part in learner.method.modules() if isinstance(part, Tunable)]
+    trained = {weight for weight in learner.method.parameters() if weight.requires_grad}
+    return sum(weight.numel() for weight in trained - {weight for copy in copies for weight in copy.parameters()})
 
 
 def _disk(learner: Learner, seeds: int) -> int:

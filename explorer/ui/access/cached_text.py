@@ -132,6 +132,16 @@ def _serves(source: str, columns: tuple[tuple[str, str], ...], stamp: Hashable) 
     return corpora.serves(source, dict(columns))
 
 
+def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int]:
+    """The richest kind of rows that all sources have, and how many sentences are in a row."""
+    return _kind_of(sources, tuple(map(stamp, sources)))
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the text …")
+def _kind_of(sources: tuple[str, ...], stamps: Hashable) -> tuple[Kind, int]:
+    return corpora.kind_of(sources)
+
+
 def rows(
     sources: tuple[str, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
 ) -> tuple[int, int, tuple[Report, ...], str]:

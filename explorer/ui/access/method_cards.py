@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,6 +13,9 @@ from explorer.data.needs import Need
 from explorer.data.row_kinds import KINDS, Kind
 from explorer.knobs import Knob, Values
 from explorer.ui.access import method_cards
+
+if TYPE_CHECKING:
+    from explorer.methods import Suggestion
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class MethodCard:
     presets: Mapping[str, Values] = field(default_factory=dict)  # further sets of settings by name
     encoders: str = ""  # the family of encoders whose values are the defaults of `knobs`
     predicts: bool = False  # whether it predicts classes, so that labelled rows are held out
+    suggestion: Suggestion | None = None  # for which rows it is chosen where nobody has chosen a method
     trains: bool = True  # if not, it is fitted in closed form, without a schedule
 
     @property
@@ -82,6 +87,7 @@ def read_all() -> dict[str, MethodCard]:
                 kind.by_family,
                 presets(kind),
                 predicts=kind.predicts(),
+                suggestion=kind.suggestion,
                 trains=kind.trains(),
             )
         )

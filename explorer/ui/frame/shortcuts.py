@@ -34,12 +34,15 @@ def train_on_own_pairs(name: str) -> dict[str, str]:
 
     Gives what the address says of it, for a reload.
     """
+    from explorer.training.recipe import suggested
+
     run_in_address.leave()
     address = {train_form_keys.SOURCES: sets.parts(name)[0]}
     train_form_keys.choose(list(address.values()))
     train_form_keys.follow_text()
     sidebar.choose_set(name)
-    using_scores = [card.name for card in method_cards.methods().values() if card.eats == SCORED_PAIRS]
-    if using_scores:
-        st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = using_scores[0]
+    method_cards.methods()  # with a message, since the first call loads torch
+    method = suggested(SCORED_PAIRS, len(SCORED_PAIRS.texts))
+    st.session_state[train_form_keys.METHOD] = address[train_form_keys.METHOD] = method
+    st.session_state[train_form_keys.METHOD_BY_HAND] = False
     return address

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from explorer import run_folder
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import PRECISIONS
-from explorer.encoding.locate import bundled, hub, layout
+from explorer.encoding.locate import bundled, hub, layout, model_names
 from explorer.encoding.read.readings import Reading, parse
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import whole_in
@@ -32,6 +33,8 @@ TYPED = (
     "layer (`last of layer 3`), of two (`mean of layers 2 + 5`) or of a range (`mean of layers 4-6`)."
 )
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
+OFFERED = 5  # models in a folder that is none itself
+LOAD = "Load {}"
 SHORTEST = 3  # tokens: [CLS], a word, [SEP]
 _CHOICE, _HIDDEN = "_choice", "_controls hidden"
 
@@ -103,7 +106,20 @@ def _model() -> str:
         bind="query-params",
         help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
     )
+    offer_inside(source, "A", choose_encoder)
     return source
+
+
+def offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None:
+    """Offer the models one level below a folder that is none itself as A or B, each by one click."""
+    for folder in model_names.inside(source)[:OFFERED]:
+        st.button(
+            LOAD.format(messages.plain(folder.name)),
+            key=f"load {folder} as {side}",
+            icon=":material/folder_open:",
+            on_click=choose,
+            args=(str(folder),),
+        )
 
 
 def _another_model() -> None:

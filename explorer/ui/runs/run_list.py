@@ -15,6 +15,8 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.runs import run_metrics, training_queue
 
+REDRAWN = 2.0  # seconds
+_CHOSEN = "_a run was chosen"
 POINTS = 50  # at most, in the small curve of a row
 
 
@@ -23,6 +25,13 @@ def table(beside: str, choose: Callable[[Run], object], told: str) -> None:
     leftovers.collect()
     for line in unreadable_runs.told():
         st.warning(messages.plain(line), icon=":material/block:")
+    # while a run waits or trains, its row changes
+    st.fragment(_listed, run_every=REDRAWN if training_queue.under_way() else None)(beside, choose, told)
+
+
+def _listed(beside: str, choose: Callable[[Run], object], told: str) -> None:
+    if st.session_state.pop(_CHOSEN, False):
+        st.rerun()  # the whole page shows what the click chose
     found = [*runs.every(), *runs.examples()]
     if not found:
         return
@@ -62,6 +71,7 @@ def _choose(found: list[Run], key: str, choose: Callable[[Run], object]) -> None
     rows = st.session_state[key]["selection"]["rows"]
     if rows and rows[0] < len(found):
         choose(found[rows[0]])
+        st.session_state[_CHOSEN] = True
 
 
 def _row(run: Run) -> dict[str, Any]:

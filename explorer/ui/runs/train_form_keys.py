@@ -1,4 +1,4 @@
-"""State keys of the Train form that other pages may set: text, method, and whether its sets follow the text."""
+"""State keys of the Train form that other pages may set: text, method, and whether method and sets follow the text."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ def choose(sources: Sequence[str]) -> None:
 
 
 METHOD = "method"  # the widget's name, and that of its parameter in the address
+
+
+METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method, which then does not follow the text
+
+
+ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
+
+
+def ask_for_file() -> None:
+    """Empty the text, open the upload box, and let the method follow the file; only in a callback."""
+    choose(())
+    st.session_state[ASKED_FOR_FILE], st.session_state[METHOD_BY_HAND] = True, False
+    follow_text()
 
 
 BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value

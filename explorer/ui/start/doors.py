@@ -17,7 +17,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, cached_text
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.frame import shortcuts, sidebar
-from explorer.ui.runs import run_in_address
+from explorer.ui.runs import run_in_address, train_form_keys
 from explorer.ui.widgets import refused_clicks
 
 LATEST = 20  # runs whose status is read
@@ -89,7 +89,7 @@ def _fine_tune(choice: Choice, uploaded: str | None) -> None:
         Step("Tuned model" if trained is None else f"Tuned model: run:{trained}", trained is not None),
     )
     if uploaded is None:
-        _button("Upload text and train", TRAIN, "door train", run_in_address.leave)
+        _button("Upload text and train", TRAIN, "door train", _ask_for_file)
     else:
         reason = cached_text.why_not_split(uploaded, sets.TRAIN_PART)
         if reason:
@@ -121,6 +121,11 @@ def _button(label: str, page: str, key: str, act: Callable[[], None], *, primary
 
 def _compare(tuned: str) -> None:
     refused_clicks.attempt(lambda: shortcuts.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0])))
+
+
+def _ask_for_file() -> None:
+    run_in_address.leave()
+    train_form_keys.ask_for_file()
 
 
 def _train_on(uploaded: str) -> None:

@@ -156,7 +156,15 @@ def _fill_untouched(sources: tuple[str, ...], card: MethodCard) -> None:
 
 
 def _defaults(sources: tuple[str, ...], card: MethodCard) -> tuple[str, str]:
-    """The dev part and test half that match a train part in the text; else an uploaded set's halves; else STS-B."""
+    """The dev part and test half that match a train part in the text; else an uploaded set's halves; else STS-B.
+
+    The demonstration is always evaluated on the sample.
+    """
+    from explorer.training import demonstration
+
+    shown = demonstration.recipe()
+    if (sources, card.name) == (shown.data, shown.method) and shown.test is not None:
+        return shown.dev, shown.test
     beside = evaluated_beside(sources, card.eats)
     if beside is not None:
         return beside

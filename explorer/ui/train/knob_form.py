@@ -97,7 +97,7 @@ def presets(card: MethodCard) -> None:
     if len(settings) < 2:
         return
     key = f"preset {card.name}"
-    st.session_state[key] = next((name for name, values in settings.items() if _filled_with(card, values)), None)
+    st.session_state[key] = marked_preset(card)
     st.segmented_control(
         "Values of the settings",
         list(settings),
@@ -107,6 +107,11 @@ def presets(card: MethodCard) -> None:
         help="Sets every field. Marked while the fields have these values, whatever the batch size. Quick: a short "
         "trial on small batches. On the command line: `--as-in-paper`, `--as-released`, `--preset quick`.",
     )
+
+
+def marked_preset(card: MethodCard) -> str | None:
+    """The name of the set of values that the fields have; None if there is none."""
+    return next((name for name, values in _presets(card).items() if _filled_with(card, values)), None)
 
 
 def _presets(card: MethodCard) -> dict[str, Values]:
@@ -172,8 +177,11 @@ def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
 
 
 def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
-    """The value to compare with: the paper's, or the default for a method without a paper's values."""
-    return knob.paper_value if card.as_published else knob.default
+    """The value to compare with: the paper's; without a paper's values that of the marked preset, or the default."""
+    if card.as_published:
+        return knob.paper_value
+    marked = marked_preset(card)
+    return _presets(card)[marked][knob.name] if marked else knob.default
 
 
 def _mark(card: MethodCard, knob: Knob) -> None:

@@ -14,7 +14,7 @@ from explorer.progress import Progress, Work
 from explorer.ui import messages
 from explorer.ui.access import availability, method_cards
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_form_keys import METHOD
+from explorer.ui.runs.train_form_keys import METHOD, METHOD_BY_HAND
 from explorer.ui.train import text_form
 
 FETCH = "Fetch {} ({})"
@@ -28,6 +28,7 @@ def method() -> MethodCard:
         "Method",
         list(cards),
         key=METHOD,
+        on_change=_by_hand,
         bind="query-params",
         help="Sorted by family. The list below says which methods fit the text. The name is the same on the command "
         "line.",
@@ -97,6 +98,11 @@ def _advice(card: MethodCard) -> str:
 
 def _choose(card: MethodCard) -> None:
     st.session_state[METHOD] = card.name
+    _by_hand()
+
+
+def _by_hand() -> None:
+    st.session_state[METHOD_BY_HAND] = True
 
 
 def _missing(card: MethodCard) -> str:

@@ -17,7 +17,15 @@ from explorer.ui import messages
 from explorer.ui.access import availability, method_cards
 from explorer.ui.access.method_cards import MethodCard
 from explorer.ui.runs import train_form_keys
-from explorer.ui.train import base_form, evaluation_form, generator_form, knob_form, method_menu, text_form
+from explorer.ui.train import (
+    base_form,
+    evaluation_form,
+    generator_form,
+    knob_form,
+    method_menu,
+    suggested_method,
+    text_form,
+)
 from explorer.ui.train.evaluation_form import Judging
 
 if TYPE_CHECKING:
@@ -26,6 +34,11 @@ if TYPE_CHECKING:
 KEEP_DUPLICATES = "keep_duplicates"
 PRECISION, DEVICE = "recipe precision", "recipe device"
 VISITED = "_form was visited"
+DEMONSTRATION = "Demonstration: teach negation and numbers (30 s)"
+ABOUT_DEMONSTRATION = (
+    "The included encoder learns to distinguish a sentence from its negation, and from one with another number. Press "
+    "**Start** below, or upload your own text."
+)
 OF_PAPER, OF_DEFAULTS = "the paper's", "the default"
 FITTED = "Batch size starts at {}: {:,} rows are too few for {} batch of {}."
 OF_ENCODERS = "Defaults are the paper's for {}: {}."
@@ -36,7 +49,7 @@ TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size o
 def recipe() -> Recipe | None:
     """The recipe of the form; None if a field is invalid, with the error shown at the field."""
     _first_visit()
-    st.subheader("Model, text and method")
+    head = st.container()
     model = base_form.base()
     there = model is not None and availability.encoder(model) is not None
     family = families.of_model(model) if model is not None and there else ""
@@ -49,9 +62,15 @@ def recipe() -> Recipe | None:
         knob_form.follow_encoder(card, plain)
         method_menu.about(card)
         ready = method_menu.ready(card)
+    shown = is_demonstration(model, sources, card)
+    with head:
+        st.subheader(DEMONSTRATION if shown else "Model, text and method")
+        if shown:
+            st.caption(ABOUT_DEMONSTRATION)
     with left:
         text_form.choose_columns(sources, card.eats)
         rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
+        suggested_method.told(sources, card, rows is not None)
     method_menu.every(sources)
     settings, steps = _settings(card, rows)
     judging = evaluation_form.judging(sources, card)
@@ -161,16 +180,31 @@ def _checked(
         return None
 
 
+def is_demonstration(model: str | None, sources: tuple[str, ...], card: MethodCard) -> bool:
+    """Whether the form shows the demonstration: its model, text and method, with the values of its preset."""
+    from explorer.training import demonstration
+
+    recipe = demonstration.recipe()
+    same = (model, sources, card.name) == (recipe.model, recipe.data, recipe.method)
+    return same and {**recipe.every_setting()} == {name: knob_form.value(card, name) for name in recipe.every_setting()}
+
+
 def _first_visit() -> None:
-    """Fill the form with the demonstration on a first visit without a link's method or text."""
-    state = st.session_state
-    if state.get(VISITED) or {train_form_keys.METHOD, train_form_keys.SOURCES} & {*st.query_params}:
+    """Fill the form with the demonstration on a first visit; a link's method is the visitor's choice."""
+    state, linked = st.session_state, {*st.query_params}
+    if state.get(VISITED):
         return
     from explorer.training import demonstration
 
     state[VISITED] = True
-    found = demonstration.recipe()
-    knob_form.fill(method_cards.methods()[found.method], found.every_setting())
+    if train_form_keys.METHOD in linked:
+        state.setdefault(train_form_keys.METHOD_BY_HAND, True)
+    elif train_form_keys.SOURCES in linked:
+        train_form_keys.choose(st.query_params.get_all(train_form_keys.SOURCES))
+        suggested_method.follow_text()
+    elif train_form_keys.SOURCES not in state:
+        found = demonstration.recipe()
+        knob_form.fill(method_cards.methods()[found.method], found.every_setting())
 
 
 def fill(recipe: Recipe) -> None:
@@ -179,7 +213,7 @@ def fill(recipe: Recipe) -> None:
     base_form.choose(recipe.model)
     state = st.session_state
     state[VISITED] = True
-    state[train_form_keys.METHOD] = recipe.method
+    state[train_form_keys.METHOD], state[train_form_keys.METHOD_BY_HAND] = recipe.method, True
     train_form_keys.choose(recipe.data)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column

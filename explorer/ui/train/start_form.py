@@ -10,7 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.ui import messages
 from explorer.ui.access import jobs
-from explorer.ui.runs import estimate_button, run_in_address, training_queue
+from explorer.ui.runs import estimate_button, run_in_address, train_form_keys, training_queue
+from explorer.ui.train import base_on_test
 from explorer.ui.widgets import late_clicks
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def buttons(recipe: Recipe | None) -> None:
     """Start, estimate, and the same run from the command line."""
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next run has another name
+    if recipe is not None:
+        base_on_test.show(recipe)
     line = st.container(horizontal=True, vertical_alignment="bottom")
     name = line.text_input(
         "Run name",
@@ -37,7 +40,8 @@ def buttons(recipe: Recipe | None) -> None:
     start = None if recipe is None else partial(_start, recipe, name.strip())
     late_clicks.button(line, "Start", start, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
-        st.caption("Fix the highlighted fields to start.")
+        asked = st.session_state.get(train_form_keys.ASKED_FOR_FILE)
+        st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
         return
     if recipe.kind.trains():
         _trial(recipe, line)

@@ -17,22 +17,28 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.ui import messages
 from explorer.ui.access import availability, cached_text
 from explorer.ui.access.method_cards import MethodCard
-from explorer.ui.runs.train_form_keys import FILLED, SOURCES, choose
+from explorer.ui.runs.train_form_keys import ASKED_FOR_FILE, FILLED, SOURCES, choose
+from explorer.ui.train import suggested_method
 from explorer.ui.widgets import upload_boxes
 
 UPLOAD = "text that is brought"
+ASKED = "Upload your text above, or choose one by name. The method that fits its rows is then chosen."
 GUESSED = "(as recognised)"
 
 
 def chosen_text() -> tuple[str, ...]:
     """The chosen names and files."""
     filled = st.session_state.pop(FILLED, False)
+    asked = bool(st.session_state.get(ASKED_FOR_FILE)) and not st.session_state.get(SOURCES)
+    if asked:
+        _upload_box(opened=True)
     chosen: list[str] = st.multiselect(
         "Training text",
         _offered(),
         None if filled else [MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
         format_func=uploads.label,
         key=SOURCES,
+        on_change=suggested_method.follow_text,
         bind="query-params",
         accept_new_options=True,
         placeholder="a name, or the path of a file",
@@ -41,6 +47,16 @@ def chosen_text() -> tuple[str, ...]:
         "texts the labels (of a folder with train and dev or test files too); every other method uses the sentences "
         "alone.",
     )
+    if not asked:
+        _upload_box(opened=False)
+    found = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+    if found:
+        st.session_state[ASKED_FOR_FILE] = False
+    suggested_method.note(found)
+    return found
+
+
+def _upload_box(*, opened: bool) -> None:
     upload_boxes.to_stay(
         "Training text (file)",
         UPLOAD,
@@ -49,12 +65,15 @@ def chosen_text() -> tuple[str, ...]:
         "One sentence a line, or a table: two columns for pairs, three for triplets, two and a score for scored pairs, "
         "one or two and a label for labelled texts, one whole text per row for documents. "
         "For more than 20 MB, type the file's path instead.",
+        opened=opened,
     )
-    return tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
 
 
 def rows(chosen: tuple[str, ...], card: MethodCard, keep_duplicates: bool = False) -> int | None:
     """The number of rows the text has for a method; None, with the error shown, if they do not fit."""
+    if not chosen and st.session_state.get(ASKED_FOR_FILE):
+        st.info(ASKED, icon=":material/upload_file:")
+        return None
     if not chosen:
         messages.trouble("No training text is chosen. Choose 'sample', a set, or a file.")
         return None
@@ -166,3 +185,4 @@ def _take(path: str) -> None:
     """Add a file to the choice; the default samples are removed."""
     before = [source for source in st.session_state.get(SOURCES, []) if source not in (SAMPLE, MINIMAL_PAIRS, path)]
     choose([*before, path])
+    suggested_method.follow_text()

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 TYPES = [ending.removeprefix(".") for ending in ENDINGS]
 
 
-def to_stay(label: str, key: str, take: Callable[[str], object], help: str | None = None, told: str = "") -> None:
-    """A button that opens an upload box; the file is kept, and `take` gets its path before the page reruns."""
-    with st.popover("Upload a file", icon=":material/upload_file:"):
+def to_stay(
+    label: str,
+    key: str,
+    take: Callable[[str], object],
+    help: str | None = None,
+    told: str = "",
+    *,
+    opened: bool = False,
+) -> None:
+    """An upload box, or a button that opens it; the file is kept, and `take` gets its path before the page reruns."""
+    with st.container() if opened else st.popover("Upload a file", icon=":material/upload_file:"):
         st.file_uploader(label, type=TYPES, key=key, on_change=_keep, args=(key, take), help=help)
         if told:
             st.caption(told)

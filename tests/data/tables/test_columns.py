@@ -119,6 +119,18 @@ def test_a_file_without_repeated_values_has_no_label() -> None:
         mapping.check(_table((ONE, "a"), columns="x y"))
 
 
+def test_one_very_long_cell_does_not_hide_the_other_column_of_sentences() -> None:
+    rows = [("word " * 10_000, "It rains."), *((f"One man {row}.", f"A person {row}.") for row in range(3))]
+    table = Table("a.csv", ("left", "right"), tuple(rows), (2, 3, 4, 5))
+    assert guess(table).players == (("first", "left"), ("second", "right"))
+
+
+def test_a_name_of_a_column_with_a_comma_is_not_taken_for_two_and_a_long_one_is_cut() -> None:
+    told = Table("a.csv", ("left,right", "word " * 100), (), ()).inventory()
+    assert "'left,right'" in told
+    assert len(told) < 120
+
+
 @pytest.mark.parametrize("columns", ["a b pair_id grade", "a b n grade"])
 def test_numbers_that_count_rows_are_no_scores(columns: str) -> None:
     rows = [(ONE, TWO, str(at), grade) for at, grade in enumerate(("4", "1", "3", "1"))]

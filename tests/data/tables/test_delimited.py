@@ -98,6 +98,16 @@ def test_a_field_may_be_longer_than_python_allows_unasked(delimiter: str) -> Non
     assert tsv_table("a.tsv", f"one\ttwo\n{long}\tb\n").rows == ((long, "b"),)
 
 
+def test_known_names_are_columns_however_long_a_line_below_them_is() -> None:
+    for line in ("word " * 30_000, "word, " * 30_000):
+        with pytest.raises(UnreadableFile, match=r"1 of 1 rows do not have the 2 fields of the header"):
+            csv_table("a.csv", f"sentence1,sentence2\n{line}\n")
+    assert csv_table("a.csv", "sentence1;sentence2\nA man, a dog.;A cat, a sea.\n").columns == (
+        "sentence1",
+        "sentence2",
+    )
+
+
 def test_a_quote_that_swallows_very_much_is_still_named_with_its_line() -> None:
     with pytest.raises(UnreadableFile, match=r"from line 3: unexpected end of data.*double every quote"):
         csv_table("a.csv", 'one,two\na,b\n"Three,four\n' + 50_000 * "five,six\n")

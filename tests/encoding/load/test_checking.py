@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.encoding.load import checking
-from explorer.encoding.locate import layout, weights
+from explorer.encoding.locate import layout, model_names, weights
 from explorer.errors import (
     ModelTooLarge,
     NotAModelFolder,
@@ -55,6 +55,14 @@ def test_a_folder_without_a_config_lists_what_it_holds(tmp_path):
 def test_a_model_one_folder_further_in_is_pointed_at(bert):
     with pytest.raises(NotAModelFolder, match=r"Did you mean the folder 'bert' in it\?"):
         checking.check(bert.parent)
+    with pytest.raises(NotAModelFolder, match=r"Did you mean the folder 'bert' in it\?"):
+        model_names.find(str(bert.parent))
+    for number in range(layout.LISTED):
+        shutil.copytree(bert, bert.parent / f"more{number}")
+    with pytest.raises(NotAModelFolder, match=r"Models are in its folders 'bert', 'more0', .* and 1 more: choose one"):
+        checking.check(bert.parent)
+    assert len(model_names.inside(str(bert.parent))) == layout.LISTED + 1
+    assert model_names.inside(str(bert)) == ()
 
 
 @pytest.mark.parametrize("text", ["{", "", "[]", "\xff\xfe"])

@@ -9,6 +9,7 @@ from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
 from explorer.errors import StrataError
 from explorer.ui.start import doors
+from explorer.ui.train import text_form
 from tests import trainings
 from tests.visits import measured, words
 
@@ -96,6 +97,15 @@ def test_own_pairs_are_the_text_of_the_form_by_a_click(start, uploaded):
     measured(start)
     assert through(start, "door train own") == "Train"
     assert start.multiselect[0].value == [sets.parts(uploaded)[0]]
+
+
+def test_upload_text_and_train_opens_the_upload_box_without_an_error(start):
+    measured(start)
+    assert through(start, "door train") == "Train"
+    assert start.multiselect(key="data").value == []
+    assert text_form.ASKED in words(start.info)
+    assert words(start.error) == []
+    assert start.button(key="run start").disabled
 
 
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):

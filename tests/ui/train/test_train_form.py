@@ -16,7 +16,15 @@ from explorer.training import demonstration, generator
 from explorer.training.record import runs
 from explorer.ui.access import availability, jobs, method_cards
 from explorer.ui.runs import typed_seeds
-from explorer.ui.train import evaluation_form, generator_form, knob_form, method_menu, recipe_form, start_form
+from explorer.ui.train import (
+    evaluation_form,
+    generator_form,
+    knob_form,
+    method_menu,
+    recipe_form,
+    start_form,
+    suggested_method,
+)
 from tests import trainings
 from tests.train_visits import PAGE, START, say, well
 from tests.visits import fetches, lead, wait_until, words
@@ -41,6 +49,11 @@ def test_a_first_visit_can_start_the_demonstration(visit):
     assert not visit.button(key=START).disabled
     made = demonstration.recipe()
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
+    assert visit.subheader[0].value == recipe_form.DEMONSTRATION
+    assert visit.segmented_control(key="preset contrast-hard").value == "Demonstration"
+    assert marks(visit) == []
+    visit.number_input(key="knob contrast-hard steps").set_value(90).run()
+    assert visit.subheader[0].value != recipe_form.DEMONSTRATION
 
 
 def test_a_link_is_not_the_demonstration(app):
@@ -410,4 +423,69 @@ def test_a_method_whose_settings_are_no_papers_says_so(app):
     assert marks(app) == []
     app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
     assert marks(app) == ["default: 32"]
-    assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Quick"]
+    assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Demonstration", "Quick"]
+
+
+ROWS = {
+    "contrast": ("query,passage", "what is number {0},it is {0} and nothing else"),
+    "contrast-hard": ("anchor,positive,negative", "it rains {0} times,rain falls {0} times,it is dry on day {0}"),
+    "cosent": ("sentence1,sentence2,score", "it rains {0} times,rain falls {0} times,{1}"),
+    "ct-in-batch": ("sentence", "it rains {0} times in the afternoon"),
+    "sbert-nli": ("premise,hypothesis,label", "it rains {0} times,rain falls {0} times,{2}"),
+    "classify": ("text,label", "it rains {0} times in the afternoon,{2}"),
+}
+
+
+def of_rows(folder, method):
+    """A file of the rows that a method is suggested for."""
+    head, row = ROWS[method]
+    path = folder / f"{method}.csv"
+    lines = (row.format(number, number % 5, ("neutral", "entailment")[number % 2]) for number in range(240))
+    path.write_text("\n".join([head, *lines]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("method", ROWS)
+def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reason(visit, tmp_path, method):
+    well(visit.run())
+    visit.multiselect(key="data").set_value([of_rows(tmp_path, method)]).run()
+    well(visit)
+    assert visit.selectbox(key="method").value == method
+    assert words(visit.error) == []
+    assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
+    why = method_cards.methods()[method].suggestion.told(suggested_method.ONE_FILE, method)
+    assert why in words(visit.caption)
+    assert not visit.button(key=START).disabled
+    visit.multiselect(key="data").set_value(["minimal pairs"]).run()
+    assert visit.subheader[0].value == recipe_form.DEMONSTRATION, "its text has its method and settings"
+
+
+def test_a_method_that_somebody_has_chosen_stays_and_the_fitting_one_is_a_click_away(visit, tmp_path):
+    well(visit.run())
+    visit.selectbox(key="method").set_value("simcse-hard").run()
+    visit.multiselect(key="data").set_value([of_rows(tmp_path, "contrast")]).run()
+    assert visit.selectbox(key="method").value == "simcse-hard"
+    assert len(words(visit.error)) == 1
+    well(visit.button(key="use fitting method").click().run())
+    assert visit.selectbox(key="method").value == "contrast"
+    assert words(visit.error) == []
+
+
+def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, place, tmp_path):
+    app.query_params["model"], app.query_params["method"] = str(place.model), "contrast"
+    app.query_params["data"] = of_rows(tmp_path, "contrast")
+    well(app.run())
+    (job,) = (job for job in jobs._jobs.values() if job.key.startswith("base on test"))
+    wait_until(lambda: not job.live)
+    well(app.run())
+    assert job.error == ""
+    shown = [*words(app.caption), *words(app.info)]
+    assert job.result.told in shown
+    app.selectbox(key="recipe test").set_value(sample.TEST).run()
+    assert job.result.told not in [*words(app.caption), *words(app.info)], "only of the visitor's own rows"
+
+
+def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
+    monkeypatch.setattr(availability, "on_this_disk", lambda name: True)
+    well(visit.run())
+    assert [visit.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == [sample.DEV, sample.TEST]
