@@ -78,7 +78,7 @@ def _ship_measurements(run: Run, folder: Path) -> None:
     """Write what pages show: both models' scores on the test half, and what needs the weights of the tuned model."""
     base, tuned = model_names.find(run.recipe().model), model_names.of_folder(NAME, run.model)
     shipped = model_names.of_folder(NAME, folder / NAME / MODEL)
-    _ship_scores(base, base, (sample.test(),), folder)
+    _ship_scores(base, base, (sample.pairs(), sample.test()), folder)
     _ship_scores(tuned, shipped, (sample.pairs(), sample.dev(), sample.test()), folder)
     sentences = sentences_of(probes.packs())
     vectors = finish(of_reading(_loaded(tuned), sentences, OWN))
@@ -86,7 +86,7 @@ def _ship_measurements(run: Run, folder: Path) -> None:
 
 
 def _ship_scores(found: Found, known_as: Found, sets: tuple[GradedPairs, ...], folder: Path) -> None:
-    """Write scores in float32, under that precision and under the default."""
+    """Write scores in float32 and under the default device, so that pages show them before torch is loaded."""
     encoder = _loaded(found)
     for pairs in sets:
         _tell(Progress(f"{found.name} on {pairs.name}", 0, 0))

@@ -26,6 +26,11 @@ _NOTICED = {
 }
 
 
+def percent(share: float) -> str:
+    """A share from 0 to 1 in whole percent: `3 %`."""
+    return f"{100 * share:.0f} %"
+
+
 @dataclass(frozen=True)
 class Share:
     """A share of couples from 0 to 1, and its 95 % confidence interval."""
@@ -33,6 +38,10 @@ class Share:
     value: float
     low: float
     high: float
+
+    def __str__(self) -> str:
+        """`3 %`, alike on every page and in every command."""
+        return percent(self.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +75,7 @@ class Probed:
 def verdict(name: str, pack: str, share: Share) -> str:
     """One sentence: whether an encoder notices the difference of a pack, by the interval of its share."""
     what = _NOTICED.get(pack, pack)
-    cases, chance = f"{100 * share.value:.0f} % of cases", f"chance is {100 * CHANCE:.0f} %"
+    cases, chance = f"{share} of cases", f"chance is {percent(CHANCE)}"
     if share.low > CHANCE:
         said = f"{name} notices {what}"
     elif share.high < CHANCE:
@@ -141,7 +150,7 @@ def pack_rows(one: Probed, other: Probed | None) -> list[dict[str, object]]:
         for name, side in (("A", one), ("B", other)):
             if side is not None:
                 share = None if pack.same else side.distinguished(pack.name)
-                row[f"distinguished {name}"] = None if share is None else round(100 * share.value, 1)
+                row[f"distinguished {name}"] = None if share is None else round(100 * share.value, 4)
                 row[f"95 % CI {name}"] = None if share is None else f"{100 * share.low:.0f} to {100 * share.high:.0f}"
         rows.append(row)
     return rows

@@ -14,7 +14,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.places import examples_folder, write_whole
 
 VECTORS = "vectors"
-UNDER = (Settings(), Settings("float32"))  # what ships is in float32; pages show it under these settings
+UNDER = (Settings(),)  # what ships is in float32; pages show it under these settings
 
 
 def read(model: str, sentences: Sequence[str], title: str) -> NDArray[np.float32] | None:

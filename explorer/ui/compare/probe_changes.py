@@ -64,7 +64,7 @@ def _headline(one: Probed, other: Probed) -> None:
         ("Worse at small differences", False, st.error, ":material/trending_down:"),
     ):
         parts = [
-            f"**{name}** in {b.value:.0%} of cases (A: {a.value:.0%})"
+            f"**{name}** in {b} of cases (A: {a})"
             for name, a, b in changed(one, other)
             if (b.value > a.value) == better
         ]

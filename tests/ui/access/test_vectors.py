@@ -12,7 +12,7 @@ from explorer.ui.access import vectors
 
 @pytest.mark.parametrize(
     ("settings", "shipped"),
-    [(Settings(), True), (Settings("float32"), True), (Settings("bfloat16"), False), (Settings(max_length=9), False)],
+    [(Settings(), True), (Settings("bfloat16"), False), (Settings(max_length=9), False)],
 )
 def test_shipped_vectors_are_those_of_float32_and_of_all_tokens(monkeypatch, settings, shipped):
     monkeypatch.setattr(vectors.remembered, "made", lambda key, title, make: None)

@@ -57,7 +57,7 @@ def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app)
     app.switch_page("pages/layers.py")
     measured(app)
     assert {name: app.selectbox(key=name).value for name in chosen} == chosen
-    assert app.radio(key="precision").value == "auto"
+    assert app.radio(key="precision").value == "float32"
 
 
 @pytest.mark.parametrize(("name", "said"), [("sts", "1"), ("reading", "2"), ("max_length", "²"), ("max_length", "x")])
@@ -185,7 +185,7 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
     assert app.selectbox(key="reading").value == (named or "model default"), "what was typed stays, to be mended"
     assert len(app.sidebar.warning) == (named == "mean of layer 99")
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
-    assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.3)  # auto may be bfloat16
+    assert float(cards(app)[best_layer.CHOSEN]) == pytest.approx(score, abs=0.01)
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
