@@ -25,7 +25,11 @@ from explorer.ui.widgets import score_options
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
 BEST_OF_ALL = "Best of {} layers & poolings"
 VERDICT = "**Best layer & pooling: {}**"
-DIFFERENCES = "Differences are on {} ({:,} pairs)"
+FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
+DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
+CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} pairs)", "**Reported on {}** ({:,} pairs)"
+FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
+DIFFERENCES = "Differences are on {}"
 INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
@@ -61,8 +65,15 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     else:
         _verdict(chosen, dev, test)
     best = None if chosen is None else chosen.best
-    _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best)
-    _told_how(shown, f"{metric} × 100 of the {len(test.pairs):,} pairs of {messages.plain(test.pairs.name)}.")
+    left, right = st.columns([2, 3], gap="medium") if chosen is not None else (None, st.container())
+    if left is not None and chosen is not None:
+        with left.container(border=True):
+            st.markdown(CHOSEN_ON.format(messages.plain(dev.pairs.name), len(dev.pairs)))
+            _dev_cards(chosen, dev.scores, metric, aggregate)
+    with right.container(border=True):
+        st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs)))
+        _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best)
+    _told_how(shown, f"{metric} × 100.")
 
 
 def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
@@ -100,25 +111,40 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
 
 
 def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
-    """One sentence on the choice, one on the model default; the colour follows the difference to model default."""
+    """Whether the best of the dev set holds on the test set, its two scores, and the differences.
+
+    The colour follows the difference to the model default.
+    """
     over_default = chosen.over_default
-    sentence = VERDICT.format(chosen.best.title)
+    rivals = [] if over_default is None else [told(over_default, default_title(test.scores))]
     if chosen.runner_up is not None and chosen.over_runner_up is not None:
-        sentence += f", {messages.plain(told(chosen.over_runner_up, chosen.runner_up.title))}"
-    if over_default is not None:
-        sentence += f".  \nIt is {messages.plain(told(over_default, default_title(test.scores)))}"
-    box, icon = st.info, ":material/balance:"
-    if over_default is not None and over_default.sure:
-        better = float(over_default.difference) > 0
-        box, icon = (st.success, ":material/trending_up:") if better else (st.warning, ":material/trending_down:")
-    box(f"{sentence}.", icon=icon)
-    second = "" if chosen.runner_up is None else f" Second best: {chosen.runner_up.title}."
+        rivals.append(told(chosen.over_runner_up, f"the second best ({chosen.runner_up.title})"))
+    listed = "; ".join(messages.plain(one) for one in rivals)
+    if not chosen.holds:
+        st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
+    else:
+        box, icon = st.info, ":material/balance:"
+        if over_default is not None and over_default.sure:
+            box, icon = st.success, ":material/trending_up:"
+        sentence = VERDICT.format(chosen.best.title)
+        box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
+    names = (messages.plain(split.pairs.name) for split in (dev, test))
+    scores = map(score_options.told, (chosen.dev_score, chosen.test_score))
+    (dev_name, test_name), (dev_score, test_score) = names, scores
+    st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
     st.caption(
-        f"Chosen on {messages.plain(dev.pairs.name)} ({len(dev.pairs):,} pairs, "
-        f"{score_options.told(chosen.dev_score)}).{second} "
-        f"{DIFFERENCES.format(messages.plain(test.pairs.name), len(test.pairs))}, with "
-        f"{LEVEL:.0%} confidence intervals ({RESAMPLES:,} bootstrap resamples)."
+        f"{DIFFERENCES.format(messages.plain(test.pairs.name))}, with {LEVEL:.0%} confidence intervals "
+        f"({RESAMPLES:,} bootstrap resamples)."
     )
+
+
+def _dev_cards(chosen: Chosen, dev: LayerScores, metric: str, aggregate: str) -> None:
+    """The two best of the dev set, by which the first was chosen."""
+    cards = st.container(horizontal=True)
+    for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
+        if reading is not None:
+            score = score_options.told(dev.score(reading, metric, aggregate))
+            messages.number(cards, label, score, reading.title, border=True, help=score_options.what_is_good(metric))
 
 
 def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
