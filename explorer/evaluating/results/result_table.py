@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from explorer.data import sources
+from explorer.data.kinds import digest_of
 from explorer.encoding.read.readings import MODEL_DEFAULT
 from explorer.evaluating.measured import COSTS, Measured
 from explorer.evaluating.results import task_labels
@@ -32,6 +34,7 @@ class Model:
 
     name: str
     runs: tuple[Mapping[str, Measured], ...]  # of each seed, by the digest of the task
+    key: str = ""  # what the row is of, whatever it is called
 
     def has(self, task: ScoredTask) -> bool:
         """Whether a seed was scored on a task."""
@@ -78,16 +81,27 @@ def models(results: Sequence[Result]) -> tuple[Model, ...]:
         models.setdefault(key, model)
         found.setdefault(key, {}).setdefault(digest, {})[result.task.digest] = result.measured
     names = [_named(model, len(found[key])) for key, model in models.items()]
+    names = [
+        f"{name} ({model.name})" if model.origin.recipe and names.count(name) > 1 else name
+        for name, model in zip(names, models.values(), strict=True)
+    ]
     for mark in ("revision", "digest"):
         names = [
             f"{name} ({getattr(model, mark)[:14]})" if names.count(name) > 1 else name
             for name, model in zip(names, models.values(), strict=True)
         ]
-    return tuple(Model(name, tuple(runs.values())) for name, runs in zip(names, found.values(), strict=True))
+    return tuple(
+        Model(name, tuple(runs.values()), digest_of(key))
+        for name, (key, runs) in zip(names, found.items(), strict=True)
+    )
 
 
 def _named(first: ScoredModel, seeds: int) -> str:
-    return first.name if seeds == 1 else f"{first.name} and {seeds - 1} more seed{'s' if seeds > 2 else ''}"
+    """The name of a model; of what was trained, its method and base: `simcse on all-MiniLM-L6-v2, 3 seeds`."""
+    made = first.origin
+    if not made.recipe:
+        return first.name
+    return f"{made.method} on {sources.shown(made.base)}" + (f", {seeds} seeds" if seeds > 1 else "")
 
 
 def ranked(rows: Sequence[Model], tasks: Sequence[ScoredTask]) -> Ranking | None:
