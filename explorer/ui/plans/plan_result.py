@@ -24,11 +24,10 @@ BEST_OF = (
 HELP = {
     "base, trained layer & pooling": "Test score of the base under the layer & pooling that is trained, before "
     "training. The difference to the base is that to its model default instead, the model as people use it.",
-    "test": "Test score of the tuned model: Spearman × 100, mean ± standard deviation over seeds. Higher is better, at "
-    "most 100.",
+    "test": "Test score × 100 of the tuned model, mean ± standard deviation over seeds. Higher is better, at most 100.",
     "difference to the base": "Test score minus that of the base under model default, with the widest 95 % interval of "
     "the seeds. Above 0 is better; it could be chance if the interval includes 0.",
-    "dev": "Best dev score during training: Spearman × 100. It is optimistic; report the test.",
+    "dev": "Dev score × 100 of the best checkpoint, which it was chosen by. It is optimistic; report the test.",
     "seconds": "Seconds of one training, the mean over seeds. Lower is cheaper.",
     "seconds per point": "Seconds of training for one point above the base. Lower is better; empty unless the "
     "difference is significant for every seed.",
@@ -78,9 +77,9 @@ def _figure(name: str, rows: list[Scored]) -> None:
 
 def _table(name: str, found: PlanTable) -> None:
     from explorer.evaluating.results import table_formats
-    from explorer.studies.plans import plan_table
+    from explorer.studies.plans import plan_output
 
-    header, rows = plan_table.written(found)
+    keys, (header, rows) = plan_output.columns(found), plan_output.written(found)
     st.subheader("Table")
     st.dataframe(
         [dict(zip(header, row, strict=True)) for row in rows],
@@ -89,12 +88,15 @@ def _table(name: str, found: PlanTable) -> None:
         column_config={
             "row": st.column_config.TextColumn(pinned=True),
             **{
-                column: st.column_config.TextColumn(width=_width(column), help=HELP.get(column))
-                for column in header[1:]
+                column: st.column_config.TextColumn(width=_width(key), help=HELP.get(key))
+                for key, column in zip(keys[1:], header[1:], strict=True)
             },
         },
     )
-    st.caption("Spearman × 100. An empty cell is a number that is not there, such as a mean that lacks a seed.")
+    st.caption(
+        f"{', '.join(found.measures)} × 100. The row of the base is what is subtracted. An empty cell is "
+        "a number that is not there, such as a mean that lacks a seed."
+    )
     with st.container(horizontal=True):
         for form, ending, label in FORMS:
             st.download_button(
