@@ -7,6 +7,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from explorer.measuring.scores.score_tables import for_people
+
 Row = Mapping[str, object]
 
 LONG = 24  # characters of a text from which on its column has a minimum width
@@ -111,6 +113,7 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1) ->
 
 def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2) -> str:
     """Rows as a table; numbers are rounded, with their full value in the element."""
+    rows = for_people(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     numbers = {name for name in names if any(_is_number(row.get(name)) for row in rows)}
     head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)

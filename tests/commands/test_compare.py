@@ -45,9 +45,9 @@ def test_a_run_is_judged_against_its_base_as_people_use_both(place, run, said):
     for model in (place.model, run.model):
         rows = json.loads(said("score", model, "--sts", place.test, "--json", "--precision", "float32")[1])["readings"]
         scores[model] = {row["reading"]: row["spearman"] for row in rows}
-    assert "own" not in scores[place.model], "the premise: it declares nothing"
+    assert "model default" not in scores[place.model], "the premise: it declares nothing"
     assert verdict["declared_base"] == pytest.approx(scores[place.model]["mean of layer 2"], abs=1e-3)
-    assert verdict["exported"] == pytest.approx(scores[run.model]["own"], abs=1e-3)
+    assert verdict["exported"] == pytest.approx(scores[run.model]["model default"], abs=1e-3)
     assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=1e-3)
     assert verdict["same_reading_base"] is None or verdict["same_reading_base"] in scores[place.model].values()
     assert (numbers["chosen"]["A"], numbers["chosen"]["B"]) == (verdict["declared_base"], verdict["exported"])
@@ -79,7 +79,9 @@ def test_readings_picked_on_development_pairs_are_reported_on_the_others(place, 
         numbers = {}
         for pairs in (place.dev, place.test):
             scores = json.loads(said("score", model, "--sts", pairs, "--json", "--precision", "float32")[1])
-            numbers[pairs] = {row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "own"}
+            numbers[pairs] = {
+                row["reading"]: row["spearman"] for row in scores["readings"] if row["reading"] != "model default"
+            }
         best = max(numbers[place.dev], key=lambda reading: numbers[place.dev][reading] or -100)
         assert found["chosen"][f"reading {side}"] == best
         assert found["chosen"][side] == pytest.approx(numbers[place.test][best], abs=1e-3)

@@ -12,6 +12,7 @@ from explorer.drawing.report import MOST, report
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge
 from explorer.measuring.comparing.rank_errors import KINDS
+from explorer.measuring.scores.score_tables import for_people
 from tests.drawing import made_up
 from tests.html_tables import tables, told
 
@@ -30,11 +31,11 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
     numbers = json.loads(as_json(findings))
     found = tables(page)
     assert found[0] == numbers["cosines_by_grade"]
-    assert found[1] == numbers["geometry"]["layers"]
-    assert found[2] == numbers["geometry"]["drift"]
-    assert found[-3] == told(numbers["cells"])
+    assert found[1] == for_people(numbers["geometry"]["layers"])
+    assert found[2] == for_people(numbers["geometry"]["drift"])
+    assert found[-3] == told(for_people(numbers["cells"]))
     assert any(row["difference"] is None for row in found[-3]), "what is missing is empty"
-    assert found[-3][-1]["reading"] == "model default"
+    assert found[-3][-1]["layer & pooling"] == "model default"
     models = {row[""]: row for row in found[-2]}
     assert models["digest"]["A"] == numbers["A"]["model_digest"]
     assert models["maximum tokens"]["B"] == "64"
@@ -106,7 +107,7 @@ def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
     page = report(findings).decode()
     assert "A has 2 layers and B 1: cell by cell they cannot be compared." in page
     assert "their layers do not correspond" in page
-    assert [row["reading"] for row in tables(page)[-3]] == ["model default"]
+    assert [row["layer & pooling"] for row in tables(page)[-3]] == ["model default"]
     without = report(made_up.findings()).decode()
     assert "Embedding geometry by layer" not in without
 

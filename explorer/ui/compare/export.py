@@ -28,7 +28,7 @@ def show(compared: Compared, pick: Pick | None, pooling: str, asked: bool, geome
     )
     rows = findings.cells()
     if rows:
-        st.dataframe(rows, hide_index=True, height=38 * min(8, len(rows) + 1))
+        downloads.table(rows, lines=8)
         downloads.rows(rows, compared.stem, "Table (CSV)")
     if asked and geometry is None:
         st.caption("The report can be downloaded once the geometry above has been computed.")

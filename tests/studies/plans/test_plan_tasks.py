@@ -165,7 +165,7 @@ def test_rows_with_sets_of_their_own_have_a_column_of_sets(place):
     rows = (Variant("scored", method="cosent"), Variant("plain", method="simcse"))
     found = plan_table.table(Plan("two", (), (str(place.model),), (("sample",),), {"steps": 2}, variants=rows))
     header, lines = plan_output.written(found)
-    assert {plan_output.TEST, plan_output.DEV_SET, plan_output.TEST_SET} < set(header)
+    assert {plan_table.DEV, plan_output.DEV_SET, plan_output.TEST_SET} < set(header)
     named = dict(
         zip([line[0] for line in lines[-2:]], [line[header.index("dev set")] for line in lines[-2:]], strict=True)
     )

@@ -237,7 +237,7 @@ def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
             app.selectbox(key="beside_reading").set_value(reading)
             measured(app)
             assert not app.exception
-            assert any(row.get("reading") == f"chosen: {reading}" for table in shown(app) for row in table)
+            assert any(row.get("layer & pooling") == f"chosen: {reading}" for table in shown(app) for row in table)
     again.assert_not_called()
 
 

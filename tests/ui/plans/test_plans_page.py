@@ -155,10 +155,11 @@ def test_the_sets_of_a_new_plan_are_those_of_a_new_run_and_are_named_in_its_file
     assert (made.plan().dev, made.plan().test) == ("STS-B dev", "STS-B test")
 
 
-def test_a_test_set_that_cannot_be_read_is_named_at_its_field(form):
-    form.session_state[plan_form.TEST] = "nowhere.csv"
-    form.session_state[BY_HAND] = {plan_form.TEST}
-    form.run()
+def test_a_test_set_that_cannot_be_read_is_named_at_its_field(app):
+    app.session_state[plan_form.TEST] = "nowhere.csv"
+    app.session_state[BY_HAND] = {plan_form.TEST}
+    app.switch_page(PAGE)
+    form = app.run()
     assert any("nowhere.csv" in error for error in words(well(form).error))
     assert form.button(key=plan_start.START).disabled
 

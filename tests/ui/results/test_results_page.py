@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.evaluating.results import result_files
+from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import layer_choice, sts
 from explorer.measuring.scores import measure
@@ -329,7 +329,8 @@ def test_a_finished_run_is_in_the_table(app, place, tmp_path, monkeypatch):
 
 def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports(app, saved):
     opened(app)
-    key = app.selectbox(key="row to rename").value
+    key = next(row.key for row in result_table.models(result_files.read_all().results) if row.name == "good")
+    app.selectbox(key="row to rename").set_value(key).run()
     app.text_input(key=f"name of row {key}").set_value("fine").run()
     assert filters.TAKEN.format("fine") in words(app.error)
     app.text_input(key=f"name of row {key}").set_value("Ours -- 1").run()
