@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.__main__ import main
-from explorer.data import sources
+from explorer.data import sample, sources
 from explorer.data.graded import probes
 from explorer.encoding.load import hardware
 from explorer.measuring.comparing import comparison_verdict
@@ -51,18 +51,28 @@ def own(tmp_path_factory, place):
 
 
 @pytest.fixture(scope="module")
-def run(own, place):
-    """A training as the Plans page begins it, with the probe packs as a further test set."""
-    settings = {**trainings.SETTINGS, "steps": 4}
-    more = trainings.new(place, "simcse", name="probed", more_tests=(probes.NAME,), settings=settings, precision="auto")
-    return trainings.train(more)
+def pairs(own, tmp_path_factory):
+    """A file of so many pairs that bfloat16 would give it another score."""
+    path, given = tmp_path_factory.mktemp("pairs") / "numbers.csv", sample.pairs()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = zip(given.gold, given.first, given.second, strict=True)
+        csv.writer(file).writerows([("score", "sentence1", "sentence2"), *rows])
+    return path
 
 
 @pytest.fixture(scope="module")
-def plan(own, place):
+def run(place, pairs):
+    """A training as the Plans page begins it, with the probe packs as a further test set."""
+    settings = {**trainings.SETTINGS, "steps": 4}
+    sets = {"test": str(pairs), "more_tests": (probes.NAME,)}
+    return trainings.train(trainings.new(place, "simcse", name="probed", settings=settings, precision="auto", **sets))
+
+
+@pytest.fixture(scope="module")
+def plan(place, pairs):
     settings = {**trainings.SETTINGS, "steps": 4}
     texts = ((str(place.text),),)
-    made = Plan("numbers", ("simcse",), (str(place.model),), texts, settings, dev=str(place.dev), test=str(place.test))
+    made = Plan("numbers", ("simcse",), (str(place.model),), texts, settings, dev=str(place.dev), test=str(pairs))
     finish(execution.execute(plan_folder.new(made)))
     return made
 
