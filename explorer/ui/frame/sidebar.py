@@ -136,7 +136,7 @@ def _measurement_settings() -> Settings:
         bind="query-params",
         horizontal=True,
         help="float32 gives the same number on every page and machine. bfloat16 is up to twice as fast where the "
-        "processor or GPU computes in it, and changes scores by up to 0.1.",
+        "processor or GPU computes in it, and changes scores by up to 0.2.",
     )
     max_length = st.number_input(
         "Maximum length, in tokens",

@@ -17,6 +17,7 @@ from explorer.ui.results.filters import Chosen
 if TYPE_CHECKING:
     import pandas as pd
 
+NAME = 250  # pixels of `contrast-hard on all-MiniLM-L6-v2`
 WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
 LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
@@ -41,7 +42,7 @@ def show(chosen: Chosen) -> None:
         # what decides comes first: many tasks are wider than the screen
         column_order=sorted(header, key=lambda name: (name != "model", name != _average(chosen), name != GROUP)),
         column_config={
-            "model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "model": st.column_config.TextColumn(pinned=True, width=NAME),
             **{
                 labels[task.digest]: st.column_config.Column(
                     width=WIDE if labels[task.digest] in wide else None,
