@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from statistics import fmean, stdev
 
 import pytest
@@ -23,6 +24,15 @@ def test_runs_that_differ_by_their_seed_are_one_row():
     cell = row.cell(task("MR"))
     assert (cell.mean, cell.std) == (fmean([80, 83]), stdev([80, 83]))
     assert str(cell) == "81.50 ± 2.12"
+
+
+def test_runs_that_scored_themselves_are_seeds_too():
+    results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
+    (row,) = models([replace(one, model=replace(one.model, digest="")) for one in results])
+    assert str(row.cell(task("MR"))) == "81.50 ± 2.12"
+    saved = replace(results[0], task=task("CR"))
+    (row,) = models([saved, *(replace(one, model=replace(one.model, digest="")) for one in results)])
+    assert (row.cell(task("MR")).std is not None, row.cell(task("CR"))) == (True, None), "one seed lacks a task"
 
 
 def test_seeds_of_one_result_have_a_deviation_too():

@@ -74,7 +74,8 @@ def models(results: Sequence[Result]) -> tuple[Model, ...]:
         model, made = result.model, result.model.origin
         digest, key = model.digest, (model.name, model.digest)
         if made.recipe:
-            known = same_seed.setdefault((made.recipe, made.seed), [digest])
+            # a run without a digest of its model is the model of its recipe and seed, else known by its name
+            known = same_seed.setdefault((made.recipe, made.seed), [digest or model.name])
             digest = digest or known[0]
             known += [] if digest in known else [digest]
             key = (made.recipe, str(known.index(digest)))

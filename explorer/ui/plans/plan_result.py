@@ -88,7 +88,7 @@ def _table(name: str, found: PlanTable) -> None:
         column_config={
             "row": st.column_config.TextColumn(pinned=True),
             **{
-                column: st.column_config.TextColumn(width=_width(key), help=HELP.get(key))
+                column: st.column_config.TextColumn(width=_width(key, column), help=HELP.get(key))
                 for key, column in zip(keys[1:], header[1:], strict=True)
             },
         },
@@ -109,9 +109,9 @@ def _table(name: str, found: PlanTable) -> None:
             )
 
 
-def _width(column: str) -> int | None:
+def _width(key: str, column: str) -> int | None:
     """Pixels for `81.96 ± 0.17`, also before there is a number; None for columns that are wide enough by their name."""
-    return None if column in HELP and column not in ("test", "dev") else 115
+    return None if column != key or (key in HELP and key not in ("test", "dev")) else 115
 
 
 def _runs(found: PlanTable) -> None:
