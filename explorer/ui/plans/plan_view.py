@@ -95,13 +95,13 @@ def _headline(folder: PlanFolder, plan: Plan, status: PlanStatus, found: PlanTab
     name_and_state.show(folder.name, status.state)
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
-    dev, test = (" or ".join(map(sources.shown, names)) for names in found.sets)
+    from explorer.studies.plans import plan_report
+
     told = [
         ", ".join(methods),
         f"on {', '.join(map(sources.shown, plan.models))}",
         f"text: {texts}",
-        f"dev set: {dev}",
-        f"test set: {test}",
+        plan_report.sets_in_words(found),
         f"seeds: {', '.join(map(str, plan.seeds))}",
     ]
     st.caption(messages.plain(" · ".join(told)))

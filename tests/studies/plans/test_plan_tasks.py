@@ -10,10 +10,11 @@ from explorer.errors import DataError
 from explorer.evaluating.results import result_files
 from explorer.progress import finish
 from explorer.run_folder import model_name
-from explorer.studies.plans import execution, plan_folder, plan_output, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_output, plan_report, plan_table
 from explorer.studies.plans.plan import Budget, Plan, Variant, cells, with_sets
 from explorer.training.record import runs
 from tests import namesakes
+from tests.html_tables import tables
 
 
 @pytest.fixture
@@ -159,6 +160,11 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     header, lines = plan_output.written(found)
     assert {f"test ({place.test.name})", f"dev ({place.dev.name})"} < set(header)
     assert lines[0][header.index(f"test ({place.test.name})")] == f"{before:.2f}"
+    page = plan_report.report(found).decode()
+    assert f"dev set: {place.dev.name} · test set: {place.test.name}" in page
+    (shown,) = tables(page)
+    assert [next(iter(row.values())) for row in shown] == [line[0] for line in lines]
+    assert list(shown[0]) == header
 
 
 def test_rows_with_sets_of_their_own_have_a_column_of_sets(place):

@@ -212,7 +212,7 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     assert f"dev set: {Path(plan.dev).name} · test set: {Path(plan.test).name}" in told
     assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05", "temperature 0.1"]
     keys = {button.key for button in app.get("download_button")}
-    assert {"plan as csv", "plan as markdown", "plan as latex"} <= keys
+    assert {"plan as csv", "plan as markdown", "plan as latex", "plan as html"} <= keys
 
 
 def test_a_plan_that_is_stopped_can_be_resumed_from_the_page(app, plan, gate):
