@@ -28,7 +28,7 @@ from tests import trainings
 from tests.live import ROOT
 from tests.visits import cards, measured, words
 
-BASE, TUNED, GAIN = "base", "tuned", "tuned - base"
+BASE, TUNED, DEV = "base", "tuned", "tuned, dev"
 PROBED = "negation, base", "negation, tuned"
 ALL_PROBED = "all packs, base", "all packs, tuned"
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
@@ -156,8 +156,21 @@ def of_run(run):
     sides = {BASE: run_scores.BASE, TUNED: run_scores.TUNED}
     return {
         **{name: shown[f"Test: {label}"] for name, label in sides.items()},
+        DEV: shown[f"Dev: {run_scores.TUNED}"],
         **dict(zip(ALL_PROBED, (shown[f"Test 2: {label}"] for label in sides.values()), strict=True)),
     }
+
+
+def of_checkpoint(run):
+    """The dev score in the note of the card of the best checkpoint."""
+    notes = {card.label: card.delta for card in opened(run, "train", run=run.name).metric}
+    return {DEV: re.search(r"dev ([\d.]+)", notes["Best checkpoint"])[1]}
+
+
+def of_list(run):
+    frames = [one.value for one in opened(run, "replay").dataframe]
+    rows = {row["Run"]: row for frame in frames if "Dev, best" in frame.columns for row in frame.to_dict("records")}
+    return {name: f"{rows[run.name][column]:.2f}" for name, column in ((DEV, "Dev, best"), (TUNED, "Test"))}
 
 
 def of_results(run):
@@ -225,7 +238,18 @@ def same(one, other):
 
 
 def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
-    pages = [of_start, of_layers, of_compare, of_sentences, of_verdicts, of_run, of_results, of_size]
+    pages = [
+        of_start,
+        of_layers,
+        of_compare,
+        of_sentences,
+        of_verdicts,
+        of_run,
+        of_checkpoint,
+        of_list,
+        of_results,
+        of_size,
+    ]
     found = {page.__name__: page(run) for page in pages}
     found["of_plan"] = of_plan(run, plan)
     found["by_the_plan"] = by_the_plan(told, run, plan)
@@ -235,6 +259,6 @@ def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
         for one, other in combinations(found, 2)
         for name in found[one].keys() & found[other].keys()
     ]
-    assert {name for name, *_ in shared} >= {BASE, TUNED, *PROBED, *ALL_PROBED, "mean of layer 1", "planned"}
+    assert {name for name, *_ in shared} >= {BASE, TUNED, DEV, *PROBED, *ALL_PROBED, "mean of layer 1", "planned"}
     assert len(shared) > 60
     assert [pair for pair in shared if not same(pair[1][1], pair[2][1])] == []

@@ -72,7 +72,7 @@ def _row(run: Run) -> dict[str, Any]:
         "Test": tested and tested.exported,
         "Gain": tested and tested.difference,
         "Verdict": verdict and verdict.word,
-        "Dev, best": status.best,
+        "Dev, best": status.shown_best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,
     }
