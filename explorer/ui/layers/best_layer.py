@@ -29,7 +29,7 @@ FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
 DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
 CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} pairs)", "**Reported on {}** ({:,} pairs)"
 FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
-DIFFERENCES = "Differences are on {}"
+DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({:,} bootstrap resamples)."
 INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
@@ -65,15 +65,16 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
     else:
         _verdict(chosen, dev, test)
     best = None if chosen is None else chosen.best
-    left, right = st.columns([2, 3], gap="medium") if chosen is not None else (None, st.container())
+    left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
     if left is not None and chosen is not None:
         with left.container(border=True):
             st.markdown(CHOSEN_ON.format(messages.plain(dev.pairs.name), len(dev.pairs)))
             _dev_cards(chosen, dev.scores, metric, aggregate)
     with right.container(border=True):
         st.markdown(REPORTED_ON.format(messages.plain(test.pairs.name), len(test.pairs)))
-        _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best)
-    _told_how(shown, f"{metric} × 100.")
+        _cards(test.scores, shown, metric, aggregate, BEST_ON_DEV, best, border=False)
+    differences = DIFFERENCES.format(messages.plain(test.pairs.name), LEVEL, RESAMPLES)
+    _told_how(shown, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 
 def _dev_and_test(shown: Shown, choice: Choice) -> tuple[Split, Split] | None:
@@ -132,10 +133,6 @@ def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
     scores = map(score_options.told, (chosen.dev_score, chosen.test_score))
     (dev_name, test_name), (dev_score, test_score) = names, scores
     st.markdown(FROM_TO.format(chosen.best.title, dev_name, dev_score, test_name, test_score))
-    st.caption(
-        f"{DIFFERENCES.format(messages.plain(test.pairs.name))}, with {LEVEL:.0%} confidence intervals "
-        f"({RESAMPLES:,} bootstrap resamples)."
-    )
 
 
 def _dev_cards(chosen: Chosen, dev: LayerScores, metric: str, aggregate: str) -> None:
@@ -144,7 +141,7 @@ def _dev_cards(chosen: Chosen, dev: LayerScores, metric: str, aggregate: str) ->
     for label, reading in ((DEV_BEST, chosen.best), (DEV_SECOND, chosen.runner_up)):
         if reading is not None:
             score = score_options.told(dev.score(reading, metric, aggregate))
-            messages.number(cards, label, score, reading.title, border=True, help=score_options.what_is_good(metric))
+            messages.number(cards, label, score, reading.title, help=score_options.what_is_good(metric))
 
 
 def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str, Reading | None]:
@@ -152,29 +149,43 @@ def _best_of_all(scores: LayerScores, metric: str, aggregate: str) -> tuple[str,
     return BEST_OF_ALL.format(count), scores.best(metric, aggregate)
 
 
-def _cards(scores: LayerScores, shown: Shown, metric: str, aggregate: str, label: str, best: Reading | None) -> None:
+def _cards(
+    scores: LayerScores,
+    shown: Shown,
+    metric: str,
+    aggregate: str,
+    label: str,
+    best: Reading | None,
+    *,
+    border: bool = True,
+) -> None:
     """The best, the model default and the chosen one, on the same pairs."""
     cards = st.container(horizontal=True)
     help = score_options.what_is_good(metric)
     if best is not None:
         messages.number(
-            cards, label, score_options.told(scores.score(best, metric, aggregate)), best.title, border=True, help=help
+            cards,
+            label,
+            score_options.told(scores.score(best, metric, aggregate)),
+            best.title,
+            border=border,
+            help=help,
         )
     if scores.own is not None:
         score = score_options.told(scores.score(OWN, metric, aggregate))
         note = why_missing(scores, OWN, metric, aggregate) or scores.own_title
-        messages.number(cards, DEFAULT, score, note, border=True, help=help)
+        messages.number(cards, DEFAULT, score, note, border=border, help=help)
     score = score_options.told(scores.score(shown.reading, metric, aggregate))
     note = why_missing(scores, shown.reading, metric, aggregate) or shown.reading.title
-    messages.number(cards, CHOSEN, score, note, border=True, help=help)
+    messages.number(cards, CHOSEN, score, note, border=border, help=help)
 
 
 def _told_how(shown: Shown, what: str) -> None:
     scores = shown.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
-        f"{what} {scores.sentences:,} sentences were encoded, at most {scores.max_length} tokens each: {cut}. "
-        f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
+        f"{what} {scores.sentences:,} sentences of {messages.plain(shown.pairs.name)} were encoded, at most "
+        f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
     )
 
 
