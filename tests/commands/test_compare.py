@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from explorer.measuring.scores.score_tables import for_people
 from tests.html_tables import tables
 from tests.html_tables import told as shown
 from tests.spoiling import configure
@@ -117,11 +118,11 @@ def test_the_report_holds_the_numbers_of_the_json(place, run, said, tmp_path):
     numbers = json.loads(out)
     found = tables(file.read_text(encoding="utf-8"))
     assert found[0] == numbers["cosines_by_grade"]
-    assert found[1] == numbers["geometry"]["layers"]
+    assert found[1] == for_people(numbers["geometry"]["layers"])
     assert numbers["geometry"]["layers"][0]["reading"] == "max of layer 0"
     assert numbers["geometry"]["layers"][-1]["reading"] == "chosen: cls of layer 2"
-    assert found[2] == numbers["geometry"]["drift"]
-    assert found[-3] == shown(numbers["cells"])
+    assert found[2] == for_people(numbers["geometry"]["drift"])
+    assert found[-3] == shown(for_people(numbers["cells"]))
     assert [path.name for path in file.parent.iterdir()] == ["out.html"]
     assert str(file) in err
     _, again, _ = said(*words, "--json", "--geometry")

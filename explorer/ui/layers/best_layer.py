@@ -185,7 +185,8 @@ def _told_how(shown: Shown, what: str) -> None:
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
     st.caption(
         f"{what} {scores.sentences:,} sentences of {messages.plain(shown.pairs.name)} were encoded, at most "
-        f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
+        f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} in "
+        f"{scores.seconds:.1f} s."
     )
 
 
