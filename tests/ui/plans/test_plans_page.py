@@ -5,6 +5,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import jobs
 from explorer.ui.plans import cached_tables, plan_form, plan_result, plan_start, plan_view, setting_lists
-from explorer.ui.runs import plan_queue
+from explorer.ui.runs import estimate_button, plan_queue
 from explorer.ui.runs.train_form_keys import BY_HAND
 from tests import namesakes
 from tests.evaluating.test_sts_task import write_set
@@ -244,6 +245,16 @@ def test_a_run_that_begins_while_the_page_is_drawn_is_shown(app, plan, monkeypat
     monkeypatch.setattr(cached_tables, "table", begins_meanwhile)
     shown(app, folder)
     assert app.selectbox(key=plan_result.ROW).options == ["temperature 0.05"]
+
+
+def test_an_estimate_says_why_it_has_to_wait(app, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(estimate_button, "training_queue", SimpleNamespace(under_way=lambda: ["a run"]))
+        app.switch_page(PAGE)
+        assert estimate_button.BUSY in words(well(app.run()).caption)
+        assert app.button(key=plan_start.ESTIMATE).disabled
+    assert estimate_button.BUSY not in words(well(app.run()).caption)
+    assert not app.button(key=plan_start.ESTIMATE).disabled
 
 
 def test_a_second_plan_waits_and_can_be_stopped_at_once(app, plan, gate):
