@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.data.graded import sets, user_sets
 from explorer.data.kinds import GradedPairs
+from explorer.encoding.load import declared
 from explorer.encoding.read.readings import OWN, Reading
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import Chosen, default_title, told
@@ -26,6 +27,7 @@ BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen l
 BEST_OF_ALL = "Best of {} layers & poolings"
 VERDICT = "**Best layer & pooling: {}**"
 FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
+SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
 DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
 CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} pairs)", "**Reported on {}** ({:,} pairs)"
 FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
@@ -63,7 +65,7 @@ def headline(shown: Shown, choice: Choice, metric: str, aggregate: str) -> None:
             icon=":material/block:",
         )
     else:
-        _verdict(chosen, dev, test)
+        _verdict(chosen, dev, test, declared.default_cell(shown.found.folder))
     best = None if chosen is None else chosen.best
     left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
     if left is not None and chosen is not None:
@@ -111,15 +113,17 @@ def _halves(shown: Shown, choice: Choice, names: tuple[str, str]) -> tuple[Split
     return first, second
 
 
-def _verdict(chosen: Chosen, dev: Split, test: Split) -> None:
+def _verdict(chosen: Chosen, dev: Split, test: Split, default: Reading) -> None:
     """Whether the best of the dev set holds on the test set, its two scores, and the differences.
 
-    The colour follows the difference to the model default.
+    The colour follows the difference to the model default, which is the layer & pooling `default`.
     """
-    over_default = chosen.over_default
-    rivals = [] if over_default is None else [told(over_default, default_title(test.scores))]
-    if chosen.runner_up is not None and chosen.over_runner_up is not None:
-        rivals.append(told(chosen.over_runner_up, f"the second best ({chosen.runner_up.title})"))
+    over_default, rivals = chosen.over_default, []
+    also = over_default is not None and chosen.runner_up == default
+    if over_default is not None:
+        rivals.append(told(over_default, default_title(test.scores) + ALSO_SECOND * also))
+    if chosen.runner_up is not None and chosen.over_runner_up is not None and not also:
+        rivals.append(told(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
     listed = "; ".join(messages.plain(one) for one in rivals)
     if not chosen.holds:
         st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")

@@ -96,7 +96,7 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     assert shown[best_layer.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
     (verdict,) = (one for one in boxes if best_layer.VERDICT.format(found.best.title) in one)
-    assert best_cell.told(found.over_runner_up, f"the second best ({found.runner_up.title})") in verdict
+    assert best_cell.told(found.over_runner_up, best_layer.SECOND.format(found.runner_up.title)) in verdict
     assert shown[best_layer.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
     scores = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
     told = best_layer.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
@@ -105,15 +105,27 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
 
 
 def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, monkeypatch):
-    mean, other = (Reading(Row((layer,)), "mean") for layer in (1, 6))
+    mean, other = (Reading(Row((layer,)), "mean") for layer in (1, 5))
     worse = Interval(*map(np.asarray, (-2.0, -3.0, -1.0)))
     found = best_cell.Chosen(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
     monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
     app.switch_page("pages/layers.py")
     measured(app)
     (told,) = (one for one in words(app.warning) if one.startswith(best_layer.FAILS.format(mean.title)))
-    assert best_cell.told(worse, f"the second best ({other.title})") in told
+    assert best_cell.told(worse, best_layer.SECOND.format(other.title)) in told
     assert not any(lead(best_layer.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
+
+
+def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
+    best, default = (Reading(Row(layers), "mean") for layers in ((0, 6), (6,)))
+    gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
+    found = best_cell.Chosen(best, 87.02, 82.38, default, gap, gap)
+    monkeypatch.setattr(best_layer, "best_layer", lambda *_: found)
+    app.switch_page("pages/layers.py")
+    measured(app)
+    (told,) = (one for one in words(app.info) if one.startswith(best_layer.VERDICT.format(best.title)))
+    assert best_layer.ALSO_SECOND in told
+    assert told.count("0.35 above") == 1
 
 
 def own_set(count=60, parts=("",)):
