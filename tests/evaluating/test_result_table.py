@@ -26,6 +26,15 @@ def test_runs_that_differ_by_their_seed_are_one_row():
     assert str(cell) == "81.50 ± 2.12"
 
 
+def test_a_base_without_the_tasks_of_what_was_trained_from_it_is_named():
+    tuned = [result("run:1", name, 80, recipe="r") for name in ("MR", "CR")]
+    tasks = [task("MR"), task("CR")]
+    for known, lacking in (([], ("base",)), (["MR"], ("base",)), (["MR", "CR"], ())):
+        rows = models([*tuned, *(result("base", name, 70) for name in known)])
+        assert result_table.without_base(rows, rows, tasks) == lacking
+    assert result_table.without_base(models([result("other", "MR", 70)]), (), tasks) == ()
+
+
 def test_runs_that_scored_themselves_are_seeds_too():
     results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
     (row,) = models([replace(one, model=replace(one.model, digest="")) for one in results])

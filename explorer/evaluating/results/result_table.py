@@ -35,6 +35,7 @@ class Model:
     name: str
     runs: tuple[Mapping[str, Measured], ...]  # of each seed, by the digest of the task
     key: str = ""  # what the row is of, whatever it is called
+    base: str = ""  # of a model that was trained
 
     def has(self, task: ScoredTask) -> bool:
         """Whether a seed was scored on a task."""
@@ -92,9 +93,23 @@ def models(results: Sequence[Result]) -> tuple[Model, ...]:
             for name, model in zip(names, models.values(), strict=True)
         ]
     return tuple(
-        Model(name, tuple(runs.values()), digest_of(key))
-        for name, (key, runs) in zip(names, found.items(), strict=True)
+        Model(name, tuple(runs.values()), digest_of(key), model.origin.base if model.origin.recipe else "")
+        for name, model, (key, runs) in zip(names, models.values(), found.items(), strict=True)
     )
+
+
+def without_base(rows: Sequence[Model], every: Sequence[Model], tasks: Sequence[ScoredTask]) -> tuple[str, ...]:
+    """The bases of these rows that no row of all results (`every`) has on each task of what was trained from them."""
+    known = {sources.shown(row.name): row for row in every if not row.base}
+    lacking = [
+        row.base
+        for row in rows
+        if row.base
+        and any(
+            row.has(task) and not ((base := known.get(sources.shown(row.base))) and base.has(task)) for task in tasks
+        )
+    ]
+    return tuple(dict.fromkeys(lacking))
 
 
 def _named(first: ScoredModel, seeds: int) -> str:

@@ -33,6 +33,7 @@ class Chosen:
     tasks: tuple[ScoredTask, ...]
     title: str  # of the layer & pooling
     measure: str | None  # None: of each task its main one
+    without_base: tuple[str, ...] = ()  # bases that were not evaluated on a task that what was trained from them has
 
     @property
     def is_main(self) -> bool:
@@ -84,7 +85,8 @@ def chosen(results: Sequence[Result]) -> Chosen:
     picked = st.multiselect("Models", names, key="models", bind="query-params", placeholder="All models")
     measured = [row for row in rows if any(map(row.has, shown))]
     kept = tuple(row for row in measured if not picked or row.name in picked)
-    return Chosen(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, None if measure in (None, MAIN) else measure)
+    lacking, by = result_table.without_base(kept, rows, shown), None if measure in (None, MAIN) else measure
+    return Chosen(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
 
 
 def _renamed(rows: tuple[Model, ...]) -> tuple[Model, ...]:
